@@ -235,6 +235,10 @@ impl<O: Observer> Bot<O> {
     }
 
     fn say(&mut self, packet: &ClientPacket<'_>) {
+        let is_needed = matches!(packet, ClientPacket::Hello { .. } | ClientPacket::EnterGame { .. });
+        if !is_needed && !packet.is_in(&self.dialect) {
+            return;
+        }
         let message = packet.encode(&self.dialect);
         if message.is_empty() {
             self.observer.error("not_in_dialect", format!("{packet:?}"));
@@ -324,6 +328,7 @@ mod tests {
     use super::super::policy::Wanderer;
     use super::*;
     use crate::packet::Codes;
+    use crate::packet::codes::BUILTIN;
     use crate::ws::conn::{self, Conn, Role};
     use crate::ws::http::HeadReader;
     use crate::ws::message::Limits;
@@ -333,7 +338,11 @@ mod tests {
 
     /// A bot whose upgrade is done, and the server's end of its connection.
     fn connected(dialect: &str) -> (Bot<Picture>, Conn, Arc<Dialect>) {
-        let dialect = Codes::builtin().dialect(dialect).unwrap();
+        connected_with(&Codes::builtin(), dialect)
+    }
+
+    fn connected_with(codes: &Codes, dialect: &str) -> (Bot<Picture>, Conn, Arc<Dialect>) {
+        let dialect = codes.dialect(dialect).unwrap();
         let policy = Box::new(Wanderer::new(1, 1));
         let keys = Keys { upgrade: [1; 16], mask: || [1, 2, 3, 4] };
         let link = Link::new("localhost:3000", "/", dialect.name() == "native", keys);
@@ -365,12 +374,8 @@ mod tests {
         bot.receive(&bytes, NOW);
     }
 
-    #[test]
-    fn a_native_bot_says_hello_and_walks_once_it_has_a_body() {
-        let (mut bot, mut conn, dialect) = connected("native");
-        assert_eq!(said(&mut bot, &mut conn, &dialect), ["hello"]);
-        bot.act(NOW);
-        assert_eq!(said(&mut bot, &mut conn, &dialect), [""; 0]);
+    /// Gives the bot a body, and lets it act.
+    fn enter(bot: &mut Bot<Picture>, conn: &mut Conn, dialect: &Dialect) {
         let json = [
             r#"["welcome",[1,"0",1,14400,30,30,"0",5]]"#,
             r#"["spawned",[9]]"#,
@@ -379,12 +384,32 @@ mod tests {
         for text in json {
             let packet = dialect.decode_json(Direction::ToClient, text).unwrap();
             let message = dialect.encode(Direction::ToClient, &packet.row.name, &packet.values).unwrap();
-            tell(&mut bot, &mut conn, &message);
+            tell(bot, conn, &message);
         }
         assert_eq!(bot.stage(), Stage::Playing);
         bot.act(NOW);
+    }
+
+    #[test]
+    fn a_native_bot_says_hello_and_walks_once_it_has_a_body() {
+        let (mut bot, mut conn, dialect) = connected("native");
+        assert_eq!(said(&mut bot, &mut conn, &dialect), ["hello"]);
+        bot.act(NOW);
+        assert_eq!(said(&mut bot, &mut conn, &dialect), [""; 0]);
+        enter(&mut bot, &mut conn, &dialect);
         assert_eq!(said(&mut bot, &mut conn, &dialect), ["ping", "move", "aim"]);
         bot.leave();
         assert_eq!(bot.stage(), Stage::Leaving);
+    }
+
+    #[test]
+    fn a_bot_leaves_out_what_the_tables_lack() {
+        let is_kept = |line: &&str| !line.starts_with("to_server\taim\t");
+        let texts = BUILTIN.map(|(file, text)| {
+            (file, text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect::<String>())
+        });
+        let (mut bot, mut conn, dialect) = connected_with(&Codes::from_texts(&texts).unwrap(), "native");
+        enter(&mut bot, &mut conn, &dialect);
+        assert_eq!(said(&mut bot, &mut conn, &dialect), ["hello", "ping", "move"]);
     }
 }

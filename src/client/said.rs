@@ -9,11 +9,20 @@ use crate::packet::{ClientPacket, Dialect, Direction, Row, Value};
 impl ClientPacket<'_> {
     /// Encodes the packet in a dialect; empty if the dialect does not have it.
     pub fn encode(&self, dialect: &Dialect) -> Vec<u8> {
+        self.draft(dialect).map_or_else(Vec::new, Draft::encode)
+    }
+
+    /// Whether the dialect has the packet: tables may lack those that nobody needs.
+    pub fn is_in(&self, dialect: &Dialect) -> bool {
+        self.draft(dialect).is_some_and(|draft| draft.row.is_some())
+    }
+
+    fn draft<'d>(&self, dialect: &'d Dialect) -> Option<Draft<'d>> {
         let draft = |name| Draft::new(dialect, name);
         let command = |name, sequence: &Option<u32>, tick: &Option<u32>| {
             draft(name).set("sequence", or_nil(*sequence)).set("tick", or_nil(*tick))
         };
-        let draft = match self {
+        Some(match self {
             Self::Hello { version, mode, name, skin } => {
                 let hello =
                     draft("hello").set("version", *version).set("mode", u8::from(*mode == Mode::Play));
@@ -47,9 +56,8 @@ impl ClientPacket<'_> {
             Self::ToggleAttack => draft("toggle").set("what", 1),
             Self::Ping { nonce } => draft("ping").set("nonce", or_nil(*nonce)),
             Self::Follow { player } => draft("follow").set("player", or_nil(*player)),
-            Self::Unused(_) => return Vec::new(),
-        };
-        draft.encode()
+            Self::Unused(_) => return None,
+        })
     }
 }
 

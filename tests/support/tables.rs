@@ -1,14 +1,20 @@
 //! Tables that differ from the built-in ones in everything in which tables may: every code is
-//! another, an argument is wider, and an optional packet is missing.
+//! another, an argument is wider, and an optional packet of each direction is missing.
 
 use tickwire::packet::codes::BUILTIN;
+
+/// Direction and name of the packets that the native dialect lacks.
+const MISSING: [[&str; 2]; 2] = [["to_server", "map_ping"], ["to_client", "leaderboard"]];
 
 /// The tables, as file name and text.
 pub fn others() -> Vec<(String, String)> {
     let table = |(file, text): (&str, &str)| {
         let mut lines: Vec<Vec<String>> =
             text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect();
-        lines.retain(|cells| !(file == "native.tsv" && cells[0] == "to_server" && cells[1] == "map_ping"));
+        let is_missing = |cells: &[String]| {
+            file == "native.tsv" && MISSING.iter().any(|missing| cells[..2] == missing.map(str::to_owned))
+        };
+        lines.retain(|cells| !is_missing(cells));
         for direction in ["to_server", "to_client"] {
             (3..lines[0].len() - 2).for_each(|column| rotate(&mut lines, direction, column));
         }
