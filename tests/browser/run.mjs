@@ -1,5 +1,5 @@
 // Two pages, a phone and a raw socket in one world: join, walk, look, talk, gather, build, hunt, grow, shoot, found a clan, and come back
-// after a restart. One more page is the operator's.
+// after a restart. One more page is the operator's, and one looks at rooms.
 // Real mouse, real keys, real touch, the real server with default flags, but for a smaller map. `node run.mjs [path of the server]`; screenshots
 // go to tests/output/, and what the server captured, for tests/wireshark/: session.pcapng.
 
@@ -21,6 +21,7 @@ import { operator } from './parts/operator.mjs';
 import { phone } from './parts/phone.mjs';
 import { pictures } from './parts/pictures.mjs';
 import { restart } from './parts/restart.mjs';
+import { rooms } from './parts/rooms.mjs';
 import { walking } from './parts/walking.mjs';
 
 const captured = fileURLToPath(new URL('../output/session.pcapng', import.meta.url));
@@ -28,7 +29,7 @@ await rm(captured, { force: true });
 await mkdir(dirname(captured), { recursive: true });
 const game = await new Game().open([...FLAGS, '--capture', captured]);
 try {
-  const parts = [joining, walking, looking, gathering, building, comforts, hunting, fighting, clans, phone, operator, pictures, restart];
+  const parts = [joining, walking, looking, gathering, building, comforts, hunting, fighting, clans, phone, operator, rooms, pictures, restart];
   for (const part of parts) if (game.failed === 0) await part(game);
   if (game.failed > 0) await Promise.all([keep(game.ada, 'failed-ada'), keep(game.bo, 'failed-bo')]);
   await game.check('no page error, console error, warning or failed request', () => {
