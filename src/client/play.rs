@@ -147,12 +147,32 @@ impl Player {
         self
     }
 
-    /// The nearest player that the bot would attack; of visitors that it spares, only those nearer
-    /// than `visitor_px`.
-    fn foe(&self, picture: &Picture, me: &Known, visitor_px: f64) -> Option<(f64, u32)> {
-        nearest_foe(picture, me, |known, px| {
-            !self.spares_visitors || is_bots_name(&known.name) || px < visitor_px
-        })
+    fn spares(&self, known: &Known) -> bool {
+        self.spares_visitors && !is_bots_name(&known.name)
+    }
+
+    /// The nearest player that the bot would attack.
+    fn foe(&self, picture: &Picture, me: &Known) -> Option<(f64, u32)> {
+        nearest_foe(picture, me, |known| !self.spares(known))
+    }
+
+    /// The nearest player that may have hurt the bot: a visitor that it spares only if nobody else
+    /// is near.
+    fn attacker(&self, picture: &Picture, me: &Known) -> Option<(f64, u32)> {
+        let near = |foe: Option<(f64, u32)>, most_px| foe.filter(|(px, _)| *px < most_px);
+        let visitor = || near(nearest_foe(picture, me, |known| self.spares(known)), VISITOR_PX);
+        near(self.foe(picture, me), ANSWER_PX).or_else(visitor)
+    }
+
+    /// Whether a stroke in this direction would hit a player whom the bot does not mean to hurt:
+    /// beside a goal that is no player, a settler means to hurt nobody.
+    fn hurts_others(&self, picture: &Picture, me: &Known, look: u16) -> bool {
+        let gathers = !self.is_hunter && matches!(self.goal, Some(Goal::Thing(_)));
+        let is_goal = |known: &Known| {
+            let goal = self.goal.and_then(|goal| picture.players.get(&goal.player()?));
+            goal.is_some_and(|goal| goal == known)
+        };
+        hits_anyone(picture, me, look, |known| gathers || self.spares(known) && !is_goal(known))
     }
 
     fn target(&self, picture: &Picture, me: &Known, goal: Goal) -> Option<Target> {
@@ -187,7 +207,7 @@ impl Player {
     }
 
     fn choose(&mut self, picture: &Picture, me: &Known) -> Option<Goal> {
-        let nearest = self.foe(picture, me, 0.0).filter(|(px, _)| *px < HUNT_PX);
+        let nearest = self.foe(picture, me).filter(|(px, _)| *px < HUNT_PX);
         let hunts = if self.is_hunter { self.dice.below(PEACE) != 0 } else { self.dice.below(WAR) == 0 };
         if let Some((_, player)) = nearest.filter(|_| hunts) {
             return Some(Goal::Player(player));
@@ -282,7 +302,7 @@ impl Player {
         let fights = matches!(self.goal, Some(Goal::Player(_) | Goal::Animal(_)));
         let answers = is_hurt && !fights && (self.is_hunter || self.dice.below(ANSWERS) == 0);
         let pressing = if answers {
-            let foe = self.foe(picture, me, VISITOR_PX).map(|(px, player)| (px, Goal::Player(player)));
+            let foe = self.attacker(picture, me).map(|(px, player)| (px, Goal::Player(player)));
             let animal = nearest_animal(picture, me).map(|(px, animal)| (px, Goal::Animal(animal)));
             let near = foe.into_iter().chain(animal).filter(|(px, _)| *px < ANSWER_PX);
             near.min_by(|one, two| one.0.total_cmp(&two.0)).map(|(_, goal)| goal)
@@ -319,10 +339,9 @@ impl Player {
         let off_px = way_px(me, x_px, y_px);
         let walk = (off_px > reach_px).then(|| self.way(look, me, now));
         let mut strikes = off_px <= swing_px;
-        // A settler does not mean to hurt a player who gathers beside it.
-        if strikes && (!self.is_hunter || self.spares_visitors) && matches!(self.goal, Some(Goal::Thing(_))) {
-            strikes = !hits_anyone(picture, me, look);
-            if !strikes && self.dice.below(YIELDS) == 0 {
+        if strikes && self.hurts_others(picture, me, look) {
+            strikes = false;
+            if self.dice.below(YIELDS) == 0 {
                 self.goal = None;
             }
         }

@@ -82,7 +82,7 @@ await page.waitForTimeout(700);
 await shot(1800);
 await page.screenshot({ path: join(folder, 'wire.png') });
 
-for (let step = 0; step < 6; step += 1) {
+for (let step = 0; step < 7; step += 1) {
   await inside.locator('#xor-forward').click();
   await shot(650);
 }
@@ -93,6 +93,7 @@ await shot(2600);
 await press(inside.locator('#send'));
 await inside.locator('#story-lines [data-kind="back"]').waitFor();
 await page.waitForTimeout(300);
+await page.mouse.move(300, 640);
 await page.evaluate(() => window.pressKey(''));
 await shot(4500);
 await browser.close();

@@ -22,6 +22,13 @@ pub(super) enum Goal {
     Meeting,
 }
 
+impl Goal {
+    /// The player that is pursued.
+    pub(super) fn player(self) -> Option<u32> {
+        if let Goal::Player(player) = self { Some(player) } else { None }
+    }
+}
+
 /// The weapon for a goal: a shooting weapon against a foe if the bot can pay for it, otherwise the
 /// first of its weapons.
 pub(super) fn arm_for(picture: &Picture, goal: Goal) -> u8 {
@@ -47,11 +54,16 @@ pub(super) fn others(picture: &Picture) -> impl Iterator<Item = (u32, &Known)> {
     others.map(|(id, known)| (*id, known))
 }
 
-/// Whether a melee attack in that direction would hit, or nearly hit, a player.
-pub(super) fn hits_anyone(picture: &Picture, me: &Known, look: u16) -> bool {
+/// Whether a melee attack in that direction would hit, or nearly hit, a player who passes the test.
+pub(super) fn hits_anyone(
+    picture: &Picture,
+    me: &Known,
+    look: u16,
+    is_meant: impl Fn(&Known) -> bool,
+) -> bool {
     let arm = rules::weapon(arm_for(picture, Goal::Meeting));
     let range_px = arm.map_or(0.0, |weapon| f64::from(weapon.range_px));
-    others(picture).any(|(_, known)| {
+    others(picture).filter(|(_, known)| is_meant(known)).any(|(_, known)| {
         let off = heading_to(me, known.x_px, known.y_px).wrapping_sub(look);
         way_px(me, known.x_px, known.y_px) < range_px + player_size_px() + NEARER_PX
             && off.min(off.wrapping_neg()) <= rules::ARC
@@ -63,15 +75,14 @@ pub(super) fn heading_to(me: &Known, x_px: f64, y_px: f64) -> u16 {
     ((y_px - me.y_px).atan2(x_px - me.x_px) / TAU * 65_536.0) as i32 as u16
 }
 
-/// The nearest player in view who is not a clan mate and passes the test, which is also given the
-/// distance.
+/// The nearest player in view who is not a clan mate and passes the test.
 pub(super) fn nearest_foe(
     picture: &Picture,
     me: &Known,
-    is_foe: impl Fn(&Known, f64) -> bool,
+    is_foe: impl Fn(&Known) -> bool,
 ) -> Option<(f64, u32)> {
     let strangers = others(picture).filter(|(id, _)| !picture.society.is_mate(*id));
-    let foes = strangers.filter(|(_, known)| is_foe(known, way_px(me, known.x_px, known.y_px)));
+    let foes = strangers.filter(|(_, known)| is_foe(known));
     let near = foes.map(|(id, known)| (way_px(me, known.x_px, known.y_px), id));
     near.min_by(|one, two| one.0.total_cmp(&two.0))
 }

@@ -80,6 +80,20 @@ fn a_bot_that_spares_visitors_attacks_bots_and_strikes_back_at_visitors_in_reach
 }
 
 #[test]
+fn a_bot_that_spares_visitors_does_not_hit_one_who_stands_beside_its_goal() {
+    let strikes = |name: &str| {
+        let (mut hunter, mut picture) = (player(3).sparing_visitors(), picture(720.0));
+        hunter.is_hunter = true;
+        picture.players.insert(2, Known { name: name.to_owned(), ..known(800.0) });
+        (hunter.goal, hunter.goal_ends) = (Some(Goal::Thing(TREE.id)), Duration::from_secs(9));
+        let seen = intents(&mut hunter, &picture, 0);
+        seen.contains(&Intent::Attack { on: true, heading: 0 })
+    };
+    assert!(strikes("bot 7"));
+    assert!(!strikes("Ann"));
+}
+
+#[test]
 fn a_stuck_bot_walks_around_the_obstacle() {
     let mut player = player(1);
     intents(&mut player, &picture(500.0), 0);
