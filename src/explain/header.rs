@@ -100,8 +100,7 @@ fn first_byte(byte: u8, at: usize) -> [Node; 5] {
 
 fn second_byte(byte: u8, at: usize) -> [Node; 2] {
     let is_masked = byte & MASK != 0;
-    let masked =
-        if is_masked { "1, masked: as a client must" } else { "0, not masked: as a server must" };
+    let masked = if is_masked { "1, masked: as a client must" } else { "0, not masked: as a server must" };
     let length = match byte & LENGTH {
         LENGTH_IN_16 => "126: the length follows in 16 bits".to_owned(),
         LENGTH_IN_64 => "127: the length follows in 64 bits".to_owned(),
