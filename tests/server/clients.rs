@@ -65,6 +65,7 @@ fn every_file_of_the_page_is_served_with_its_type() {
             Some("css") => "Content-Type: text/css; charset=utf-8",
             Some("html") => "Content-Type: text/html; charset=utf-8",
             Some("js") => "Content-Type: text/javascript; charset=utf-8",
+            Some("json") => "Content-Type: application/json",
             Some("svg") => "Content-Type: image/svg+xml",
             _ => "Content-Type: application/wasm",
         };
