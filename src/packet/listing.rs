@@ -17,7 +17,7 @@ pub fn json(codes: &Codes) -> Json {
     json!({ "hash": hash_text(codes), "tables": tables })
 }
 
-/// The same as [`json`], with a line for each row: the file `codes.json`.
+/// The same as [`json()`], with a line for each row: the file `codes.json`.
 pub fn lines(codes: &Codes) -> String {
     let table = |table: &Table| {
         let rows: Vec<String> = table.rows.iter().map(|row| json_row(row).to_string()).collect();
