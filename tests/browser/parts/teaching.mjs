@@ -26,7 +26,8 @@ async function inSight(page, inspector, inWindow) {
 async function rightLabels(inspector) {
   const [key, sent, again, meant] = await Promise.all(LANES.slice(0, 4).map((kind) => lane(inspector, kind)));
   assert.equal(key.length, 4);
-  assert.ok(sent.length >= 7 && sent.length <= 16, `${sent.length} bytes`);
+  // The tick of a world that has just begun is one byte, and later up to five.
+  assert.ok(sent.length >= 6 && sent.length <= 16, `${sent.length} bytes`);
   sent.forEach((byte, at) => {
     assert.equal(again[at], key[at % 4]);
     assert.equal(parseInt(byte, 16) ^ parseInt(again[at], 16), parseInt(meant[at], 16));
@@ -79,7 +80,9 @@ export async function teaching(game, wire, inWindow) {
       await example.click();
       rules.push(await wire.locator('#verdict').evaluate((box) => box.querySelector('b')?.textContent ?? box.dataset.kind));
     }
-    assert.deepEqual(rules, ['mask_missing', 'reserved_bit', 'reserved_opcode', 'message_too_long', 'packet_truncated', 'fine']);
+    // Where the last value is cut off, either it or the array that it belongs to is too short: that depends on the size of the others.
+    assert.ok(['packet_truncated', 'packet_declared_size'].includes(rules[4]), rules[4]);
+    assert.deepEqual(rules.toSpliced(4, 1), ['mask_missing', 'reserved_bit', 'reserved_opcode', 'message_too_long', 'fine']);
     await keep(wire, 'wire-flip');
     await wire.keyboard.press('e');
     assert.equal(await wire.locator('#editor').isVisible(), false);
