@@ -49,12 +49,10 @@ impl FromStr for RoomArg {
         let (name, game) = room.split_once('=').unwrap_or((room, GAMES[0]));
         if !is_room_name(name) {
             let most = limits::ROOM_NAME_CHARS;
-            return Err(format!(
-                "{name:?} is no name for a room: it must have 1 to {most} of a-z, 0-9 and -"
-            ));
+            return Err(format!("{name:?} is not a room name: use 1 to {most} characters of a-z, 0-9 and -"));
         }
         if !GAMES.contains(&game) {
-            return Err(format!("there is no game {game:?}; the games are: {}", GAMES.join(", ")));
+            return Err(format!("unknown game {game:?}; the games are: {}", GAMES.join(", ")));
         }
         let mut arg = RoomArg { name: name.to_owned(), ..RoomArg::default() };
         let mut given: Vec<&str> = Vec::new();
@@ -83,7 +81,7 @@ impl RoomArg {
             "command-delay-ticks" => self.command_delay_ticks = Some(number(value, 0, u32::MAX)?),
             "max-clients" => self.max_clients = Some(number(value, 1, u32::MAX)? as usize),
             "restore" => self.restore = Some(PathBuf::from(value)),
-            _ => return Err(format!("there is no such option; the options are: {}", OPTIONS.join(", "))),
+            _ => return Err(format!("unknown option; the options are: {}", OPTIONS.join(", "))),
         }
         Ok(())
     }
@@ -136,12 +134,12 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_by_name() {
         for (text, expected) in [
-            ("", "\"\" is no name for a room"),
-            ("Two", "\"Two\" is no name for a room: it must have 1 to 32 of a-z, 0-9 and -"),
-            ("a/b", "is no name for a room"),
-            (&"a".repeat(33), "is no name for a room"),
-            ("two=tanks", "there is no game \"tanks\"; the games are: moo"),
-            ("two=", "there is no game \"\""),
+            ("", "\"\" is not a room name"),
+            ("Two", "\"Two\" is not a room name: use 1 to 32 characters of a-z, 0-9 and -"),
+            ("a/b", "is not a room name"),
+            (&"a".repeat(33), "is not a room name"),
+            ("two=tanks", "unknown game \"tanks\"; the games are: moo"),
+            ("two=", "unknown game \"\""),
             ("two,seed", "\"seed\" must be OPTION=VALUE"),
             ("two,", "\"\" must be OPTION=VALUE"),
             ("two,seed=x", "seed=x: must be a whole number from 0 to 4294967295"),
@@ -150,7 +148,7 @@ mod tests {
             ("two,tick-hz=31", "tick-hz=31: must be 15, 20, 30 or 60"),
             ("two,update-hz=61", "update-hz=61: must be a whole number from 1 to 60"),
             ("two,max-clients=0", "max-clients=0: must be"),
-            ("two,colour=red", "colour=red: there is no such option; the options are: seed, map-size"),
+            ("two,colour=red", "colour=red: unknown option; the options are: seed, map-size"),
         ] {
             let problem = text.parse::<RoomArg>().expect_err(text);
             assert!(problem.contains(expected), "{text}: {problem}");
