@@ -125,7 +125,8 @@ documents() { cargo test --workspace --locked --doc && RUSTDOCFLAGS='-D warnings
 build() { cargo test --workspace --locked --no-run 2>&1 | tee "$logs/programs"; }
 
 # Two programs run at a time with four tests each, because most of them wait for clocks and sockets
-# rather than the CPU. The long ones are at the end of cargo's list and start first.
+# rather than the CPU. The long ones are at the end of cargo's list and start first. Of a program that
+# passes, only the result is kept: what it prints includes the reports of faults that it plants.
 debug() {
     local failed=0 list="$logs/programs" optimised
     [ -f "$list" ] || build || return
@@ -136,6 +137,7 @@ debug() {
     sed -n 's/^ *Executable .*(\(.*\))$/\1/p' "$list" | tac |
         TICKWIRE_TOOLS=1 RUST_TEST_THREADS=4 xargs -P 2 -I PROGRAM bash -c '
             log=$1/${0##*/}.log; "$0" >"$log" 2>&1; status=$?
+            [ "$status" != 0 ] || sed -i -n "/^test result:/p" "$log"
             flock "$1/turn" bash -c "printf \"\n%s\n\" \"\$0\"; cat \"\$1\"" "$0" "$log"
             exit "$status"' PROGRAM "$logs" || failed=1
     wait "$optimised" || true
@@ -249,8 +251,8 @@ take_cpu() {
     cpu=$(awk 'NR == 2 { split($0, part, /[ms ]+/); print int(60 * (part[1] + part[3]) + part[2] + part[4]) }' "$1")
 }
 
-# Runs a group, prints its output at its end, and writes its result to a file. $1: its function. $2:
-# how it counts. $3: its heading.
+# Runs a group, and writes its result to a file. At its end it prints the output, or only the last line
+# if it has passed. $1: its function. $2: how it counts. $3: its heading.
 group() {
     local name=$1 how=$2 heading=$3 log="$logs/$1" from=$SECONDS cpu before status passed failed verdict=ok
     take_cpu "$log.times"
@@ -271,8 +273,10 @@ group() {
         [ "$failed" != 0 ] || failed=1
     fi
     [ "$failed" = 0 ] || verdict=FAILED
-    flock "$logs/turn" bash -c 'cat "$1"; printf -- "--- %s: %s passed, %s failed, %s s\n" "${@:2}"' \
-        - "$log" "$name" "$passed" "$failed" "$((SECONDS - from))"
+    local show=(cat)
+    [ "$failed" != 0 ] || show=(tail -n 1)
+    flock "$logs/turn" bash -c '"${@:5}" "$0"; printf -- "--- %s: %s passed, %s failed, %s s\n" "${@:1:4}"' \
+        "$log" "$name" "$passed" "$failed" "$((SECONDS - from))" "${show[@]}"
     take_cpu "$log.times"
     printf '%s\n' "$name $passed $failed $((SECONDS - from)) $((cpu - before)) $verdict" >"$logs/$name.result"
     [ "$failed" = 0 ]
@@ -295,9 +299,20 @@ finish() {
         all_failed=$((all_failed + failed))
     done
     [ $# = 0 ] || printf '%s\n' "$@"
+    [ "$all_failed" = 0 ] || failures
     printf '\n%s passed, %s failed\n' "$all_passed" "$all_failed"
     [ "$all_failed" = 0 ]
     exit
+}
+
+# Prints the tests that failed once more, each below its group.
+failures() {
+    local name
+    for name in "$first" "${chosen[@]}"; do
+        grep -q ' FAILED$' "$logs/$name.result" 2>/dev/null || continue
+        printf '\n=== failed in %s:\n' "$name"
+        grep -aE 'FAILED|^ *not ok |panicked at|^error|^test\.sh: ' "$logs/$name" | head -n 30
+    done
 }
 
 # Waits for a group that another lane may still be running; fails if it is not run at all. $1: the
