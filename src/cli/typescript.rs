@@ -14,16 +14,16 @@ const HEAD: &str = "\
 // The packets of a tickwire server as types, printed by `tickwire codes --format typescript`. When the
 // packet tables change, print this file again.
 //
-// A message is `[code, [argument, …]]` in MessagePack, or in JSON at a URL with `?format=json`. The
-// arguments are in the order of a packet's properties here; arguments at the end that may be null may be
-// left out. The comment of a property has its type in the notation of the tables (PROTOCOL.md, \"The type
-// grammar\"), and the unit of its number.
+// They are the types of `connect` in a tickwire server's `/tickwire.js`, whose own types are beside it in
+// `/tickwire.d.ts`: `connect<NativeToServer, NativeToClient>()`. An argument that may be null may be left
+// out of a packet to the server; in a packet to the client it is there.
+//
+// On the wire, a message is `[code, [argument, …]]` in MessagePack, or in JSON at a URL with `?format=json`.
+// The arguments are in the order of a packet's properties here. The comment of a property has its type in
+// the notation of the tables (PROTOCOL.md, \"The type grammar\"), and the unit of its number.
 
 /** 0 or 1. */
 export type Flag = 0 | 1;
-
-/** One flat list: the members of the first group, those of the second, and so on. */
-export type Groups<Group extends unknown[]> = Group[number][];
 
 /** The packets of one direction as a union: a name, and the values by name. */
 export type Packet<Side> = { [Name in keyof Side]: { name: Name; values: Side[Name] } }[keyof Side];
@@ -98,10 +98,8 @@ fn packet(row: &Row) -> String {
         return out;
     }
     let _ = writeln!(out, "  {}: {{", row.name);
-    // Only arguments at the end can be left out.
-    let needed = row.arguments.iter().rposition(|one| !one.kind.or_nil).map_or(0, |last| last + 1);
-    for (at, argument) in row.arguments.iter().enumerate() {
-        let mark = if at < needed { "" } else { "?" };
+    for argument in &row.arguments {
+        let mark = if argument.kind.or_nil { "?" } else { "" };
         out.push_str(&comment(4, &notes(&argument.kind)));
         let _ = writeln!(out, "    {}{mark}: {};", argument.name, value(&argument.kind));
     }
@@ -143,9 +141,13 @@ fn value(kind: &Type) -> String {
         Shape::Int { .. } | Shape::Num { .. } => "number".to_owned(),
         Shape::Str { .. } => "string".to_owned(),
         Shape::Map(members) => format!("{{ {} }}", labelled(members, "; ", true)),
-        Shape::Tuple(members) => format!("[{}]", labelled(members, ", ", false)),
-        Shape::Groups { members, .. } => format!("Groups<[{}]>", labelled(members, ", ", false)),
-        Shape::List { each, .. } => format!("Array<{}>", value(each)),
+        Shape::Tuple(members) => format!("{{ {} }}", labelled(members, "; ", false)),
+        Shape::Groups { members, .. } => format!("Array<{{ {} }}>", labelled(members, "; ", false)),
+        Shape::List { each, .. } => match &each.shape {
+            // The tables do not list the members of an entry, so it stays as it is on the wire.
+            Shape::Tuple(members) => format!("Array<[{}]>", labelled(members, ", ", false)),
+            _ => format!("Array<{}>", value(each)),
+        },
     };
     let or = |is: bool, text: &str| if is { format!(" | {text}") } else { String::new() };
     shape + &or(kind.or_zero, "0") + &or(kind.or_nil, "null")
@@ -195,7 +197,7 @@ mod tests {
 direction\tname\tlane\tone-2:str\t2two:int\tthree:int\targuments\tmeaning
 to_server\tgo\treliable\tg\"\\\t1\t1\twhere:{x:num.px,y:num.px|nil}|nil state:flag at:u32.tick|nil\tgo */ there
 to_server\tstop\treliable\ts\t-\t-\t-\t
-to_client\tmap\tlatest\tm\t2\t3\tcells:[[u8]]|0|nil body:(x:i32.hpx,name:str<=3) moved:[id:u16,is:bool]<=9 more:any|nil\tthe map
+to_client\tmap\tlatest\tm\t2\t3\tcells:[[u8]]|0|nil body:(x:i32.hpx,name:str<=3) moved:[id:u16,is:bool]<=9 pairs:[(a:u8,b:str)] more:any|nil\tthe map
 ";
 
     const EXPECTED: &str = r#"
@@ -204,7 +206,7 @@ export interface One_2ToServer {
   /** go * / there */
   go: {
     /** `{x:num.px,y:num.px|nil}|nil`. px: Pixels of the map. */
-    where: { x: number; y?: number | null } | null;
+    where?: { x: number; y?: number | null } | null;
     /** `flag`. */
     state: Flag;
     /** `u32.tick|nil`. tick: Ticks of the world. */
@@ -220,7 +222,7 @@ export interface $2twoToServer {
   /** go * / there */
   go: {
     /** `{x:num.px,y:num.px|nil}|nil`. px: Pixels of the map. */
-    where: { x: number; y?: number | null } | null;
+    where?: { x: number; y?: number | null } | null;
     /** `flag`. */
     state: Flag;
     /** `u32.tick|nil`. tick: Ticks of the world. */
@@ -240,11 +242,13 @@ export interface One_2ToClient {
   /** the map */
   map: {
     /** `[[u8]]|0|nil`. */
-    cells: Array<Array<number>> | 0 | null;
+    cells?: Array<Array<number>> | 0 | null;
     /** `(x:i32.hpx,name:str<=3)`. hpx: Half pixels. */
-    body: [x: number, name: string];
+    body: { x: number; name: string };
     /** `[id:u16,is:bool]<=9`. */
-    moved: Groups<[id: number, is: boolean]>;
+    moved: Array<{ id: number; is: boolean }>;
+    /** `[(a:u8,b:str)]`. */
+    pairs: Array<[a: number, b: string]>;
     /** `any|nil`. */
     more?: unknown | null;
   };

@@ -28,16 +28,17 @@ macro_rules! files {
 /// Everything in `src/web/` that a browser asks for: name and bytes.
 const FILES: tab_edition::Files = files! {
     "admin.css" "admin.html" "admin.js" "animals.js" "beside.css" "built.js" "camera.js" "clans.js"
-    "codes.json" "commands.js" "connection.js" "draw-animals.js" "draw-arms.js" "draw-effects.js" "draw-icons.js"
-    "draw-items.js" "draw-labels.js" "draw-players.js" "draw-scenery.js" "draw-shapes.js" "draw-shots.js"
-    "draw-structures.js" "draw-terrain.js" "draw-text.js" "draw-tools.js" "draw-weather.js" "edition-tab.js"
-    "edition.js" "effects.js" "favicon.svg" "happenings.js" "hints.js" "history.js" "hud-clan.js"
-    "hud-graph.js" "hud-kit.js" "hud-panels.js" "hud-play.js" "hud.js" "index.html" "input.js" "inspect.js"
-    "interpolation.js" "load-error.js" "main.js" "minimap.js" "moments.js" "msgpack.js" "palette.js"
-    "pane.js" "panels.css" "player.js" "protocol.js" "random.js" "rates.js" "room.js" "rooms.css" "rules.js"
-    "settings.js" "shots.js" "socket.js" "sound.js" "sprites.js" "stage.js" "style.css" "swing.js" "tab-cache.js"
-    "tab-host.js" "tab-module.js" "tab-page.js" "tab-socket.js" "tab-wasm.js" "tab-worker.js" "tab.wasm"
-    "title.js" "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-changes.js" "wire-copy.js"
+    "codec.js" "codes.json" "commands.js" "connection.js" "draw-animals.js" "draw-arms.js" "draw-effects.js"
+    "draw-icons.js" "draw-items.js" "draw-labels.js" "draw-players.js" "draw-scenery.js" "draw-shapes.js"
+    "draw-shots.js" "draw-structures.js" "draw-terrain.js" "draw-text.js" "draw-tools.js" "draw-weather.js"
+    "edition-tab.js" "edition.js" "effects.js" "endings.js" "favicon.svg" "happenings.js" "hints.js"
+    "history.js" "hud-clan.js" "hud-graph.js" "hud-kit.js" "hud-panels.js" "hud-play.js" "hud.js"
+    "index.html" "input.js" "inspect.js" "interpolation.js" "link.js" "load-error.js" "main.js" "minimap.js"
+    "moments.js" "msgpack.js" "palette.js" "pane.js" "panels.css" "player.js" "protocol.js" "random.js"
+    "rates.js" "room.js" "rooms.css" "rules.js" "settings.js" "shots.js" "socket.js" "sound.js" "sprites.js"
+    "stage.js" "states.js" "style.css" "swing.js" "tab-cache.js" "tab-host.js" "tab-module.js" "tab-page.js"
+    "tab-socket.js" "tab-wasm.js" "tab-worker.js" "tab.wasm" "tickwire.d.ts" "tickwire.js" "title.js"
+    "waits.js" "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-changes.js" "wire-copy.js"
     "wire-draw.js" "wire-edit.js" "wire-explainer.js" "wire-filter.js" "wire-flip.js" "wire-frame.css"
     "wire-frame.js" "wire-frames.js" "wire-keys.js" "wire-lanes.js" "wire-line.js" "wire-list.css"
     "wire-list.js" "wire-marks.js" "wire-more.js" "wire-note.js" "wire-open.js" "wire-own.js"
@@ -53,6 +54,7 @@ fn kind(name: &str) -> &'static str {
         Some("json") => "application/json",
         Some("js") => "text/javascript; charset=utf-8",
         Some("svg") => "image/svg+xml",
+        Some("ts") => "text/plain; charset=utf-8",
         _ => "application/wasm",
     }
 }

@@ -8,11 +8,8 @@
 import { History } from './history.js';
 import { MODE, SUBPROTOCOL, VERSION, decode, encode, loadCodes } from './protocol.js';
 import { openSocket } from './socket.js';
+import { waitMs } from './waits.js';
 
-/** Waits before the tries of one outage; the last one repeats. A restarted server is back within the first three. */
-const WAITS_MS = [150, 400, 800, 1500, 3000, 6000, 10000];
-/** Each wait is varied by this part, so that all clients of a restarted server do not come at once. */
-const WAIT_SPREAD = 0.3;
 /** A connection that has held this long counts as good: the next outage begins with quick tries again. */
 const GOOD_MS = 5000;
 /** Time that one try may take. */
@@ -20,17 +17,6 @@ const TRY_MS = 8000;
 const PING_MS = 2000;
 /** Silence after a ping that means the line is dead, though nobody closed it. */
 const SILENCE_MS = 8000;
-
-/**
- * Wait before a try.
- * @param {number} attempt 0 for the first after an outage
- * @param {number} random 0 to 1
- * @returns {number} ms
- */
-export function waitMs(attempt, random) {
-  const base = WAITS_MS[Math.min(attempt, WAITS_MS.length - 1)];
-  return Math.round(base * (1 - WAIT_SPREAD + 2 * WAIT_SPREAD * random));
-}
 
 /**
  * @typedef {'connecting' | 'live' | 'waiting'} State

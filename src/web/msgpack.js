@@ -128,7 +128,7 @@ class Reader {
 /**
  * Encodes a value in the shortest form of its type. Whole numbers become integers.
  *
- * @param {unknown} value nil, bool, number, string or an array of these
+ * @param {unknown} value nil, bool, number, string, or an array or a plain object of these
  * @returns {Uint8Array<ArrayBuffer>}
  * @throws {TypeError} for any other type
  */
@@ -150,6 +150,11 @@ function write(out, value) {
     if (value.length < 16) out.push(0x90 | value.length);
     else out.push(0xdc, ...bigEndian(value.length, 2));
     for (const item of value) write(out, item);
+  } else if (value?.constructor === Object) {
+    const entries = Object.entries(value);
+    if (entries.length < 16) out.push(0x80 | entries.length);
+    else out.push(0xde, ...bigEndian(entries.length, 2));
+    for (const entry of entries) for (const item of entry) write(out, item);
   } else throw new TypeError(`cannot encode ${typeof value}`);
 }
 

@@ -11,13 +11,15 @@ import { TabSocket } from './tab-socket.js';
 /** The part of a WebSocket that the pages use. @typedef {WebSocket | TabSocket} Socket */
 
 /**
- * @param {string} path of the endpoint with its query, relative to this page @param {string[]} protocols
+ * @param {string} path of the endpoint with its query @param {string[]} protocols
+ * @param {string} [base] the address that the path is relative to, by default this page's
+ * @param {new (url: URL, protocols: string[]) => any} [Kind] another implementation of a WebSocket
  * @returns {Socket}
  */
-export function openSocket(path, protocols) {
-  if (EDITION === 'tab') return new TabSocket(path, protocols);
-  const url = new URL(path, location.href);
-  url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+export function openSocket(path, protocols, base = location.href, Kind = undefined) {
+  if (EDITION === 'tab' && !Kind) return new TabSocket(path, protocols);
+  const url = new URL(path, base);
+  url.protocol = url.protocol.replace('http', 'ws');
   url.hash = '';
-  return new WebSocket(url, protocols);
+  return new (Kind ?? WebSocket)(url, protocols);
 }

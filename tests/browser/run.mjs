@@ -1,5 +1,5 @@
 // Two pages, a phone and a raw socket in one world: join, walk, look, talk, gather, build, hunt, grow, shoot, found a clan, and come back
-// after a restart. One more page is the operator's, and one looks at rooms.
+// after a restart. One more page is the operator's, one looks at rooms, and one is that of a document.
 // Real mouse, real keys, real touch, the real server with default flags, but for a smaller map. `node run.mjs [path of the server]`; screenshots
 // go to tests/output/, and what the server captured, for tests/wireshark/: session.pcapng.
 
@@ -18,6 +18,7 @@ import { hunting } from './parts/hunting.mjs';
 import { joining } from './parts/joining.mjs';
 import { looking } from './parts/looking.mjs';
 import { operator } from './parts/operator.mjs';
+import { ownPage } from './parts/own-page.mjs';
 import { phone } from './parts/phone.mjs';
 import { pictures } from './parts/pictures.mjs';
 import { restart } from './parts/restart.mjs';
@@ -29,7 +30,7 @@ await rm(captured, { force: true });
 await mkdir(dirname(captured), { recursive: true });
 const game = await new Game().open([...FLAGS, '--capture', captured]);
 try {
-  const parts = [joining, walking, looking, gathering, building, comforts, hunting, fighting, clans, phone, operator, rooms, pictures, restart];
+  const parts = [joining, walking, looking, gathering, building, comforts, hunting, fighting, clans, phone, operator, rooms, ownPage, pictures, restart];
   for (const part of parts) if (game.failed === 0) await part(game);
   if (game.failed > 0) await Promise.all([keep(game.ada, 'failed-ada'), keep(game.bo, 'failed-bo')]);
   await game.check('no page error, console error, warning or failed request', () => {

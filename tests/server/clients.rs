@@ -67,6 +67,7 @@ fn every_file_of_the_page_is_served_with_its_type() {
             Some("js") => "Content-Type: text/javascript; charset=utf-8",
             Some("json") => "Content-Type: application/json",
             Some("svg") => "Content-Type: image/svg+xml",
+            Some("ts") => "Content-Type: text/plain; charset=utf-8",
             _ => "Content-Type: application/wasm",
         };
         assert!(head.contains(expected), "list the files of src/web/ in net/pages.rs: {name}\n{head}");

@@ -50,5 +50,11 @@ test('a view into a larger buffer is read from its own beginning', () => {
 });
 
 test('what the dialect cannot carry is not encoded', () => {
-  assert.throws(() => encode({}), TypeError);
+  for (const value of [() => 1, new Map([['a', 1]]), Uint8Array.of(1), 1n]) assert.throws(() => encode(value), TypeError);
+});
+
+test('a plain object is a map', () => {
+  assert.equal(hex(encode({ a: 1, b: ['c', null] })), '82a16101a16292a163c0');
+  const many = Object.fromEntries(Array.from({ length: 16 }, (_, at) => [String(at), at]));
+  assert.deepEqual(decode(encode(many)), new Map(Object.entries(many)));
 });

@@ -1,0 +1,53 @@
+/**
+ * Why a connection ends, for people, and whether it is worth coming back. The server's reasons are
+ * the names of rules in PROTOCOL.md, "Rules and close codes".
+ *
+ * @module endings
+ */
+
+/** What the page itself gives as a reason. */
+export const NO_ANSWER = 'no answer';
+export const NO_TABLES = 'no packet tables';
+export const LEFT = 'left';
+
+/** @type {Record<string, string>} */
+const BY_REASON = {
+  [NO_ANSWER]: 'The server does not answer.',
+  [LEFT]: 'You have left the game.',
+  kicked: 'The operator has removed you from the game.',
+  banned: 'The operator has banned your address.',
+  hello_version: 'This page and the server have different versions: reload the page.',
+  hello_first: 'This page has sent a packet before hello.',
+  message_rate: 'This page has sent too many messages.',
+  byte_rate: 'This page has sent too much.',
+  slow_client: 'The connection is too slow.',
+  silent: 'The connection went silent.',
+  full: 'The game is full.',
+  overloaded: 'The server is overloaded.',
+  internal_error: 'The server has failed.',
+};
+
+/** @type {Record<number, string>} */
+const BY_CODE = {
+  1001: 'The server is shutting down.',
+  1002: 'The server could not read what this page sent.',
+  1003: 'The server could not read what this page sent.',
+  1007: 'The server could not read what this page sent.',
+  1009: 'This page has sent a message that is too long.',
+  1011: 'The server has failed.',
+  1013: 'The server is full.',
+};
+
+/** Coming back would end in the same way: the operator has decided, or the page is wrong. */
+const FINAL_REASONS = [LEFT, NO_TABLES, 'kicked', 'banned', 'hello_version', 'hello_first'];
+const FINAL_CODES = [1002, 1003, 1007, 1009];
+
+/** @param {number} code @param {string} reason @returns {string} a sentence */
+export function textOf(code, reason) {
+  return BY_REASON[reason] ?? BY_CODE[code] ?? 'The connection was lost.';
+}
+
+/** Whether a page should not connect again by itself. @param {number} code @param {string} reason */
+export function isFinal(code, reason) {
+  return FINAL_REASONS.includes(reason) || FINAL_CODES.includes(code);
+}

@@ -1,0 +1,114 @@
+/**
+ * Types of `tickwire.js` for a page in TypeScript. The packets of a game come from
+ * `tickwire codes --format typescript`:
+ *
+ *     import { connect } from './tickwire.js';
+ *     import type { NativeToClient, NativeToServer } from './packets.js';
+ *     const game = await connect<NativeToServer, NativeToClient>({ name: 'Ann' });
+ */
+
+/** Packets by name, with their values by argument name. */
+export type Packets = Record<string, any>;
+
+/** The values of a packet of the server: none is left out, nil is null. */
+export type Received<Values> = { [Argument in keyof Values]-?: Exclude<Values[Argument], undefined> };
+
+/** The values of a packet to the server: `sequence` and `tick` are filled in. */
+export type Sent<Values> = Omit<Values, 'sequence' | 'tick'> & Partial<Pick<Values, keyof Values & ('sequence' | 'tick')>>;
+
+/** Names of the packets of one direction. */
+export type Name<Side> = keyof Side & string;
+
+/** The values of a packet to the server, if it has any; `send` needs none where all may be left out. */
+export type Given<Values> = {} extends Sent<Values> ? [values?: Sent<Values>] : [values: Sent<Values>];
+
+/** Why a connection ended. */
+export interface Closed {
+  /** Of the close frame; 1006 without one. */
+  code: number;
+  /** The name of the server's rule, or ''. */
+  reason: string;
+  /** The same for people. */
+  text: string;
+  /** Time until the next try, in ms; null if there is none. */
+  retryMs: number | null;
+}
+
+/** The server has said `welcome`. */
+export interface Opened<Welcome> {
+  welcome: Welcome;
+  /** Whether it is after an outage. */
+  again: boolean;
+  /** Whether it is not the game of before, so that what the page remembers of that is void. */
+  fresh: boolean;
+}
+
+/** What `error` hears: the packet, or the rule `unreadable` for bytes that are no packet. */
+export interface Problem {
+  rule: string;
+  detail: string;
+}
+
+/** What the server has said to identify the game. */
+export type Welcome<ToClient> = ToClient extends { welcome: infer Values } ? Received<Values> : Packets;
+
+/** Handlers by name, of packets and of events. */
+export type Handlers<ToClient> = { [Packet in Name<ToClient>]?: (values: Received<ToClient[Packet]>) => void } & {
+  open?: (event: Opened<Welcome<ToClient>>) => void;
+  close?: (event: Closed) => void;
+  error?: (event: Problem) => void;
+};
+
+export interface Options<ToClient> {
+  /** The player's name. */
+  name?: string;
+  /** True to look on, until `game.enter()`. */
+  watch?: boolean;
+  /** Further arguments of `hello` and `enter`, such as a colour. */
+  hello?: Packets;
+  /** True for places in pixels and angles in radians, in both directions; otherwise each number is the one that is sent. */
+  units?: boolean;
+  /** Default: the first one that has both `hello` and `welcome`. */
+  dialect?: string;
+  /** Of the endpoint, relative to the module; default: `play`. */
+  path?: string;
+  /** The packet tables, or where they are; default: `codes.json` beside the endpoint, fetched for each connection. */
+  codes?: object | string;
+  /** Handlers, as for `game.on`: they also hear what happens before the first `welcome`. */
+  on?: Handlers<ToClient>;
+  /** For Node before 22. */
+  WebSocket?: new (url: URL, protocols: string[]) => any;
+}
+
+/** A game that the page is connected to, made by `connect`. */
+export interface Game<ToServer, ToClient> {
+  /** `waiting` while it tries to come back, `closed` for good. */
+  readonly state: 'connecting' | 'open' | 'waiting' | 'closed';
+  /** How the server has identified the game: seed, rates, epoch; null before that. */
+  readonly welcome: Welcome<ToClient> | null;
+  /** The player's own number; null without one. */
+  readonly player: number | null;
+  /** Why there is no connection now; null while there is one. */
+  readonly closed: Closed | null;
+  /** Round trip in ms, the median of the last ones; null before the first. */
+  readonly ping: number | null;
+  /** Ticks that the server has completed by now, as far as the page can know; null before `welcome`. */
+  readonly tick: number | null;
+  /** Since the page was opened. */
+  readonly counts: Readonly<Record<'messagesIn' | 'messagesOut' | 'bytesIn' | 'bytesOut' | 'unknown' | 'unreadable', number>>;
+  /** Calls a function for each packet of a name, or each event; the result takes it away again. */
+  on<Packet extends keyof Handlers<ToClient>>(name: Packet, handler: NonNullable<Handlers<ToClient>[Packet]>): () => void;
+  /** Sends a packet; false without a connection. */
+  send<Packet extends Name<ToServer>>(name: Packet, ...values: Given<ToServer[Packet]>): boolean;
+  /** Begins to play, as a watcher or after death. */
+  enter(values?: Packets): boolean;
+  /** The newest values of a packet. */
+  newest<Packet extends Name<ToClient>>(name: Packet): Received<ToClient[Packet]> | null;
+  /** Values of a packet as they were about two updates ago, so that things move evenly. */
+  between<Packet extends Name<ToClient>>(name: Packet, how?: { also?: string[]; now?: number }): Received<ToClient[Packet]> | null;
+  /** Leaves the game for good. */
+  close(): void;
+}
+
+/** Connects to the server of this module, and greets it. */
+export function connect<ToServer = Packets, ToClient = Packets>(options?: Options<ToClient>): Promise<Game<ToServer, ToClient>>;

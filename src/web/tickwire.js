@@ -1,0 +1,322 @@
+/**
+ * A game's page talks to its server through this module: it connects and reconnects, sends and
+ * receives packets by name, measures the ping, and gives smooth positions between two states. It
+ * takes the packets of the game from the server's own table, `codes.json`.
+ *
+ * ```js
+ * import { connect } from './tickwire.js';
+ *
+ * const game = await connect({ name: 'Ann', units: true });
+ * game.on('chat', ({ player, text }) => console.info(player, text));
+ * addEventListener('keydown', () => game.send('move', { direction: Math.PI / 2 }));
+ * requestAnimationFrame(function draw() {
+ *   const state = game.between('state');
+ *   // draw it
+ *   requestAnimationFrame(draw);
+ * });
+ * ```
+ *
+ * Only these packets are built in, and a dialect may lack most of them: `hello`, `enter` and `ping`
+ * to the server, `welcome`, `spawned`, `pong` and `error` to the client.
+ *
+ * @module tickwire
+ */
+
+import { Link } from './link.js';
+import { States } from './states.js';
+
+/** The protocol's version, sent in `hello`. */
+const VERSION = 1;
+/** Modes of `hello`. */
+const [WATCH, PLAY] = [0, 1];
+const PING_MS = 2000;
+/** Pings whose median is `game.ping`. */
+const PINGS = 5;
+/** Silence after a ping that means the connection is dead, though nobody closed it. */
+const SILENCE_MS = 8000;
+/** Names for `on` that are no packets. */
+const EVENTS = ['open', 'close', 'error'];
+
+/**
+ * @typedef {object} Options
+ * @property {string} [name] the player's name
+ * @property {boolean} [watch] true to look on, until `game.enter()`
+ * @property {Record<string, any>} [hello] further arguments of `hello` and `enter`, such as a colour
+ * @property {boolean} [units] true for places in pixels and angles in radians, in both directions;
+ *   otherwise each number is the one that is sent, such as 16,384 for a quarter of a turn
+ * @property {string} [dialect] default: the first one that has both `hello` and `welcome`
+ * @property {string} [path] of the endpoint, relative to this module; default: `play`
+ * @property {import('./codec.js').Codes | string} [codes] the packet tables, or where they are;
+ *   default: `codes.json` beside the endpoint, fetched for each connection
+ * @property {Record<string, (event: any) => void>} [on] handlers, as for `game.on`: they also hear
+ *   what happens before the first `welcome`
+ * @property {new (url: URL, protocols: string[]) => any} [WebSocket] for Node before 22
+ */
+
+/**
+ * Connects to the server of this module, and greets it.
+ *
+ * @param {Options} [options]
+ * @returns {Promise<Game>} fulfilled when the server has said `welcome`; it waits while the server
+ *   cannot be reached
+ * @throws {Error} when the server has no packet tables or not this dialect, or turns the page away
+ */
+export function connect(options = {}) {
+  return new Promise((fulfil, reject) => {
+    const game = new Game(options, () => fulfil(game), ({ text }) => reject(new Error(text)));
+  });
+}
+
+/** A game that the page is connected to, made by `connect`. */
+export class Game {
+  /** @type {Map<string, Set<(event: any) => void>>} */
+  #handlers = new Map();
+  /** @type {import('./codec.js').Dialect | null} */
+  #dialect = null;
+  /** @type {States | null} */
+  #states = null;
+  #link;
+  #options;
+  /** Arguments of `hello` and `enter`. @type {Record<string, any>} */
+  #who;
+  #watches;
+  #sequence = 0;
+  #heardAt = 0;
+  #nonce = 0;
+  /** Nonce and time of the pings that are not answered. @type {Map<number, number>} */
+  #sent = new Map();
+  /** @type {number[]} */
+  #pings = [];
+  #beat;
+  #begun;
+  #failed;
+
+  /** @param {Options} options @param {() => void} begun @param {(closed: import('./link.js').Closed) => void} failed */
+  constructor(options, begun, failed) {
+    this.#options = options;
+    this.#who = { name: options.name, ...options.hello };
+    this.#watches = options.watch ?? false;
+    this.#begun = begun;
+    this.#failed = failed;
+    /** `waiting` while it tries to come back, `closed` for good. @type {'connecting' | 'open' | 'waiting' | 'closed'} */
+    this.state = 'connecting';
+    /** How the server has identified the game: seed, rates, epoch. @type {Record<string, any> | null} */
+    this.welcome = null;
+    /** The player's own number; null without one. @type {number | null} */
+    this.player = null;
+    /** Why there is no connection now; null while there is one. @type {import('./link.js').Closed | null} */
+    this.closed = null;
+    /** Since the page was opened. `unknown`: packets that the tables lack; `unreadable`: bytes that are no packet. */
+    this.counts = { messagesIn: 0, messagesOut: 0, bytesIn: 0, bytesOut: 0, unknown: 0, unreadable: 0 };
+    for (const [name, handler] of Object.entries(options.on ?? {})) this.on(name, handler);
+    this.#link = new Link(options, {
+      opened: (dialect) => this.#opened(dialect),
+      message: (bytes) => this.#receive(bytes, performance.now()),
+      ended: (closed) => this.#ended(closed),
+    });
+    this.#beat = setInterval(() => this.#look(performance.now()), PING_MS);
+    this.#link.open();
+  }
+
+  /** Round trip in ms, the median of the last ones; null before the first. @returns {number | null} */
+  get ping() {
+    return this.#pings.toSorted((a, b) => a - b)[this.#pings.length >> 1] ?? null;
+  }
+
+  /** Ticks that the server has completed by now, as far as the page can know; null before `welcome`. @returns {number | null} */
+  get tick() {
+    return this.#states?.tick(performance.now()) ?? null;
+  }
+
+  /**
+   * Calls a function for each packet of a name, with its values by argument name. Also:
+   * - `open`, with `{ welcome, again, fresh }`: the server has said `welcome`. `again`: after an
+   *   outage. `fresh`: it is not the game of before, so what the page remembers of that is void.
+   * - `close`, with `game.closed`: the connection has ended, or a try has failed.
+   * - `error`, also for bytes that are no packet: the rule is then `unreadable`.
+   *
+   * @param {string} name @param {(event: any) => void} handler
+   * @returns {() => void} takes the handler away again
+   */
+  on(name, handler) {
+    const handlers = this.#handlers.get(name) ?? new Set();
+    this.#handlers.set(name, handlers.add(handler));
+    this.#check(name);
+    return () => { handlers.delete(handler); };
+  }
+
+  /**
+   * Sends a packet. `sequence` and `tick` are filled in if the packet has them.
+   *
+   * @param {string} name @param {Record<string, any>} [values] by argument name; one that may be nil may be left out
+   * @returns {boolean} false without a connection: the packet is dropped, since it would mean nothing later
+   * @throws {TypeError | RangeError} naming packet and argument, if the tables do not have them so
+   */
+  send(name, values = {}) {
+    if (!this.#dialect || this.state !== 'open') return false;
+    const lacks = (/** @type {string} */ argument) => values[argument] === undefined && this.#dialect?.takes(name, argument);
+    const all = { ...values };
+    if (lacks('sequence')) all.sequence = this.#sequence + 1;
+    if (lacks('tick')) all.tick = this.#states?.commandTick(performance.now()) ?? this.tick;
+    const bytes = this.#dialect.encode(name, all);
+    this.#sequence = all.sequence ?? this.#sequence;
+    return this.#write(bytes);
+  }
+
+  /**
+   * Begins to play, as a watcher or after death. Later connections begin in the same way.
+   * @param {Record<string, any>} [values] such as `{ name }`, in place of those of `connect`
+   */
+  enter(values = {}) {
+    this.#watches = false;
+    Object.assign(this.#who, values);
+    // The server counts it as a command.
+    this.#sequence += 1;
+    return this.send('enter', this.#known('enter', this.#who));
+  }
+
+  /** The newest values of a packet; null before the first. @param {string} name @returns {Record<string, any> | null} */
+  newest(name) {
+    return this.#states?.newest(name) ?? null;
+  }
+
+  /**
+   * Values of a packet as they were about two updates ago, so that things move evenly however the
+   * packets come: places and angles (numbers with such a unit) lie between those of two packets,
+   * everything else is that of the earlier one. Entries of a group list belong together if their
+   * first members are equal.
+   *
+   * @param {string} name
+   * @param {{ also?: string[], now?: number }} [how] `also`: names of further numbers that move evenly;
+   *   `now`: `performance.now()`
+   * @returns {Record<string, any> | null} null before the first packet
+   */
+  between(name, { also, now = performance.now() } = {}) {
+    const packet = this.#dialect?.heard.get(name);
+    return (packet && this.#states?.between(packet, now, { units: this.#options.units ?? false, also })) ?? null;
+  }
+
+  /** Leaves the game for good. */
+  close() {
+    this.#link.close();
+  }
+
+  /** @param {import('./codec.js').Dialect} dialect */
+  #opened(dialect) {
+    this.#dialect = dialect;
+    this.#sequence = 0;
+    this.#sent.clear();
+    const mode = this.#watches ? WATCH : PLAY;
+    this.#write(dialect.encode('hello', this.#known('hello', { version: VERSION, mode, ...this.#who })));
+  }
+
+  /** Those of some values that a packet has. @param {string} packet @param {Record<string, any>} values */
+  #known(packet, values) {
+    return Object.fromEntries(Object.entries(values).filter(([name]) => this.#dialect?.takes(packet, name)));
+  }
+
+  /** @param {Uint8Array<ArrayBuffer>} bytes */
+  #write(bytes) {
+    this.#link.send(bytes);
+    this.counts.bytesOut += bytes.length;
+    this.counts.messagesOut += 1;
+    return true;
+  }
+
+  /** @param {Uint8Array} bytes @param {number} now */
+  #receive(bytes, now) {
+    this.#heardAt = now;
+    this.counts.bytesIn += bytes.length;
+    this.counts.messagesIn += 1;
+    let packet;
+    try {
+      packet = this.#dialect?.decode(bytes);
+    } catch (error) {
+      this.counts.unreadable += 1;
+      return this.#emit('error', { rule: 'unreadable', detail: /** @type {Error} */ (error).message });
+    }
+    if (!packet) this.counts.unknown += 1;
+    else if (packet.name === 'welcome') this.#welcomed(packet.values, now);
+    else this.#heard(packet.name, packet.values, now);
+  }
+
+  /** @param {Record<string, any>} welcome @param {number} now */
+  #welcomed(welcome, now) {
+    const again = this.welcome !== null;
+    const fresh = !again || welcome.epoch === undefined || welcome.epoch !== this.welcome?.epoch;
+    if (fresh || !this.#states) this.#states = new States(welcome);
+    this.#states.heard('welcome', welcome, now, true);
+    this.#link.welcomed(now);
+    [this.state, this.welcome, this.closed, this.#pings] = ['open', welcome, null, []];
+    for (const name of this.#handlers.keys()) this.#check(name);
+    if (!this.#watches && !this.#dialect?.takes('hello', 'mode') && this.#dialect?.toServer.has('enter')) this.enter();
+    this.#ping(now);
+    this.#begun();
+    this.#emit('welcome', welcome);
+    this.#emit('open', { welcome, again, fresh });
+  }
+
+  /** @param {string} name @param {Record<string, any>} values @param {number} now */
+  #heard(name, values, now) {
+    this.#states?.heard(name, values, now, name === 'pong');
+    if (name === 'spawned') this.player = values.player;
+    else if (name === 'pong') this.#ponged(values.nonce, now);
+    // Somebody else has sent a command for this client, such as the inspector.
+    else if (name === 'error' && values.rule === 'repeated') this.#sequence += 1;
+    this.#emit(name, values);
+  }
+
+  /** @param {number} now */
+  #ping(now) {
+    if (!this.#dialect?.takes('ping', 'nonce')) return;
+    this.#nonce += 1;
+    this.#sent.set(this.#nonce, now);
+    this.#write(this.#dialect.encode('ping', { nonce: this.#nonce }));
+  }
+
+  /** @param {number} nonce @param {number} now */
+  #ponged(nonce, now) {
+    const sent = this.#sent.get(nonce);
+    if (sent === undefined) return;
+    this.#sent.delete(nonce);
+    this.#pings = [...this.#pings, now - sent].slice(-PINGS);
+    if (this.#states) this.#states.clock.pingMs = this.ping;
+  }
+
+  /** Every two seconds: were the last pings answered? @param {number} now */
+  #look(now) {
+    if (this.state !== 'open') return;
+    const oldest = this.#sent.values().next().value ?? now;
+    if (now - oldest > SILENCE_MS && now - this.#heardAt > SILENCE_MS) this.#link.giveUp();
+    else this.#ping(now);
+  }
+
+  /** @param {import('./link.js').Closed} closed */
+  #ended(closed) {
+    [this.closed, this.player, this.#pings] = [closed, null, []];
+    this.state = closed.retryMs === null ? 'closed' : 'waiting';
+    if (this.state === 'closed') {
+      clearInterval(this.#beat);
+      this.#failed(closed);
+    }
+    this.#emit('close', closed);
+  }
+
+  /** A name that is neither a packet nor an event is a slip of the pen. @param {string} name */
+  #check(name) {
+    if (!this.#dialect || EVENTS.includes(name) || this.#dialect.heard.has(name)) return;
+    console.warn(`game.on: the dialect ${this.#dialect.name} has no packet ${name} to the client`);
+  }
+
+  /** @param {string} name @param {any} event */
+  #emit(name, event) {
+    for (const handler of this.#handlers.get(name) ?? []) {
+      try {
+        handler(event);
+      } catch (error) {
+        // Reported as any error of the page; the other handlers and the connection go on.
+        queueMicrotask(() => { throw error; });
+      }
+    }
+  }
+}

@@ -1,0 +1,351 @@
+// A game by `tickwire.js`, against a fake server and a fake clock: greeting, packets, ping, ticks, outages, what is shown between two states.
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, mock, test } from 'node:test';
+import { encode as toMsgpack } from '../../../src/web/msgpack.js';
+import { connect } from '../../../src/web/tickwire.js';
+import { CODES, FakeSocket, WELCOME, packet, sockets } from '../lib/fake-socket.mjs';
+
+let now = 0;
+beforeEach(() => {
+  now = 1000;
+  sockets.length = 0;
+  mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  mock.method(performance, 'now', () => now);
+  mock.method(Math, 'random', () => 0.5);
+});
+afterEach(() => {
+  mock.timers.reset();
+  mock.restoreAll();
+});
+
+/** Lets promises go on, but no time. */
+const settle = async () => { for (let turn = 0; turn < 10; turn += 1) await null; };
+/** @param {number} ms */
+async function pass(ms) {
+  now += ms;
+  mock.timers.tick(ms);
+  await settle();
+}
+const OPTIONS = { path: 'http://game.test/play', codes: CODES, WebSocket: FakeSocket };
+/** A game that has begun, its socket, and all that it said of itself. */
+async function begin(options = {}, welcome = {}) {
+  const told = [];
+  const note = (name) => (event) => told.push([name, event]);
+  const pending = connect({ ...OPTIONS, on: { open: note('open'), close: note('close'), error: note('error') }, ...options });
+  await settle();
+  sockets[0].welcome(welcome);
+  return { game: await pending, socket: sockets[0], told };
+}
+
+test('it names the dialect, offers the subprotocol, and says hello with what the row has', async () => {
+  const { game, socket } = await begin({ name: 'Ann', hello: { skin: 3 } });
+  assert.equal(socket.url, 'ws://game.test/play?dialect=native');
+  assert.deepEqual(socket.protocols, ['tickwire.v1']);
+  assert.deepEqual(socket.last('hello'), { version: 1, mode: 1, name: 'Ann', skin: 3 });
+  assert.equal(game.state, 'open');
+  assert.equal(game.welcome.map_size_px, 3600);
+  game.close();
+});
+
+test('a watcher looks on until it enters, also after an outage', async () => {
+  const { game, socket } = await begin({ watch: true });
+  assert.equal(socket.last('hello').mode, 0);
+  assert.equal(game.player, null);
+  assert.equal(game.enter({ name: 'Bo' }), true);
+  assert.deepEqual(socket.last('enter'), { name: 'Bo', skin: null });
+  socket.say('spawned', { player: 9 });
+  assert.equal(game.player, 9);
+  socket.end(1006);
+  assert.equal(game.player, null);
+  await pass(200);
+  sockets[1].welcome();
+  assert.deepEqual(sockets[1].last('hello'), { version: 1, mode: 1, name: 'Bo', skin: null });
+  game.close();
+});
+
+test('a dialect whose hello has no mode enters with a packet of its own', async () => {
+  const row = (direction, name, code, args) => ({ direction, name, codes: { own: code }, arguments: args.map((one) => ({ name: one, type: 'u32|nil' })) });
+  const codes = { tables: [{ rows: [row('to_server', 'hello', 1, ['version']), row('to_server', 'enter', 2, []), row('to_client', 'welcome', 1, [])] }] };
+  const pending = connect({ ...OPTIONS, codes });
+  await settle();
+  sockets[0].onopen();
+  sockets[0].give(toMsgpack([1, []]));
+  const game = await pending;
+  assert.deepEqual(sockets[0].heard, [[1, [1]], [2, []]], 'and no ping, which it does not have');
+  assert.equal(game.tick, null);
+  game.close();
+});
+
+test('packets come by name with all their values, to each handler until it is taken away', async () => {
+  const { game, socket } = await begin();
+  const heard = [];
+  const off = game.on('update', (values) => heard.push(values.moved));
+  game.on('update', ({ tick }) => heard.push(tick));
+  socket.say('update', { tick: 101, moved: [4, 1, 2] });
+  off();
+  socket.say('update', { tick: 102 });
+  assert.deepEqual(heard, [[{ player: 4, dx: 1, dy: 2 }], 101, 102]);
+  assert.equal(game.newest('update').tick, 102);
+  assert.equal(game.newest('chat'), null);
+  game.close();
+});
+
+test('what cannot be read is counted and said, an unknown code is counted, and the game goes on', async () => {
+  const { game, socket, told } = await begin();
+  socket.give(toMsgpack([99, []]));
+  socket.give(Uint8Array.of(0x92));
+  socket.say('error', { rule: 'chat_empty', detail: 'the chat line is empty' });
+  assert.deepEqual([game.counts.unknown, game.counts.unreadable, game.counts.messagesIn], [1, 1, 4]);
+  assert.deepEqual(told.filter(([name]) => name === 'error').map(([, { rule }]) => rule), ['unreadable', 'chat_empty']);
+  assert.equal(game.state, 'open');
+  game.close();
+});
+
+test('a handler that fails is reported, and the others still hear', async () => {
+  const { game, socket } = await begin();
+  const reported = [];
+  mock.method(globalThis, 'queueMicrotask', (report) => reported.push(report));
+  let heard = 0;
+  game.on('say', () => { throw new Error('mine'); });
+  game.on('say', () => { heard += 1; });
+  socket.say('say', { text: 'a' });
+  assert.equal(heard, 1);
+  assert.throws(() => reported[0](), /mine/);
+  game.close();
+});
+
+test('a name that no packet has is warned of', async () => {
+  const warned = mock.method(console, 'warn', () => {}).mock;
+  const { game } = await begin({ on: { sate: () => {} } });
+  game.on('open', () => {});
+  game.on('upate', () => {});
+  assert.deepEqual(warned.calls.map(({ arguments: [text] }) => /packet (\w+)/.exec(text)?.[1]), ['sate', 'upate']);
+  game.close();
+});
+
+test('sequence and tick are filled in, in order, and an error names what is wrong', async () => {
+  const { game, socket } = await begin();
+  now += 60;
+  socket.say('pong', { nonce: 1, tick: 101 });
+  assert.equal(game.ping, 60);
+  socket.say('update', { tick: 103 });
+  // A round trip of 60 ms is almost two ticks: it will have completed 104 when this arrives.
+  assert.equal(game.send('move', { direction: 0 }), true);
+  assert.deepEqual(socket.last('move'), { sequence: 1, tick: 104, direction: 0 });
+  game.send('move');
+  assert.deepEqual(socket.last('move'), { sequence: 2, tick: 104, direction: null });
+  game.enter();
+  game.send('chat', { text: 'a', tick: null });
+  assert.deepEqual(socket.last('chat'), { sequence: 4, tick: null, text: 'a' }, 'enter is a command as well');
+  socket.say('error', { rule: 'repeated', detail: '' });
+  game.send('aim', { heading: 1 });
+  assert.equal(socket.last('aim').sequence, 6);
+  assert.throws(() => game.send('move', { angle: 1 }), /move has no argument angle/);
+  assert.throws(() => game.send('fly'), /no packet fly to the server/);
+  game.send('aim', { heading: 1 });
+  assert.equal(socket.last('aim').sequence, 7, 'what is refused uses up no number');
+  game.close();
+  assert.equal(game.send('move'), false);
+});
+
+test('the ping is the median of the last five, and the tick runs on', async () => {
+  const { game, socket } = await begin();
+  assert.deepEqual([game.ping, game.tick], [null, 100]);
+  for (const ms of [40, 900, 42, 44, 46]) {
+    const { nonce } = socket.last('ping');
+    now += ms;
+    socket.say('pong', { nonce, tick: 100 + Math.floor((now - 1000) * 0.03) });
+    await pass(2000);
+  }
+  assert.equal(game.ping, 44);
+  assert.ok(Math.abs(game.tick - (100 + (now - 1000 + 22) * 0.03)) < 2, String(game.tick));
+  game.close();
+});
+
+test('after an outage it tries again with growing waits, and tells each', async () => {
+  const { game, socket, told } = await begin();
+  await pass(6000);
+  told.length = 0;
+  socket.end(1001, 'going_away');
+  assert.deepEqual(game.closed, { code: 1001, reason: 'going_away', text: 'The server is shutting down.', retryMs: 150 });
+  assert.equal(game.state, 'waiting');
+  const waits = [];
+  for (let attempt = 0; attempt < 8; attempt += 1) {
+    const { retryMs } = game.closed;
+    waits.push(retryMs);
+    await pass(retryMs - 1);
+    assert.equal(sockets.length, attempt + 1, 'not before its time');
+    await pass(1);
+    assert.equal(sockets.length, attempt + 2);
+    sockets.at(-1).end(1006);
+  }
+  assert.deepEqual(waits, [150, 400, 800, 1500, 3000, 6000, 10000, 10000]);
+  assert.equal(told.length, 9);
+  await pass(10000);
+  sockets.at(-1).welcome();
+  assert.deepEqual(told.at(-1), ['open', { welcome: game.welcome, again: true, fresh: false }]);
+  assert.deepEqual([game.closed, game.state], [null, 'open']);
+  // It did not hold: the next outage goes on where this one was.
+  await pass(100);
+  sockets.at(-1).end(1006);
+  assert.equal(game.closed.retryMs, 10000);
+  game.close();
+});
+
+test('what an earlier connection still brings is void', async () => {
+  const { game, socket, told } = await begin();
+  socket.end(1006);
+  await pass(150);
+  sockets[1].welcome({ tick: 500 });
+  told.length = 0;
+  socket.say('say', { text: 'late' });
+  socket.end(1008, 'kicked');
+  assert.deepEqual([told, game.state], [[], 'open']);
+  game.close();
+});
+
+test('it does not come back where it is not wanted, or wrong', async () => {
+  for (const [code, reason, words] of [
+    [1008, 'kicked', /operator has removed you/], [1008, 'banned', /banned/], [1008, 'hello_version', /reload the page/],
+    [1007, 'packet_envelope', /could not read/], [1002, 'mask_missing', /could not read/], [1009, '', /too long/],
+  ]) {
+    sockets.length = 0;
+    const { game, socket } = await begin();
+    socket.end(code, reason);
+    assert.equal(game.state, 'closed', reason);
+    assert.match(game.closed.text, words);
+    await pass(60000);
+    assert.equal(sockets.length, 1, reason);
+  }
+  for (const [code, reason] of [[1008, 'slow_client'], [1013, 'full'], [1011, 'internal_error'], [1000, '']]) {
+    sockets.length = 0;
+    const { game, socket } = await begin();
+    socket.end(code, reason);
+    assert.equal(game.state, 'waiting', reason);
+    game.close();
+  }
+});
+
+test('leaving is for good', async () => {
+  const { game, socket, told } = await begin();
+  game.close();
+  assert.equal(socket.closed, 1000);
+  assert.deepEqual([game.state, told.at(-1)[1].retryMs], ['closed', null]);
+  await pass(60000);
+  assert.equal(sockets.length, 1);
+});
+
+test('a connection that answers nothing is given up, and so is a try', async () => {
+  const { game, socket } = await begin();
+  for (let beat = 0; beat < 6; beat += 1) await pass(2000);
+  assert.equal(socket.closed, 1000);
+  assert.equal(game.closed.text, 'The server does not answer.');
+  assert.equal(sockets.length, 2);
+  await pass(8000);
+  assert.equal(sockets[1].closed, 1000);
+  game.close();
+});
+
+test('packets without pongs keep a connection', async () => {
+  const { game, socket } = await begin();
+  for (let beat = 0; beat < 8; beat += 1) {
+    await pass(2000);
+    socket.say('say', { text: 'a' });
+  }
+  assert.equal(game.state, 'open');
+  game.close();
+});
+
+test('a new epoch drops what was known; the same one keeps it', async () => {
+  const { game, socket, told } = await begin();
+  socket.say('update', { tick: 120 });
+  socket.end(1006);
+  await pass(150);
+  sockets[1].welcome({ tick: 130 });
+  assert.equal(game.newest('update').tick, 120);
+  sockets[1].end(1006);
+  await pass(400);
+  sockets[2].welcome({ epoch: 'b', tick: 0 });
+  assert.equal(game.newest('update'), null);
+  assert.equal(game.between('update'), null);
+  assert.equal(game.tick, 0);
+  assert.deepEqual(told.filter(([name]) => name === 'open').map(([, { again, fresh }]) => [again, fresh]), [[false, true], [true, false], [true, true]]);
+  game.close();
+});
+
+test('connect fails where there is no such dialect, no tables, or no welcome for this page', async () => {
+  await assert.rejects(connect({ ...OPTIONS, dialect: 'klingon' }), /no dialect klingon/);
+  const answers = [new Response('no', { status: 404 }), new Response('<html>')];
+  mock.method(globalThis, 'fetch', async () => answers.shift());
+  await assert.rejects(connect({ ...OPTIONS, codes: undefined }), /status 404/);
+  await assert.rejects(connect({ ...OPTIONS, codes: undefined }), /no packet tables/);
+  const pending = connect(OPTIONS);
+  await settle();
+  sockets[0].onopen();
+  sockets[0].end(1008, 'hello_version');
+  await assert.rejects(pending, /reload the page/);
+  assert.equal(sockets.length, 1);
+});
+
+test('the tables are fetched beside the endpoint for each connection, and connect waits for a server that is away', async () => {
+  const asked = [];
+  const answers = [new TypeError('refused'), new Response('', { status: 502 }), new Response(JSON.stringify(CODES)), new Response(JSON.stringify(CODES))];
+  mock.method(globalThis, 'fetch', async (url) => {
+    asked.push(String(url));
+    const answer = answers.shift();
+    if (answer instanceof Error) throw answer;
+    return answer;
+  });
+  const tries = [];
+  const pending = connect({ ...OPTIONS, codes: undefined, path: 'http://game.test/r/arena/play', on: { close: ({ retryMs }) => tries.push(retryMs) } });
+  await settle();
+  await pass(150);
+  await pass(400);
+  assert.deepEqual(tries, [150, 400]);
+  sockets[0].welcome();
+  const game = await pending;
+  assert.equal(sockets[0].url, 'ws://game.test/r/arena/play?dialect=native');
+  sockets[0].end(1006);
+  await pass(game.closed.retryMs);
+  assert.deepEqual(asked, new Array(4).fill('http://game.test/r/arena/codes.json'));
+  assert.equal(sockets.length, 2);
+  game.close();
+});
+
+test('between two updates players move evenly, two updates late, and angles turn the short way', async () => {
+  const { game, socket } = await begin();
+  const full = (x, heading) => ({ full: [4, x, 50, heading] });
+  for (const [tick, x, heading] of [[100, 0, 250], [101, 60, 250], [102, 120, 4], [103, 180, 4]]) {
+    socket.say('update', { tick, ...full(x, heading) });
+    await pass(1000 / 30);
+  }
+  // Tick 104 has just begun; 2.25 updates before it is 101.75.
+  const [shown] = game.between('update').full;
+  assert.ok(Math.abs(shown.x - 105) < 0.01, String(shown.x));
+  assert.ok(Math.abs(shown.heading - 257.5) < 0.01, String(shown.heading));
+  assert.deepEqual([shown.player, shown.y], [4, 50]);
+  assert.deepEqual(game.newest('update').full[0].x, 180);
+  assert.equal(game.between('update', { now: now - 1000 }).full[0].x, 0, 'not before the first');
+  assert.equal(game.between('update', { now: now + 1000 }).full[0].x, 180, 'not beyond the last');
+  game.close();
+});
+
+test('after a rest a movement begins where it began, and not at the last packet before', async () => {
+  const { game, socket } = await begin();
+  socket.say('update', { tick: 100, full: [4, 0, 0, 0] });
+  await pass(2000);
+  socket.say('update', { tick: 160, full: [4, 60, 0, 0] });
+  const at = (tick) => game.between('update', { now: 1000 + ((tick - 100 + 2.25) * 1000) / 30 }).full[0].x;
+  assert.equal(at(158.9), 0);
+  assert.ok(Math.abs(at(159.5) - 30) < 0.1, String(at(159.5)));
+  assert.equal(at(160), 60);
+  game.close();
+});
+
+test('a welcome without rates and ticks will do', async () => {
+  const { game, socket } = await begin({}, { tick_hz: null, update_hz: null, tick: null });
+  socket.give(packet('say', { text: 'a' }));
+  assert.equal(game.between('say').text, 'a');
+  assert.equal(WELCOME.tick_hz, 30);
+  game.close();
+});
