@@ -257,12 +257,11 @@ export function blend(fields, from, to, part, how) {
   const out = { ...from };
   for (const one of fields) {
     const [a, b] = [from[one.name], to[one.name]];
-    if (a === null || b === null) continue;
     if (typeof a === 'number' && typeof b === 'number') {
       if (!one.smooth && !how.also?.includes(one.name)) continue;
       const turn = one.turn > 0 && how.units ? TURN : one.turn;
       out[one.name] = a + part * (turn > 0 ? shortWay(b - a, turn) : b - a);
-    } else if (one.shape === 'tuple' || one.shape === 'map') out[one.name] = blend(one.members, a, b, part, how);
+    } else if (one.members.length > 0 && isObject(a) && isObject(b)) out[one.name] = blend(one.members, a, b, part, how);
     else if (one.shape === 'groups' && Array.isArray(a) && Array.isArray(b)) {
       const id = one.members[0].name;
       const after = new Map(b.map((group) => [group[id], group]));
@@ -271,6 +270,9 @@ export function blend(fields, from, to, part, how) {
   }
   return out;
 }
+
+/** @param {any} value */
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The same difference of angles, at most half a turn. @param {number} way @param {number} turn */
 function shortWay(way, turn) {

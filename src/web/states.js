@@ -38,9 +38,7 @@ export class States {
     const { tick } = values;
     if (typeof tick === 'number') this.clock.heard(tick, now, !isAnswer);
     const at = typeof tick === 'number' ? tick : this.clock.tickAt(now);
-    const states = (this.kept.get(name) ?? []).filter((state) => state.at < at).slice(1 - KEPT);
-    states.push({ at, values });
-    this.kept.set(name, states);
+    this.kept.set(name, [...(this.kept.get(name) ?? []).slice(1 - KEPT), { at, values }]);
   }
 
   /** @param {string} name @returns {Record<string, any> | null} */
@@ -58,9 +56,9 @@ export class States {
     if (!states) return null;
     this.clock.advance(now);
     const shown = this.clock.othersTick(now);
-    const at = states.findLastIndex((state) => state.at <= shown);
-    const [from, to] = [states[Math.max(0, at)], states[at + 1]];
-    if (at < 0 || !to) return from.values;
+    const at = Math.max(0, states.findLastIndex((state) => state.at <= shown));
+    const [from, to] = [states[at], states[at + 1]];
+    if (!to) return from.values;
     const period = this.clock.updateTicks;
     // A packet that comes after a rest tells of a movement that began just before it.
     const begin = to.at - from.at > REST_PERIODS * period ? to.at - period : from.at;

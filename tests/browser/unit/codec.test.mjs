@@ -126,6 +126,7 @@ test('between two states places and angles are in proportion, and all else is of
   const from = { x: 10, way: 65000, score: 1, y: 0, name: 'a', left: null };
   const to = { x: 20, way: 464, score: 2, y: 8, name: 'b', left: 9 };
   assert.deepEqual(blend(fields, from, to, 0.5, { units: false }), { x: 15, way: 65500, score: 1, y: 0, name: 'a', left: null });
+  assert.equal(blend(fields, to, from, 0.5, { units: false }).left, 9, 'nil has no place');
   assert.equal(blend(fields, from, to, 0.5, { units: false, also: ['y'] }).y, 4);
   assert.equal(blend(fields, to, from, 0.25, { units: false }).way, 464 - 250);
   const [a, b] = [3, -3].map((way) => ({ ...from, way }));

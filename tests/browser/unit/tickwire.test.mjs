@@ -55,11 +55,14 @@ test('a watcher looks on until it enters, also after an outage', async () => {
   assert.deepEqual(socket.last('enter'), { name: 'Bo', skin: null });
   socket.say('spawned', { player: 9 });
   assert.equal(game.player, 9);
+  game.send('move', { direction: 1 });
   socket.end(1006);
   assert.equal(game.player, null);
   await pass(200);
   sockets[1].welcome();
   assert.deepEqual(sockets[1].last('hello'), { version: 1, mode: 1, name: 'Bo', skin: null });
+  game.send('move', { direction: 1 });
+  assert.equal(sockets[1].last('move').sequence, 1, 'a connection counts from 1');
   game.close();
 });
 
@@ -144,6 +147,10 @@ test('sequence and tick are filled in, in order, and an error names what is wron
   assert.throws(() => game.send('fly'), /no packet fly to the server/);
   game.send('aim', { heading: 1 });
   assert.equal(socket.last('aim').sequence, 7, 'what is refused uses up no number');
+  // The server has lost ticks.
+  for (let late = 0; late < 20; late += 1) socket.say('update', { tick: 90 });
+  game.send('move');
+  assert.equal(socket.last('move').tick, 104, 'commands never go back');
   game.close();
   assert.equal(game.send('move'), false);
 });
@@ -198,7 +205,7 @@ test('what an earlier connection still brings is void', async () => {
   await pass(150);
   sockets[1].welcome({ tick: 500 });
   told.length = 0;
-  socket.say('say', { text: 'late' });
+  socket.say('error', { rule: 'late', detail: '' });
   socket.end(1008, 'kicked');
   assert.deepEqual([told, game.state], [[], 'open']);
   game.close();
@@ -224,6 +231,40 @@ test('it does not come back where it is not wanted, or wrong', async () => {
     assert.equal(game.state, 'waiting', reason);
     game.close();
   }
+});
+
+test('once it has played, it waits for tables that are gone for a while', async () => {
+  const answers = [new Response(JSON.stringify(CODES)), new Response('', { status: 404 }), new Response(JSON.stringify(CODES))];
+  mock.method(globalThis, 'fetch', async () => answers.shift());
+  const { game, socket } = await begin({ codes: undefined });
+  socket.end(1006);
+  await pass(150);
+  assert.deepEqual([sockets.length, game.state], [1, 'waiting']);
+  await pass(400);
+  assert.equal(sockets.length, 2);
+  game.close();
+});
+
+test('a pong, which may come up to a tick after its tick, does not set the clock while updates do', async () => {
+  const { game, socket } = await begin();
+  socket.say('update', { tick: 100 });
+  await pass(100);
+  const { nonce } = socket.last('ping');
+  socket.say('pong', { nonce, tick: 200 });
+  assert.equal(game.tick, 104, 'a hundred ms and half a round trip');
+  game.close();
+});
+
+test('a connection that came back is not given up for the pings of the one before', async () => {
+  const { game, socket } = await begin();
+  for (let beat = 0; beat < 3; beat += 1) await pass(2000);
+  socket.end(1006);
+  await pass(150);
+  sockets[1].welcome();
+  const { nonce } = sockets[1].last('ping');
+  sockets[1].say('pong', { nonce: nonce - 1, tick: 1 });
+  assert.equal(game.ping, null, 'the answer to a ping of another connection');
+  game.close();
 });
 
 test('leaving is for good', async () => {
