@@ -9,11 +9,8 @@
  * const game = await connect({ name: 'Ann', units: true });
  * game.on('chat', ({ player, text }) => console.info(player, text));
  * addEventListener('keydown', () => game.send('move', { direction: Math.PI / 2 }));
- * requestAnimationFrame(function draw() {
- *   const state = game.between('state');
- *   // draw it
- *   requestAnimationFrame(draw);
- * });
+ * const draw = () => { paint(game.between('state')); requestAnimationFrame(draw); };
+ * draw();
  * ```
  *
  * Only these packets are built in, and a dialect may lack most of them: `hello`, `enter` and `ping`

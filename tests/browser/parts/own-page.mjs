@@ -1,15 +1,18 @@
-// A page of one's own by `/tickwire.js`: the one of docs/your-own-page.md, in a room of a server of its own, which stops and starts again.
+// A page of one's own by `/tickwire.js`: the one of docs/your-own-page.md, behind a proxy, in a room of a server of its own, which stops and
+// starts again.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
+import { serveBeside } from '../lib/beside.mjs';
 import { Complaints } from '../lib/browser.mjs';
 import { DESKTOP, FLAGS } from '../lib/game.mjs';
 import { start } from '../lib/server.mjs';
 
-const DOCUMENT = new URL('../../../docs/your-own-page.md', import.meta.url);
+const ROOT = new URL('../../../', import.meta.url);
+const DOCUMENT = new URL('docs/your-own-page.md', ROOT);
 const ROOM = [...FLAGS, '--room', 'arena'];
-/** A connection that is refused while the server is away. */
-const AWAY = /ERR_CONNECTION_REFUSED|\/codes\.json|\/play/;
+/** What the proxy says while the server is away. */
+const AWAY = / 502 /;
 
 /** The place that the page shows. @param {import('playwright-core').Page} page */
 const placeOf = async (page) => (await page.locator('#place').innerText()).split(', ').map(Number);
@@ -36,12 +39,13 @@ export async function ownPage(game) {
   const page = await (await game.browser.newContext({ viewport: DESKTOP })).newPage();
   const complaints = new Complaints();
   complaints.watch(page, 'own page');
-  await page.route('**/own.html', (route) => route.fulfill({ contentType: 'text/html; charset=utf-8', body: html }));
+  const proxy = await serveBeside('own.html', html, '/r/arena/');
+  proxy.to(server.port);
   const status = page.locator('#status');
   const placed = page.locator('#place', { hasText: /\d+, \d+/ });
   try {
     await game.check('a page of one\'s own joins the room that its module comes from, and walks', async () => {
-      await page.goto(`${server.url}/r/arena/own.html`);
+      await page.goto(proxy.url);
       await placed.waitFor();
       const rooms = await (await fetch(`${server.url}/rooms?format=json`)).json();
       assert.deepEqual(rooms.rooms.map(({ name, players }) => [name, players]), [['', 0], ['arena', 1]]);
@@ -66,6 +70,7 @@ export async function ownPage(game) {
     });
   } finally {
     await page.context().close();
+    proxy.close();
     await server.stop().catch(() => server.kill());
   }
 }
