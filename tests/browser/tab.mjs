@@ -174,6 +174,17 @@ async function served() {
     assert.equal(page.url(), `${game.server.url}/tab/`);
     await steps(page, 'tab-served');
   });
+  await game.check('a module of one\'s own joins the server in the tab by tickwire.js, and looks around', () => page.evaluate(async () => {
+    const { connect } = await import('./tickwire.js');
+    const other = await connect({ name: 'Zed', units: true });
+    other.on('spawned', () => other.send('aim', { heading: 2 }));
+    const own = await new Promise((turned) => {
+      other.on('update', (update) => { if (Math.abs(update.own?.[0]?.heading - 2) < 0.001) turned(update.own[0]); });
+    });
+    const note = `player ${other.player} at ${Math.round(own.x)}, ${Math.round(own.y)} after ${other.counts.messagesIn} messages`;
+    other.close();
+    return note;
+  }));
   await page.context().close();
   const real = await tab('real');
   await game.check('the same steps at the page of the real server', async () => {

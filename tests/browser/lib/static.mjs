@@ -7,7 +7,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-const TYPES = { css: 'text/css', html: 'text/html', js: 'text/javascript', json: 'application/json', svg: 'image/svg+xml', wasm: 'application/wasm' };
+const TYPES = {
+  css: 'text/css', html: 'text/html', js: 'text/javascript', json: 'application/json', svg: 'image/svg+xml', ts: 'text/plain', wasm: 'application/wasm',
+};
 /** Somewhere below the top of a host. */
 const BASE = '/some/where/';
 
