@@ -156,6 +156,8 @@ async function fetchTables(place, isBeside) {
   url.protocol = url.protocol.replace('ws', 'http');
   const answer = await fetch(isBeside ? new URL('codes.json', url) : url, { cache: 'no-cache' });
   if (answer.ok) return answer.json().catch(() => { throw new NoTables(`${answer.url} has no packet tables`); });
+  // Read to its end: what is left unread, the browser reports as a failed request.
+  await answer.text();
   const text = `no packet tables at ${answer.url}: status ${answer.status}`;
   throw answer.status === 429 || answer.status >= 500 ? new Error(text) : new NoTables(text);
 }
