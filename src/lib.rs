@@ -39,13 +39,18 @@ pub mod ws;
 
 pub mod packet;
 
+pub mod game;
+
 pub mod session;
 
 pub mod peer;
 
+pub use tickwire_sim as sim;
 pub use tickwire_world as world;
 
 pub mod feed;
+
+pub mod games;
 
 pub mod room;
 

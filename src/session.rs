@@ -1,70 +1,43 @@
-//! One client's conversation: packets in, commands and answers out.
+//! One client's session: packets in, commands and answers out.
 //!
 //! ```text
-//!              hello (native)            enter game
-//!  Greeting ─────────────────► Watching ────────────► Playing      in any state, when the connection ends,
-//!     MooMoo dialects begin here ──┘                               the driver queues a Leave
+//!              hello (if the dialect has it)     enter
+//!  Greeting ───────────────────────► Watching ────────► Playing      in any state, when the connection ends,
+//!     other dialects begin here ─────────┘                           the driver queues a leave
 //! ```
 //!
 //! The driver calls [`Session::handle`] for each packet and carries out the [`Output`]s; a
 //! [`Breach`] closes the client. The session issues commands only for the client's own
-//! player, whatever player a packet claims to come from.
-
-mod breach;
-mod memory;
+//! player, whatever player a packet claims to come from. What the packets of a game mean is up to
+//! its [`Verbs`].
 
 use std::time::Duration;
 
-pub use breach::Breach;
-pub use memory::Saved;
+use tickwire_sim::{Encoded, PlayerId, Raw};
 
-use crate::limits;
-use crate::packet::client_packet::{ClanAction, Mode};
-use crate::packet::{ClientPacket, ServerPacket};
-use crate::world::{Action, Angle, Command, PlayerId, Selection, rules, text};
+use crate::game::{About, Ask, Breach, Profile, Saved, Shared, Verbs};
+use crate::packet::{Decoded, Dialect, Direction};
 
 /// The result of a message; the driver carries the outputs out in order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
-    /// A native client sent hello: the driver must send the welcome, whose content only the driver
+    /// The client said hello: the driver must send the welcome, whose content only the driver
     /// knows.
     Welcome,
-    /// An answer.
-    Reply(ServerPacket<'static>),
+    /// The answer to a ping with this nonce.
+    Pong(u32),
     /// The client asks for a body. The driver takes a number, calls [`Session::joined`], and queues
     /// the join.
     Join(Profile),
-    /// A command for the world, meant for a tick if the dialect names one.
-    Command(Command, Option<u32>),
+    /// A command for the world, meant for a tick if the packet names one, and the budget that the
+    /// clients of an address share for it.
+    Command(Raw, Option<u32>, Option<&'static Shared>),
     /// The player to watch without a body; `None` is the leader.
     Watch(Option<PlayerId>),
-    /// The packet had no effect; the reason is a name for the metrics.
-    Dropped(&'static str),
+    /// The packet had no effect; a rule's name for the metrics, and what the client is told, if
+    /// anything.
+    Refused(&'static str, Option<&'static str>),
 }
-
-/// A body that a client asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Profile {
-    /// The cleaned name, never empty.
-    pub name: String,
-    /// 0 to 9.
-    pub skin: u8,
-    /// Whether the client asks for resources at the start, as the MooMoo dialects can.
-    pub gift: bool,
-}
-
-/// Why a packet has no effect: a name for the metrics, and what the client is answered, if anything.
-type Useless = (&'static str, Option<&'static str>);
-
-/// What a client may do once in an interval; the rule otherwise, and its remedy.
-const PACES: [(Duration, &str, &str); 3] = [
-    (limits::CHAT_INTERVAL, "chat_too_soon", "wait half a second between two chat lines"),
-    (limits::MAP_PING_INTERVAL, "map_ping_too_soon", "wait a second between two map pings"),
-    (limits::CLAN_INTERVAL, "clan_too_soon", "wait a quarter of a second between two clan commands"),
-];
-const CHAT: usize = 0;
-const MAP_PING: usize = 1;
-const CLAN: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -77,33 +50,42 @@ enum State {
 #[derive(Debug)]
 pub struct Session {
     state: State,
-    /// The highest sequence of the present body: counted here, or claimed by a native client and
-    /// checked. Native clients send 32 bits; this field has the width of a [`Command`]'s sequence.
+    /// The highest sequence of the present body: counted here, or claimed by the client and
+    /// checked. Clients send 32 bits; this field has the width of a command's sequence.
     sequence: u64,
-    /// When the client last did what [`PACES`] limits.
-    paced: [Option<Duration>; PACES.len()],
-    /// Whether the client attacks without holding a button.
-    attacks: bool,
+    verbs: Box<dyn Verbs>,
+    asks: Vec<Ask>,
 }
 
-/// The version of the native protocol.
+/// The version of the protocol that clients name in their hello.
 pub const NATIVE_VERSION: u16 = 1;
 
-const _: () = {
-    assert!(limits::NAME_CHARS == rules::NAME_CHARS, "the packet tables and the world agree on the maximum");
-    assert!(limits::CHAT_CHARS == rules::CHAT_CHARS, "the packet tables and the world agree on the maximum");
-};
+/// Whether clients of a dialect speak first, with `hello`.
+pub fn says_hello(dialect: &Dialect) -> bool {
+    dialect.row(Direction::ToServer, "hello").is_some()
+}
 
 impl Session {
-    /// A new session. Native clients must send hello first; the others may enter at once.
-    pub fn new(native: bool) -> Session {
-        let state = if native { State::Greeting } else { State::Watching };
-        Session { state, sequence: 0, paced: [None; PACES.len()], attacks: false }
+    /// A new session of a game. A client whose dialect has a hello must send it first; another may
+    /// enter at once.
+    pub fn new(about: &About, dialect: &Dialect) -> Session {
+        let state = if says_hello(dialect) { State::Greeting } else { State::Watching };
+        Session { state, sequence: 0, verbs: (about.verbs)(dialect), asks: Vec::new() }
     }
 
     /// Whether the client still has to send `hello`.
     pub fn awaits_hello(&self) -> bool {
         self.state == State::Greeting
+    }
+
+    /// The game's part of the session.
+    pub fn verbs(&self) -> &dyn Verbs {
+        &*self.verbs
+    }
+
+    /// The sequence of the session's last command.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
     }
 
     fn player(&self) -> Option<PlayerId> {
@@ -117,78 +99,41 @@ impl Session {
     pub fn joined(&mut self, player: PlayerId) {
         self.state = State::Playing(player);
         self.sequence = 0;
-        self.attacks = false;
+        self.verbs.joined();
     }
 
-    /// Handles one packet and appends the results to `outputs`. `tick` is the world's present one.
+    /// Handles one packet and appends the results to `outputs`.
     ///
     /// # Errors
     /// The rule for which the client is closed.
     pub fn handle(
         &mut self,
-        packet: ClientPacket<'_>,
+        packet: &Decoded<'_>,
         now: Duration,
-        tick: u32,
         outputs: &mut Vec<Output>,
     ) -> Result<(), Breach> {
         if self.state == State::Greeting {
             return self.greet(packet, outputs);
         }
-        let (sequence, intended, action) = match packet {
-            ClientPacket::Hello { .. } => (None, None, Err(("hello_again", None))),
-            ClientPacket::Unused(_) => (None, None, Err(("unused_packet", None))),
-            ClientPacket::EnterGame { name, skin, moofoll } => {
-                self.enter(name.as_deref(), skin, moofoll, outputs);
-                return Ok(());
+        match packet.row.name.as_str() {
+            "hello" => outputs.push(Output::Refused("hello_again", None)),
+            "ping" => outputs.push(Output::Pong(packet.number("nonce").unwrap_or(0))),
+            "follow" => outputs.push(Output::Watch(packet.number("player").map(PlayerId))),
+            name if self.verbs.is_enter(name) => self.enter(packet, outputs),
+            _ => {
+                let (sequence, tick) = (packet.number("sequence"), packet.number("tick"));
+                let mut asks = std::mem::take(&mut self.asks);
+                self.verbs.packet(packet, now, &mut asks);
+                asks.drain(..).for_each(|ask| self.grant(sequence, tick, ask, outputs));
+                self.asks = asks;
             }
-            ClientPacket::Ping { nonce } => {
-                outputs.push(Output::Reply(ServerPacket::Pong { nonce: nonce.unwrap_or(0), tick }));
-                return Ok(());
-            }
-            ClientPacket::Follow { player } => {
-                outputs.push(Output::Watch(player.map(PlayerId)));
-                return Ok(());
-            }
-            ClientPacket::Move { sequence, tick, direction } => {
-                (sequence, tick, Ok(Action::Move { direction: direction.map(Angle) }))
-            }
-            ClientPacket::Aim { sequence, tick, heading } => {
-                (sequence, tick, Ok(Action::Aim { heading: Angle(heading) }))
-            }
-            ClientPacket::Attack { sequence, tick, state, heading } => {
-                // An attack with a heading, as in the dialects without sequences, first turns the player there.
-                if let Some(heading) = heading.filter(|_| sequence.is_none()).map(Angle) {
-                    self.command(None, tick, Action::Aim { heading }, outputs);
-                }
-                // Auto-attack continues when a button is released.
-                (sequence, tick, Ok(Action::Attack { on: state || self.attacks }))
-            }
-            ClientPacket::ToggleAttack => {
-                self.attacks = !self.attacks;
-                (None, None, Ok(Action::Attack { on: self.attacks }))
-            }
-            ClientPacket::Select { sequence, tick, id, is_weapon } => {
-                let what = if is_weapon { Selection::Weapon } else { Selection::Item };
-                (sequence, tick, number(id).map(|id| Action::Select { what: what(id) }))
-            }
-            ClientPacket::Upgrade { sequence, tick, choice } => {
-                (sequence, tick, number(choice).map(|choice| Action::Upgrade { choice }))
-            }
-            ClientPacket::Chat { sequence, tick, text } => (sequence, tick, self.chat(&text, now)),
-            ClientPacket::Clan { sequence, tick, action } => (sequence, tick, self.clan(action, now)),
-            ClientPacket::MapPing { sequence, tick } => {
-                (sequence, tick, self.pace(MAP_PING, now).map(|()| Action::Ping))
-            }
-        };
-        match action {
-            Ok(action) => self.command(sequence, intended, action, outputs),
-            Err(useless) => refuse(outputs, useless),
         }
         Ok(())
     }
 
-    fn greet(&mut self, packet: ClientPacket<'_>, outputs: &mut Vec<Output>) -> Result<(), Breach> {
-        let ClientPacket::Hello { version, mode, name, skin } = packet else {
+    fn greet(&mut self, packet: &Decoded<'_>, outputs: &mut Vec<Output>) -> Result<(), Breach> {
+        let version = packet.number::<u16>("version").filter(|_| packet.row.name == "hello");
+        let (Some(version), Some(mode)) = (version, packet.number::<u8>("mode")) else {
             return Err(Breach::HelloFirst);
         };
         if version != NATIVE_VERSION {
@@ -196,83 +141,93 @@ impl Session {
         }
         self.state = State::Watching;
         outputs.push(Output::Welcome);
-        if mode == Mode::Play {
-            self.enter(name.as_deref(), skin, false, outputs);
+        if mode != 0 {
+            self.enter(packet, outputs);
         }
         Ok(())
     }
 
-    fn enter(&mut self, name: Option<&str>, skin: Option<u8>, gift: bool, outputs: &mut Vec<Output>) {
-        let name = text::clean_name(name.unwrap_or_default());
-        let name = if name.is_empty() { text::NO_NAME.to_owned() } else { name };
-        let skin = skin.filter(|skin| *skin < limits::SKINS).unwrap_or(0);
+    fn enter(&mut self, packet: &Decoded<'_>, outputs: &mut Vec<Output>) {
+        let profile = self.verbs.profile(packet);
         match self.player() {
-            None => outputs.push(Output::Join(Profile { name, skin, gift })),
-            // The world decides whether the player is dead: it rejects a respawn of a living
-            // player.
+            None => outputs.push(Output::Join(profile)),
             Some(_) => {
-                self.attacks = false;
-                self.command(None, None, Action::Respawn { name, skin }, outputs);
+                let ask = self.verbs.enter_again(&profile);
+                self.grant(None, None, ask, outputs);
             }
         }
     }
 
-    /// Notes that the client does what it may do once in an interval.
-    fn pace(&mut self, what: usize, now: Duration) -> Result<(), Useless> {
-        let (interval, rule, detail) = PACES[what];
-        if self.paced[what].is_some_and(|before| now.saturating_sub(before) < interval) {
-            return Err((rule, Some(detail)));
+    fn grant(&mut self, sequence: Option<u32>, tick: Option<u32>, ask: Ask, outputs: &mut Vec<Output>) {
+        match ask {
+            Ask::Act(action, shared) => self.command(sequence, tick, (action, shared), outputs),
+            Ask::Refuse(rule, detail) => outputs.push(Output::Refused(rule, detail)),
         }
-        self.paced[what] = Some(now);
-        Ok(())
     }
 
-    fn chat(&mut self, line: &str, now: Duration) -> Result<Action, Useless> {
-        let text = text::clean_chat(line).ok_or(("chat_empty", Some("the chat line is empty")))?;
-        self.pace(CHAT, now).map(|()| Action::Chat { text })
-    }
-
-    /// Names are cleaned as chat is; the world rejects the empty rest of a name of only spaces.
-    fn clan(&mut self, action: ClanAction, now: Duration) -> Result<Action, Useless> {
-        self.pace(CLAN, now)?;
-        let cleaned = |name: &str| text::clean_clan_name(name).unwrap_or_default();
-        let number = |player: u32| PlayerId(u16::try_from(player).unwrap_or(u16::MAX));
-        Ok(match action {
-            ClanAction::Create { name } => Action::ClanCreate { name: cleaned(&name) },
-            ClanAction::Leave => Action::ClanLeave,
-            ClanAction::Request { name } => Action::ClanRequest { name: cleaned(&name) },
-            ClanAction::Answer { player, accept } => Action::ClanAnswer { player: number(player), accept },
-            ClanAction::Kick { player } => Action::ClanKick { player: number(player) },
-        })
-    }
-
-    /// A command of the client's own body. For dialects without sequences, the session counts them.
+    /// A command of the client's own body. For packets without sequences, the session counts them.
     fn command(
         &mut self,
         sequence: Option<u32>,
         tick: Option<u32>,
-        action: Action,
+        (action, shared): (Encoded, Option<&'static Shared>),
         outputs: &mut Vec<Output>,
     ) {
         let Some(player) = self.player() else {
-            return refuse(outputs, ("not_playing", None));
+            return outputs.push(Output::Refused("not_playing", None));
         };
         let sequence = sequence.map_or(self.sequence.saturating_add(1), u64::from);
         if sequence <= self.sequence {
             let detail = "a sequence number must be greater than the previous one";
-            return refuse(outputs, ("repeated", Some(detail)));
+            return outputs.push(Output::Refused("repeated", Some(detail)));
         }
         self.sequence = sequence;
-        outputs.push(Output::Command(Command { player, sequence, action }, tick));
+        outputs.push(Output::Command(Raw { player, sequence, action }, tick, shared));
     }
 }
 
-/// No number of the game is above 255.
-fn number(number: u16) -> Result<u8, Useless> {
-    u8::try_from(number).map_err(|_| ("unknown_number", None))
-}
+const GREETING: u8 = 0;
+const WATCHING: u8 = 1;
+const PLAYING: u8 = 2;
 
-fn refuse(outputs: &mut Vec<Output>, (rule, detail): Useless) {
-    outputs.push(Output::Dropped(rule));
-    outputs.extend(detail.map(|detail| Output::Reply(ServerPacket::Error { rule, detail })));
+/// A session's state as bytes, for a capture that begins in the middle of a connection:
+///
+/// ```text
+///   state u8 · player u16 · sequence u64 · what the game's verbs remember
+/// ```
+impl Session {
+    /// Appends everything that decides how the session handles the next packet, `now`.
+    pub fn save(&self, now: Duration, out: &mut Vec<u8>) {
+        let (state, player) = match self.state {
+            State::Greeting => (GREETING, 0),
+            State::Watching => (WATCHING, 0),
+            State::Playing(player) => (PLAYING, player.0),
+        };
+        out.push(state);
+        out.extend(player.to_le_bytes());
+        out.extend(self.sequence.to_le_bytes());
+        self.verbs.save(now, out);
+    }
+
+    /// What saved bytes say without knowing the game: whether the client still has to say hello, and
+    /// the sequence of its last command.
+    pub fn peek(saved: &[u8]) -> Option<(bool, u64)> {
+        let mut saved = Saved::new(saved, Duration::ZERO);
+        let (state, _) = (saved.u8()?, saved.array::<2>()?);
+        Some((state == GREETING, saved.u64()?))
+    }
+
+    /// Reads what [`Session::save`] wrote, into a new session; `None` if the bytes are wrong.
+    pub fn restore(mut self, saved: &mut Saved<'_>) -> Option<Session> {
+        let (state, player) = (saved.u8()?, PlayerId(u16::from_le_bytes(saved.array()?)));
+        self.state = match state {
+            GREETING => State::Greeting,
+            WATCHING => State::Watching,
+            PLAYING => State::Playing(player),
+            _ => return None,
+        };
+        self.sequence = saved.u64()?;
+        self.verbs.restore(saved)?;
+        Some(self)
+    }
 }

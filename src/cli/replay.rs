@@ -16,10 +16,11 @@ use super::codes;
 use super::output::{Failure, print, tell_error, written};
 use crate::capture;
 use crate::explain::input;
+use crate::games;
 use crate::limits;
 use crate::peer::Endpoint;
 use crate::replay::json::{self, counts, hex};
-use crate::replay::{self, Changed, Differing, NotReplayable, Report, wording};
+use crate::replay::{self, Changed, Differing, NotReplayable, Report};
 
 /// The file name that means standard input.
 const DASH: &str = "-";
@@ -88,7 +89,8 @@ fn report(args: &ReplayArgs) -> Result<Vec<(String, Report)>, NoReport> {
     let unreadable = |error| NoReport::Unreadable(format!("{}: {error}", name(&args.file)));
     let capture = capture::read(&bytes).map_err(unreadable)?;
     let codes = replay::codes(&capture, given).map_err(NoReport::NotReplayable)?;
-    replay::replay(&capture, &|head| Endpoint::find(&codes, head).ok()).map_err(NoReport::NotReplayable)
+    replay::replay(&capture, &games::ABOUT, &|head| Endpoint::find(&codes, head).ok())
+        .map_err(NoReport::NotReplayable)
 }
 
 /// Reads a whole file, pipe or standard input, up to the bound.
@@ -165,14 +167,14 @@ fn as_text(report: &Report) -> String {
         text.push_str(&format!(": checksum {replayed:016x}, recorded {recorded:016x}"));
     }
     text.push('\n');
-    if let Some((tick, Changed { recorded, decoded })) = &difference.command {
-        let (player, sequence) = (recorded.player.0, recorded.sequence);
+    if let Some((tick, Changed { command, recorded, decoded })) = &difference.command {
+        let (player, sequence) = (command.0.0, command.1);
         text.push_str(&format!(
             "first differing command: tick {tick}, player {player}, sequence {sequence}\n"
         ));
-        text.push_str(&format!("  recorded  {}\n", wording::words(&recorded.action)));
+        text.push_str(&format!("  recorded  {}\n", recorded));
         match decoded {
-            Some(command) => text.push_str(&format!("  decoded   {}\n", wording::words(&command.action))),
+            Some(command) => text.push_str(&format!("  decoded   {command}\n")),
             None => text.push_str("  decoded   nothing: the client never sent it\n"),
         }
     }

@@ -3,42 +3,67 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::values;
+use tickwire_sim::Identity;
+
+use crate::game::About;
+use crate::games;
 use crate::limits;
-use crate::net::Config;
+use crate::net::{Config, Kind};
 use crate::packet::endpoint::is_room_name;
-use crate::room::{Options, Room};
-use crate::world::{Identity, TickHz, World, rules};
+use crate::room::Options;
 
-/// The games that a room can play.
-const GAMES: [&str; 1] = ["moo"];
+/// The options of a room of any game, as an error lists them. The options of its game follow.
+const OPTIONS: [&str; 7] =
+    ["seed", "tick-hz", "update-hz", "moomoo-update-hz", "command-delay-ticks", "max-clients", "restore"];
 
-/// The options of a room, as an error lists them.
-const OPTIONS: [&str; 8] = [
-    "seed",
-    "map-size",
-    "tick-hz",
-    "update-hz",
-    "moomoo-update-hz",
-    "command-delay-ticks",
-    "max-clients",
-    "restore",
-];
-
-/// See the [module](self). An option that is not given has the value of the server's flag.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// See the [module](self). An option that is not given has the value of the server's flag, or the
+/// default of its game.
+#[derive(Debug, Clone)]
 pub struct RoomArg {
     /// The name.
     pub name: String,
+    /// The game.
+    pub game: Kind,
     /// A file from which the world is restored.
     pub restore: Option<PathBuf>,
     seed: Option<u32>,
-    map_size_px: Option<u32>,
-    tick_hz: Option<TickHz>,
+    tick_hz: Option<u32>,
     update_hz: Option<u32>,
     moomoo_update_hz: Option<u32>,
     command_delay_ticks: Option<u32>,
     max_clients: Option<usize>,
+    /// Options of the game, by name.
+    options: Vec<(&'static str, u32)>,
+}
+
+/// The game of this name.
+///
+/// # Errors
+/// There is none; lists the games.
+pub fn game(name: &str) -> Result<Kind, String> {
+    let known = games::all().into_iter().find(|game| game.about.name == name);
+    known.ok_or_else(|| {
+        let names: Vec<&str> = games::ABOUT.iter().map(|about| about.name).collect();
+        format!("unknown game {name:?}; the games are: {}", names.join(", "))
+    })
+}
+
+/// Checks a tick rate.
+///
+/// # Errors
+/// The game does not work with it.
+pub fn check_tick_hz(about: &About, hz: u32) -> Result<u32, String> {
+    if about.tick_rates.contains(&hz) {
+        return Ok(hz);
+    }
+    let mut rates = about.tick_rates.to_vec();
+    rates.sort_unstable();
+    let rates: Vec<String> = rates.iter().map(u32::to_string).collect();
+    match rates.split_last() {
+        Some((last, [])) => Err(format!("must be {last}")),
+        Some((last, others)) => Err(format!("must be {} or {last}", others.join(", "))),
+        None => Err("this game has no tick rates".to_owned()),
+    }
 }
 
 impl FromStr for RoomArg {
@@ -46,15 +71,24 @@ impl FromStr for RoomArg {
 
     fn from_str(text: &str) -> Result<RoomArg, String> {
         let (room, options) = text.split_once(',').map_or((text, None), |(room, rest)| (room, Some(rest)));
-        let (name, game) = room.split_once('=').unwrap_or((room, GAMES[0]));
+        let (name, game_name) = room.split_once('=').map_or((room, None), |(room, game)| (room, Some(game)));
         if !is_room_name(name) {
             let most = limits::ROOM_NAME_CHARS;
             return Err(format!("{name:?} is not a room name: use 1 to {most} characters of a-z, 0-9 and -"));
         }
-        if !GAMES.contains(&game) {
-            return Err(format!("unknown game {game:?}; the games are: {}", GAMES.join(", ")));
-        }
-        let mut arg = RoomArg { name: name.to_owned(), ..RoomArg::default() };
+        let game = game_name.map_or_else(|| Ok(games::default()), game)?;
+        let mut arg = RoomArg {
+            name: name.to_owned(),
+            game,
+            restore: None,
+            seed: None,
+            tick_hz: None,
+            update_hz: None,
+            moomoo_update_hz: None,
+            command_delay_ticks: None,
+            max_clients: None,
+            options: Vec::new(),
+        };
         let mut given: Vec<&str> = Vec::new();
         for option in options.into_iter().flat_map(|options| options.split(',')) {
             let (key, value) =
@@ -71,41 +105,55 @@ impl FromStr for RoomArg {
 
 impl RoomArg {
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
-        let (map_min, map_max) = (rules::MAP_SIZE_MIN_PX, rules::MAP_SIZE_MAX_PX);
+        let about = self.game.about;
         match key {
             "seed" => self.seed = Some(number(value, 0, u32::MAX)?),
-            "map-size" => self.map_size_px = Some(number(value, map_min, map_max)?),
-            "tick-hz" => self.tick_hz = Some(values::tick_hz(value)?),
+            "tick-hz" => self.tick_hz = Some(check_tick_hz(about, number(value, 0, u32::MAX)?)?),
             "update-hz" => self.update_hz = Some(number(value, 1, 60)?),
             "moomoo-update-hz" => self.moomoo_update_hz = Some(number(value, 1, 60)?),
             "command-delay-ticks" => self.command_delay_ticks = Some(number(value, 0, u32::MAX)?),
             "max-clients" => self.max_clients = Some(number(value, 1, u32::MAX)? as usize),
             "restore" => self.restore = Some(PathBuf::from(value)),
-            _ => return Err(format!("unknown option; the options are: {}", OPTIONS.join(", "))),
+            _ => {
+                let Some(own) = about.options.iter().find(|option| option.flag == key) else {
+                    let own = about.options.iter().map(|option| option.flag);
+                    let names: Vec<&str> = OPTIONS.into_iter().chain(own).collect();
+                    return Err(format!("unknown option; the options are: {}", names.join(", ")));
+                };
+                self.options.push((own.name, number(value, own.least, own.most)?));
+            }
         }
         Ok(())
     }
 
-    /// The values from which the room's world is generated.
-    pub fn identity(&self, server: &Identity) -> Identity {
-        Identity {
-            seed: self.seed.unwrap_or(server.seed),
-            map_size_px: self.map_size_px.unwrap_or(server.map_size_px),
-            tick_hz: self.tick_hz.unwrap_or(server.tick_hz),
+    /// The parameters of the room's world: what was said, then what the server's flags say of the
+    /// same game, then the defaults.
+    pub fn identity(&self, server: &Config) -> Identity {
+        let about = self.game.about;
+        let is_same = about.name == server.game.about.name;
+        let mut identity = (about.identity)(self.seed.unwrap_or(server.identity.seed));
+        if is_same {
+            identity.options.clone_from(&server.identity.options);
+            identity.tick_hz = server.identity.tick_hz;
         }
+        identity.tick_hz = self.tick_hz.unwrap_or(identity.tick_hz);
+        for (name, value) in &mut identity.options {
+            let given = self.options.iter().find(|(own, _)| own == name);
+            *value = given.map_or(*value, |(_, value)| *value);
+        }
+        identity
     }
 
-    /// The room, in which this world goes on.
-    pub fn room(&self, server: &Config, world: World) -> Room {
+    /// The settings of the room, whose world has this tick rate.
+    pub fn options(&self, server: &Config, tick_hz: u32) -> Options {
         let config = Config {
             update_hz: self.update_hz.unwrap_or(server.update_hz),
             moomoo_update_hz: self.moomoo_update_hz.unwrap_or(server.moomoo_update_hz),
             command_delay_ticks: self.command_delay_ticks.unwrap_or(server.command_delay_ticks),
             ..server.clone()
         };
-        let options = config.room_options(&self.name, &world);
-        let max_clients = self.max_clients.unwrap_or(options.max_clients);
-        Room::new(world, Options { max_clients, ..options })
+        let options = config.room_options(&self.name, tick_hz);
+        Options { max_clients: self.max_clients.unwrap_or(options.max_clients), ..options }
     }
 }
 
@@ -120,15 +168,18 @@ mod tests {
 
     #[test]
     fn a_room_is_a_name_with_options() {
-        let plain: RoomArg = "two".parse().expect("a name");
-        assert_eq!(plain, RoomArg { name: "two".to_owned(), ..RoomArg::default() });
-        assert_eq!("two=moo".parse().as_ref(), Ok(&plain));
+        let mut server = Config::new(([127, 0, 0, 1], 0).into());
+        server.identity = Identity { seed: 1, tick_hz: 30, options: vec![("map_size_px", 9_000)] };
+        for text in ["two", "two=moo"] {
+            let plain: RoomArg = text.parse().expect("a name");
+            assert_eq!((&*plain.name, plain.game.about.name), ("two", "moo"));
+            assert_eq!(plain.identity(&server), server.identity);
+        }
         let arg: RoomArg =
             "two=moo,seed=7,map-size=2000,tick-hz=60,max-clients=3".parse().expect("all is right");
-        assert_eq!((arg.seed, arg.map_size_px, arg.max_clients), (Some(7), Some(2_000), Some(3)));
-        let server = Identity { seed: 1, map_size_px: 9_000, tick_hz: TickHz::Hz30 };
-        assert_eq!(plain.identity(&server), server);
-        assert_eq!(arg.identity(&server), Identity { seed: 7, map_size_px: 2_000, tick_hz: TickHz::Hz60 });
+        let expected = Identity { seed: 7, tick_hz: 60, options: vec![("map_size_px", 2_000)] };
+        assert_eq!(arg.identity(&server), expected);
+        assert_eq!(arg.options(&server, 60).max_clients, 3);
     }
 
     #[test]

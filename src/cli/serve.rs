@@ -11,23 +11,24 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use clap::Args;
+use tickwire_sim::{Declared, Identity};
 use tracing::info;
 
 use super::log::Log;
 use super::output::{Failure, print, print_aside};
-use super::rooms::RoomArg;
+use super::rooms::{RoomArg, check_tick_hz};
 use super::{codes, terminal, values};
-use crate::feed::Rates;
+use crate::game::{About, Rates};
+use crate::games;
 use crate::limits;
 use crate::net::console::admin;
 use crate::net::console::token::Token;
 use crate::net::forwarded::Network;
 use crate::net::recorder::{Rotation, Target};
-use crate::net::{Config, Server, room_pages, wire};
+use crate::net::{Config, Core, Kind, Server, room_pages, wire};
 use crate::packet::endpoint;
 use crate::plural::count;
-use crate::room::{Core, Handle};
-use crate::world::{Identity, TickHz, World, rules};
+use crate::room::{Handle, Options};
 
 /// The value of `--capture` that means standard output.
 const STDOUT: &str = "-";
@@ -39,8 +40,8 @@ pub struct ServeArgs {
     #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:3000", env = "TICKWIRE_BIND", value_parser = values::bind)]
     bind: SocketAddr,
     /// Ticks per second of the world: 15, 20, 30 or 60.
-    #[arg(long, value_name = "HZ", default_value = "30", env = "TICKWIRE_TICK_HZ", value_parser = values::tick_hz)]
-    tick_hz: TickHz,
+    #[arg(long, value_name = "HZ", default_value = "30", env = "TICKWIRE_TICK_HZ")]
+    tick_hz: u32,
     /// Updates per second for native clients, at most the tick rate.
     #[arg(long, value_name = "HZ", default_value = "30", env = "TICKWIRE_UPDATE_HZ",
           value_parser = clap::value_parser!(u32).range(1..=60))]
@@ -54,8 +55,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "NUMBER", default_value = "1", env = "TICKWIRE_SEED")]
     seed: u32,
     /// Side length of the square map, in pixels.
-    #[arg(long, value_name = "PX", default_value_t = rules::MAP_SIZE_PX, env = "TICKWIRE_MAP_SIZE",
-          value_parser = clap::value_parser!(u32).range(rules::MAP_SIZE_MIN_PX as i64..=rules::MAP_SIZE_MAX_PX as i64))]
+    #[arg(long, value_name = "PX", default_value = "14400", env = "TICKWIRE_MAP_SIZE")]
     map_size: u32,
     /// Another room, at /r/NAME/, with a world of its own; may be repeated. NAME has up to 32 of a-z,
     /// 0-9 and -. GAME is moo, the only game. The options are seed, map-size, tick-hz, update-hz,
@@ -162,49 +162,48 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
 }
 
 /// The default room, and those of `--room`.
-fn rooms(config: &Config, args: &ServeArgs) -> Result<Vec<Box<dyn Core>>, Failure> {
+fn rooms(config: &Config, args: &ServeArgs) -> Result<Vec<Box<Core>>, Failure> {
     if args.room.len() >= limits::ROOMS {
         return Err(format!("--room: a server has at most {} rooms, with the default room", limits::ROOMS));
     }
-    let world = |file: Option<&Path>, identity: Identity, flag: &str| match file {
-        Some(file) => restore(file, flag),
-        None => Ok(World::new(identity)),
+    let options = |identity: &Identity| config.room_options("", identity.tick_hz);
+    let first = match &args.restore {
+        Some(file) => restore(&config.game, file, "--restore ", &options)?,
+        None => config.room("", &config.identity),
     };
-    let first = world(args.restore.as_deref(), config.identity, "--restore ")?;
-    let mut rooms: Vec<Box<dyn Core>> = vec![Box::new(config.room("", first))];
+    let mut rooms = vec![first];
     let mut names = BTreeSet::new();
     for room in &args.room {
         if !names.insert(&room.name) {
             return Err(format!("--room {}: two rooms have this name", room.name));
         }
-        let flag = format!("--room {},restore=", room.name);
-        let world = world(room.restore.as_deref(), room.identity(&config.identity), &flag)?;
-        rooms.push(Box::new(room.room(config, world)));
+        let options = |identity: &Identity| room.options(config, identity.tick_hz);
+        let identity = room.identity(config);
+        rooms.push(match &room.restore {
+            Some(file) => restore(&room.game, file, &format!("--room {},restore=", room.name), &options)?,
+            None => (room.game.begin)(&identity, options(&identity)),
+        });
     }
     Ok(rooms)
 }
 
-/// The world in a file written by `save`, which this flag names.
-fn restore(file: &Path, flag: &str) -> Result<World, Failure> {
+/// A room whose world is in a file written by `save`, which this flag names.
+fn restore(
+    game: &Kind,
+    file: &Path,
+    flag: &str,
+    options: &dyn Fn(&Identity) -> Options,
+) -> Result<Box<Core>, Failure> {
     let failure = |error: &dyn fmt::Display| format!("{flag}{}: {error}", file.display());
     let about = fs::metadata(file).map_err(|error| failure(&error))?;
     if !about.is_file() || about.len() > limits::RESTORE_BYTES {
         return Err(failure(&format!("must be a regular file of at most {} bytes", limits::RESTORE_BYTES)));
     }
     let bytes = fs::read(file).map_err(|error| failure(&error))?;
-    let world = World::restore(&bytes).map_err(|error| failure(&error))?;
-    if world.players().any(|player| player.id.0 > limits::PLAYERS) {
-        return Err(failure(&format!("a player's number is greater than {}", limits::PLAYERS)));
-    }
-    if world.tick() > u32::MAX / 2 || world.operator_sequence() > u64::MAX / 2 {
-        return Err(failure(
-            &"its tick number or the operator's sequence number is too close to its maximum",
-        ));
-    }
-    Ok(world)
+    (game.resume)(&bytes, options).map_err(|reason| failure(&reason))
 }
 
-fn serve(config: Config, rooms: Vec<Box<dyn Core>>, args: &ServeArgs) -> Result<(), Failure> {
+fn serve(config: Config, rooms: Vec<Box<Core>>, args: &ServeArgs) -> Result<(), Failure> {
     let is_to_stdout = args.capture.as_deref() == Some(Path::new(STDOUT));
     let print = if is_to_stdout { print_aside } else { print };
     let (stop, stopped) = mpsc::channel();
@@ -251,7 +250,6 @@ fn serve(config: Config, rooms: Vec<Box<dyn Core>>, args: &ServeArgs) -> Result<
 }
 
 fn config(args: &ServeArgs) -> Result<Config, Failure> {
-    let tick_hz = args.tick_hz.get();
     if args.max_clients == 0 || args.max_clients_per_address == 0 {
         return Err("--max-clients and --max-clients-per-address must be at least 1".to_owned());
     }
@@ -262,8 +260,12 @@ fn config(args: &ServeArgs) -> Result<Config, Failure> {
         Some(Given(text)) => Token::new(text).map_err(|reason| format!("--admin-token: {reason}"))?,
         None => Token::random(),
     };
+    let game: Kind = games::default();
+    let identity = identity(game.about, args)?;
+    let tick_hz = identity.tick_hz;
     Ok(Config {
-        identity: Identity { seed: args.seed, map_size_px: args.map_size, tick_hz: args.tick_hz },
+        game,
+        identity,
         update_hz: args.update_hz.min(tick_hz),
         moomoo_update_hz: args.moomoo_update_hz.min(tick_hz),
         max_clients: args.max_clients,
@@ -282,6 +284,23 @@ fn config(args: &ServeArgs) -> Result<Config, Failure> {
         },
         ..Config::new(args.bind)
     })
+}
+
+/// The parameters of the default room's world.
+fn identity(about: &About, args: &ServeArgs) -> Result<Identity, Failure> {
+    let mut identity = (about.identity)(args.seed);
+    identity.tick_hz = check_tick_hz(about, args.tick_hz)
+        .map_err(|reason| format!("--tick-hz {}: {reason}", args.tick_hz))?;
+    for (option, (_, value)) in about.options.iter().zip(&mut identity.options) {
+        if option.flag == "map-size" {
+            let (least, most, given) = (option.least, option.most, args.map_size);
+            if !(least..=most).contains(&given) {
+                return Err(format!("--map-size {given}: must be {least} to {most}"));
+            }
+            *value = given;
+        }
+    }
+    Ok(identity)
 }
 
 /// The directory for captures started by an operator command: that of the command line's capture,
@@ -314,17 +333,17 @@ fn banner(server: &Server, is_new_token: bool) -> String {
     }
     text.push_str(&format!("  wire     http://{host}{}\n", wire::PATH));
     text.push_str(&format!("  admin    http://{host}{}{token}\n", admin::PATH));
-    let (identity, rates) = (config.identity, config.rates());
+    let (identity, rates) = (&config.identity, config.rates());
     text.push_str(&format!(
         "\n  add ?dialect=NAME for another dialect, and ?format=json for JSON instead of MessagePack\n\n  \
-         bind {address}, tick {} Hz, updates {} Hz (MooMoo dialects {} Hz), seed {}, map {} px,\n  \
+         bind {address}, tick {} Hz, updates {} Hz (MooMoo dialects {} Hz), seed {}{},\n  \
          trusted proxies {},\n  this machine supports {},\n  \
          at most {} clients ({} per address, rate limits per address {}), command delay {} ticks, origins {}\n\n",
         rates.tick_hz,
-        rates.native_hz,
-        rates.moomoo_hz,
+        rates.update_hz,
+        rates.foreign_hz,
         identity.seed,
-        identity.map_size_px,
+        options(rooms[0].about, identity),
         or_word(&config.trusted_proxies, "none"),
         server.ceilings(),
         config.max_clients,
@@ -339,19 +358,26 @@ fn banner(server: &Server, is_new_token: bool) -> String {
 /// Where a room is, and its settings.
 fn room_line(host: &str, room: &Handle) -> String {
     let (options, identity) = (&room.options, &room.identity);
-    let Rates { tick_hz, native_hz, moomoo_hz } = options.rates;
+    let Rates { tick_hz, update_hz, foreign_hz } = options.rates;
     let at_most = match options.max_clients {
         usize::MAX => String::new(),
         most => format!(", at most {most} clients"),
     };
     format!(
-        "  room     http://{host}{}{}/  tick {tick_hz} Hz, updates {native_hz} Hz (MooMoo dialects {moomoo_hz} Hz), \
-         seed {}, map {} px{at_most}\n",
+        "  room     http://{host}{}{}/  tick {tick_hz} Hz, updates {update_hz} Hz (MooMoo dialects {foreign_hz} Hz), \
+         seed {}{}{at_most}\n",
         endpoint::ROOMS,
         options.name,
         identity.seed,
-        identity.map_size_px,
+        self::options(room.about, identity),
     )
+}
+
+/// The options of a game, each behind a comma.
+fn options(about: &About, identity: &Identity) -> String {
+    let value = |name| identity.option(name).unwrap_or_default();
+    let option = |own: &Declared| format!(", {} {} {}", own.flag, value(own.name), own.unit);
+    about.options.iter().map(|own| option(own).trim_end().to_owned()).collect()
 }
 
 /// A list with commas, or this word for an empty one.
@@ -374,24 +400,27 @@ fn reachable(address: SocketAddr) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::{Action, Command, PlayerId};
+    use crate::world::{Action, Command, PlayerId, TickHz, World};
 
-    /// The restored world after an operator command with this sequence.
-    fn restored(operator_sequence: u64) -> Result<u64, String> {
-        let mut world = World::new(Identity { seed: 1, map_size_px: 2_000, tick_hz: TickHz::Hz30 });
+    /// The tick of a world that was restored after an operator command with this sequence.
+    fn restored(operator_sequence: u64) -> Result<u32, String> {
+        let identity = crate::world::Identity { seed: 1, map_size_px: 2_000, tick_hz: TickHz::Hz30 };
+        let mut world = World::new(identity);
         let say = Action::Say { text: "hello".to_owned() };
         world.step(&mut vec![Command { player: PlayerId(0), sequence: operator_sequence, action: say }]);
         let file =
             std::env::temp_dir().join(format!("tickwire-restore-{}-{operator_sequence}", std::process::id()));
         fs::write(&file, world.snapshot()).expect("a file");
-        let restored = restore(&file, "--restore ").map(|world| world.operator_sequence());
+        let config = Config::new(([127, 0, 0, 1], 0).into());
+        let options = |identity: &Identity| config.room_options("", identity.tick_hz);
+        let room = restore(&games::default(), &file, "--restore ", &options);
         fs::remove_file(&file).expect("it was there");
-        restored.map_err(|failure| failure.to_string())
+        room.map(|room| room.handle().tick()).map_err(|failure| failure.to_string())
     }
 
     #[test]
     fn a_world_whose_operator_gave_more_commands_than_32_bits_count_is_restored() {
-        assert_eq!(restored(u64::from(u32::MAX) + 7), Ok(u64::from(u32::MAX) + 7));
+        assert_eq!(restored(u64::from(u32::MAX) + 7), Ok(1));
         let problem = restored(u64::MAX / 2 + 1).expect_err("no room for more commands");
         assert!(problem.contains("too close to its maximum"), "{problem}");
     }

@@ -3,8 +3,6 @@
 
 use std::net::{Ipv6Addr, SocketAddr};
 
-use crate::world::TickHz;
-
 /// An address to listen on: not a host name, because a name may have several addresses.
 ///
 /// # Errors
@@ -13,15 +11,6 @@ pub fn bind(text: &str) -> Result<SocketAddr, String> {
     let expected = "expected an IP address and a port, such as 127.0.0.1:3000 or [::1]:3000";
     text.parse()
         .map_err(|_| format!("{expected}; 0.0.0.0:3000 listens on all IPv4 addresses of this machine"))
-}
-
-/// A tick rate.
-///
-/// # Errors
-/// The text is not one of the rates.
-pub fn tick_hz(text: &str) -> Result<TickHz, String> {
-    let hz: u32 = text.parse().map_err(|_| "not a number".to_owned())?;
-    TickHz::try_from(hz).map_err(|_| "must be 15, 20, 30 or 60".to_owned())
 }
 
 /// An origin as browsers write it: scheme and host, with a port only if it is not the scheme's

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::line::{Pipe, Sight};
-use crate::feed::Published;
-use crate::host::audience::{Audience, Desk, Member};
+use crate::game::Tick;
+use crate::host::audience::{Audience, Desk, Served, Turns};
 use crate::host::backlog::Backlog;
 use crate::host::client::Client;
 use crate::host::inspect_key::InspectKey;
@@ -21,19 +21,38 @@ pub struct Listed {
 }
 
 /// See the [module](self).
-#[derive(Default)]
 pub struct Clients {
     /// In the order of their numbers.
     pub listed: Vec<Listed>,
     /// What watchers see.
     pub sight: Sight,
-    audience: Audience<Pipe>,
+    audience: Box<dyn Audience<Pipe>>,
     desk: Desk,
     players: usize,
     last: u64,
 }
 
+/// Turns at one time. A panic ends the program, as it would anywhere else in it.
+struct Now(Duration);
+
+impl Turns<Pipe> for Now {
+    fn now(&self) -> Duration {
+        self.0
+    }
+
+    fn carry_out(&mut self, _: &Client<Pipe>, turn: &mut dyn FnMut() -> Option<Served>) -> bool {
+        turn();
+        true
+    }
+}
+
 impl Clients {
+    /// No clients, of a room with this audience.
+    pub fn new(audience: Box<dyn Audience<Pipe>>) -> Clients {
+        let (listed, sight, desk) = (Vec::new(), Sight::default(), Desk::default());
+        Clients { listed, sight, audience, desk, players: 0, last: 0 }
+    }
+
     /// A number for a new client.
     pub fn next_number(&mut self) -> u64 {
         self.last += 1;
@@ -43,7 +62,7 @@ impl Clients {
     /// Adds a client, which follows the room as soon as it wants to.
     pub fn add(&mut self, client: &Arc<Client<Pipe>>, opened: Opened) {
         self.listed.push(Listed { client: Arc::clone(client), opened });
-        self.audience.members.push(Member::new(Arc::clone(client)));
+        self.audience.take_up(Arc::clone(client));
     }
 
     /// Removes a client.
@@ -73,12 +92,10 @@ impl Clients {
     }
 
     /// Sends each client the update of a tick, and does what is due by its deadlines.
-    pub fn tell(&mut self, published: Arc<Published>, now: Duration) {
-        self.players = published.state.players.len();
+    pub fn tell(&mut self, published: Arc<dyn Tick>, now: Duration) {
+        self.players = published.players();
         let backlog = Backlog::new(published);
-        self.audience.visit(Some(&backlog), std::iter::empty(), now);
-        for member in &mut self.audience.members {
-            member.serve(Some(&backlog), &mut self.desk, now);
-        }
+        self.audience.visit(Some(&backlog), &mut std::iter::empty(), now);
+        self.audience.serve(Some(&backlog), &mut self.desk, &mut Now(now));
     }
 }

@@ -28,17 +28,19 @@ use bots::LocalBot;
 use clients::Clients;
 use connection::Connection;
 use host::{Host, OWN};
+use line::Pipe;
 
 use crate::client::dice::Dice;
 use crate::client::link::Keys;
 use crate::client::play::Meeting;
-use crate::feed::Rates;
+use crate::game::Rates;
+use crate::games;
 use crate::host::admission::{Admission, Caps};
 use crate::host::budgets::Budgets;
+use crate::host::core::Core;
 use crate::limits;
 use crate::packet::Codes;
-use crate::room::{Core, Options as RoomOptions, Room, Wants};
-use crate::world::{Identity, TickHz, World, rules};
+use crate::room::{Options as RoomOptions, Wants};
 
 /// Ticks and updates per second.
 const TICK_HZ: u32 = 30;
@@ -74,7 +76,7 @@ pub struct Stats {
 /// See the [module](self).
 pub struct Server {
     host: Host,
-    room: Room,
+    room: Box<dyn Core<Pipe>>,
     connections: BTreeMap<u32, Connection>,
     last_connection: u32,
     bots: Vec<LocalBot>,
@@ -86,15 +88,15 @@ pub struct Server {
 impl Server {
     /// A server whose clock stands at `now`.
     pub fn new(options: &Options, now: Duration) -> Server {
-        let identity =
-            Identity { seed: options.seed, map_size_px: rules::MAP_SIZE_PX, tick_hz: TickHz::Hz30 };
+        let game = games::default();
+        let identity = (game.about.identity)(options.seed);
         let mut dice = Dice::new(u64::from(options.seed) ^ options.began_us);
-        let room = Room::new(
-            World::new(identity),
+        let room = (game.begin)(
+            &identity,
             RoomOptions {
                 name: "".into(),
                 epoch: format!("{:016x}", dice.bits()),
-                rates: Rates { tick_hz: TICK_HZ, native_hz: TICK_HZ, moomoo_hz: MOOMOO_HZ },
+                rates: Rates { tick_hz: TICK_HZ, update_hz: TICK_HZ, foreign_hz: MOOMOO_HZ },
                 delay_ticks: 0,
                 seat_time: Duration::ZERO,
                 max_clients: usize::MAX,
@@ -106,7 +108,7 @@ impl Server {
             codes: Codes::builtin(),
             admission: Admission::new(Caps::default()),
             budgets: Budgets::new(true),
-            clients: Clients::default(),
+            clients: Clients::new((room.audiences())()),
             began_us: options.began_us,
         };
         let meeting = Meeting::new(dice.bits(), options.bots);

@@ -8,8 +8,8 @@
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-use super::records::Records;
-use super::values::Values;
+use crate::game::records::Records;
+use crate::game::values::Values;
 use crate::world::Body;
 
 /// Half the width of the window, in px.

@@ -34,7 +34,7 @@ impl WorldReader {
 
     /// The events of the world's last tick, and the state after it. `margin` returns how early or
     /// late a player's last command arrived.
-    pub fn read(&mut self, world: &World, margin: impl Fn(PlayerId) -> i16) -> (Events, State) {
+    pub fn read(&mut self, world: &World, margin: &dyn Fn(PlayerId) -> i16) -> (Events, State) {
         let (tick, map_size_px) = (world.tick(), map_size_px(world));
         self.note_changes(world);
         let mut players: Vec<Seen> = world.players().map(|view| self.seen(&view, margin(view.id))).collect();

@@ -1,116 +1,20 @@
-//! The values on the wire, as Rust values: a tuple is a record, or the arguments of a packet, in
-//! the order in which they are sent.
+//! Values of the world on the wire.
 
-use std::sync::Arc;
+use crate::game::values::Values;
+use crate::packet::msgpack::write_uint;
+use crate::world::{Angle, ClanId, EntityId};
 
-use crate::packet::msgpack::{write_array_len, write_f64_2dec, write_int, write_nil, write_str, write_uint};
-use crate::world::{Angle, ClanId, EntityId, PlayerId};
-
-/// One or more values, one after the other.
-pub trait Values {
-    /// The number of values.
-    const COUNT: usize;
-
-    /// Appends them.
-    fn write(&self, out: &mut Vec<u8>);
-}
-
-macro_rules! one_value {
-    ($($kind:ty, $write:ident, |$value:ident| $wire:expr;)+) => {$(
+macro_rules! number {
+    ($($kind:ty),+) => {$(
         impl Values for $kind {
             const COUNT: usize = 1;
 
             #[inline]
             fn write(&self, out: &mut Vec<u8>) {
-                let $value = self;
-                $write(out, $wire);
+                write_uint(out, self.0.into());
             }
         }
     )+};
 }
 
-one_value! {
-    bool, write_uint, |flag| (*flag).into();
-    u8, write_uint, |number| (*number).into();
-    u16, write_uint, |number| (*number).into();
-    u32, write_uint, |number| (*number).into();
-    u64, write_uint, |number| *number;
-    i16, write_int, |number| (*number).into();
-    i32, write_int, |number| (*number).into();
-    i64, write_int, |number| *number;
-    f64, write_f64_2dec, |number| *number;
-    str, write_str, |text| text;
-    Arc<str>, write_str, |text| text;
-    Angle, write_uint, |angle| angle.0.into();
-    PlayerId, write_uint, |id| id.0.into();
-    EntityId, write_uint, |id| id.0.into();
-    ClanId, write_uint, |id| id.0.into();
-}
-
-impl<T: Values + ?Sized> Values for &T {
-    const COUNT: usize = T::COUNT;
-
-    #[inline]
-    fn write(&self, out: &mut Vec<u8>) {
-        (**self).write(out);
-    }
-}
-
-/// Without the values, nil in place of each.
-impl<T: Values> Values for Option<T> {
-    const COUNT: usize = T::COUNT;
-
-    #[inline]
-    fn write(&self, out: &mut Vec<u8>) {
-        match self {
-            Some(values) => values.write(out),
-            None => (0..T::COUNT).for_each(|_| write_nil(out)),
-        }
-    }
-}
-
-impl<T: Values, const N: usize> Values for [T; N] {
-    const COUNT: usize = N * T::COUNT;
-
-    #[inline]
-    fn write(&self, out: &mut Vec<u8>) {
-        self.iter().for_each(|values| values.write(out));
-    }
-}
-
-macro_rules! tuples {
-    ($($($part:ident $kind:ident),+;)+) => {$(
-        impl<$($kind: Values),+> Values for ($($kind,)+) {
-            const COUNT: usize = 0 $(+ $kind::COUNT)+;
-
-            #[inline]
-            fn write(&self, out: &mut Vec<u8>) {
-                let ($($part,)+) = self;
-                $($part.write(out);)+
-            }
-        }
-    )+};
-}
-
-tuples! {
-    a A, b B;
-    a A, b B, c C;
-    a A, b B, c C, d D;
-    a A, b B, c C, d D, e E;
-    a A, b B, c C, d D, e E, f F;
-    a A, b B, c C, d D, e E, f F, g G;
-    a A, b B, c C, d D, e E, f F, g G, h H;
-    a A, b B, c C, d D, e E, f F, g G, h H, i I;
-}
-
-/// A list of records as one value: an array of all their values.
-pub struct List<I>(pub I);
-
-impl<I: Iterator<Item: Values> + Clone> Values for List<I> {
-    const COUNT: usize = 1;
-
-    fn write(&self, out: &mut Vec<u8>) {
-        write_array_len(out, self.0.clone().count() * I::Item::COUNT);
-        self.0.clone().for_each(|record| record.write(out));
-    }
-}
+number!(Angle, ClanId, EntityId);

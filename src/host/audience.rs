@@ -4,40 +4,79 @@
 //!  the ticks since the last turn ─► for each client: view → messages → frames → one push → one send
 //! ```
 //!
-//! A member is a client with its known set. While its previous update is unsent, no second state is
+//! An [`Audience`] is erased: its worker knows no game. Its members are those of one game, and each of
+//! them is a client with its known set. While its previous update is unsent, no second state is
 //! queued: the queued bytes are sent, events are kept, and a later update carries the state.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::backlog::Backlog;
 use super::client::{Client, Line};
-use crate::feed::{Layout, Messages, Scratch, Turn, View};
+use crate::game::{Breach, Game, Messages, Published, Turn, View as _};
 use crate::limits;
 use crate::peer::Ending;
 use crate::peer::sender::Frames;
-use crate::session::Breach;
 
 /// The clients of one room at one worker.
+pub trait Audience<L: Line>: Debug + Send {
+    /// Begins a visit: closes the members if events that they should have received are lost, then
+    /// takes over new clients. Returns whether it is the members' turn: in a room that does not
+    /// tick, only now and then, for their deadlines.
+    fn visit(
+        &mut self,
+        backlog: Option<&Backlog>,
+        newcomers: &mut dyn Iterator<Item = Arc<Client<L>>>,
+        now: Duration,
+    ) -> bool;
+
+    /// Takes over a client outside of a visit.
+    fn take_up(&mut self, client: Arc<Client<L>>);
+
+    /// Each member's turn: sends what waits, then the update of these ticks, if it follows its room,
+    /// then what is due by its deadlines.
+    fn serve(&mut self, backlog: Option<&Backlog>, desk: &mut Desk, turns: &mut dyn Turns<L>);
+
+    /// The number of members.
+    fn len(&self) -> usize;
+
+    /// Whether there is no member.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Carries out the turns of an audience's members, one after the other.
+pub trait Turns<L> {
+    /// The host's clock.
+    fn now(&self) -> Duration;
+
+    /// Carries out a client's turn. Returns whether it came to its end; if not, the buffers are made
+    /// anew.
+    fn carry_out(&mut self, client: &Client<L>, turn: &mut dyn FnMut() -> Option<Served>) -> bool;
+}
+
+/// The members of a game.
 #[derive(Debug)]
-pub struct Audience<L> {
+pub struct Members<G: Game, L> {
     /// Each with its known set.
-    pub members: Vec<Member<L>>,
+    pub members: Vec<Member<G, L>>,
+    scratch: G::Scratch,
     visited: Duration,
 }
 
 /// A client and its known set.
 #[derive(Debug)]
-pub struct Member<L> {
+pub struct Member<G: Game, L> {
     /// The client.
     pub client: Arc<Client<L>>,
-    view: View,
+    view: G::View,
 }
 
 /// The buffers that a worker lends to each client in turn.
 #[derive(Debug, Default)]
 pub struct Desk {
-    scratch: Scratch,
     messages: Messages,
     frames: Vec<u8>,
 }
@@ -51,20 +90,31 @@ pub struct Served {
     pub sends: Option<u64>,
 }
 
-impl<L> Default for Audience<L> {
-    fn default() -> Audience<L> {
-        Audience { members: Vec::new(), visited: Duration::ZERO }
+/// A backlog with the types of its game.
+struct Ticks<'a, G: Game> {
+    missed: Vec<Arc<G::Events>>,
+    newest: &'a Published<G>,
+}
+
+impl<'a, G: Game> Ticks<'a, G> {
+    /// `None` if the ticks are of another game, which no host does.
+    fn of(backlog: &'a Backlog) -> Option<Ticks<'a, G>> {
+        let missed = backlog.missed.iter().map(|events| Arc::clone(events).downcast().ok());
+        Some(Ticks { missed: missed.collect::<Option<_>>()?, newest: backlog.newest.of::<G>()? })
     }
 }
 
-impl<L: Line> Audience<L> {
-    /// Begins a visit: closes the members if events that they should have received are lost, then
-    /// takes over new clients. Returns whether it is the members' turn: in a room that does not
-    /// tick, only now and then, for their deadlines.
-    pub fn visit(
+impl<G: Game, L> Default for Members<G, L> {
+    fn default() -> Members<G, L> {
+        Members { members: Vec::new(), scratch: G::Scratch::default(), visited: Duration::ZERO }
+    }
+}
+
+impl<G: Game, L: Line> Audience<L> for Members<G, L> {
+    fn visit(
         &mut self,
         backlog: Option<&Backlog>,
-        newcomers: impl Iterator<Item = Arc<Client<L>>>,
+        newcomers: &mut dyn Iterator<Item = Arc<Client<L>>>,
         now: Duration,
     ) -> bool {
         self.members.retain(|member| !member.client.is_gone());
@@ -77,28 +127,57 @@ impl<L: Line> Audience<L> {
         self.visited = if is_due { now } else { self.visited };
         is_due
     }
-}
 
-impl<L: Line> Member<L> {
-    /// A client that knows nothing yet.
-    pub fn new(client: Arc<Client<L>>) -> Member<L> {
-        let layout = if client.endpoint.is_native { Layout::Native } else { Layout::Moomoo };
-        Member { view: View::new(layout), client }
+    fn take_up(&mut self, client: Arc<Client<L>>) {
+        self.members.push(Member::new(client));
     }
 
-    /// The client's turn: sends what waits, then the update of these ticks, if it follows its room,
-    /// then what is due by its deadlines.
-    pub fn serve(&mut self, ticks: Option<&Backlog>, desk: &mut Desk, now: Duration) -> Option<Served> {
+    fn serve(&mut self, backlog: Option<&Backlog>, desk: &mut Desk, turns: &mut dyn Turns<L>) {
+        let Members { members, scratch, .. } = self;
+        let ticks = backlog.and_then(Ticks::of);
+        for member in members {
+            let (client, now) = (Arc::clone(&member.client), turns.now());
+            let mut turn = || member.serve(ticks.as_ref(), scratch, desk, now);
+            if !turns.carry_out(&client, &mut turn) {
+                (*scratch, *desk) = (G::Scratch::default(), Desk::default());
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.members.len()
+    }
+}
+
+impl<G: Game, L: Line> Member<G, L> {
+    /// A client that knows nothing yet.
+    fn new(client: Arc<Client<L>>) -> Member<G, L> {
+        Member { view: G::View::new(&client.endpoint.dialect), client }
+    }
+
+    fn serve(
+        &mut self,
+        ticks: Option<&Ticks<'_, G>>,
+        scratch: &mut G::Scratch,
+        desk: &mut Desk,
+        now: Duration,
+    ) -> Option<Served> {
         self.client.send_waiting(now);
         let ticks = ticks.filter(|_| self.client.follows() && self.client.sender.is_open());
-        let served = ticks.map(|backlog| self.update(backlog, desk, now));
+        let served = ticks.map(|ticks| self.update(ticks, scratch, desk, now));
         self.client.look_after(now);
         served
     }
 
     /// The events of all these ticks, and the newest state.
-    fn update(&mut self, Backlog { missed, newest, .. }: &Backlog, desk: &mut Desk, now: Duration) -> Served {
-        let (client, Desk { scratch, messages, frames }) = (&self.client, desk);
+    fn update(
+        &mut self,
+        Ticks { missed, newest }: &Ticks<'_, G>,
+        scratch: &mut G::Scratch,
+        Desk { messages, frames }: &mut Desk,
+        now: Duration,
+    ) -> Served {
+        let client = &self.client;
         messages.clear();
         frames.clear();
         self.view.follow(client.player(), client.watched());

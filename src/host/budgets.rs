@@ -12,10 +12,10 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use crate::game::Shared;
 use crate::household::Household;
 use crate::limits;
 use crate::sync::Mutex;
-use crate::world::Action;
 
 /// The actions on which an address spends tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,16 +26,14 @@ pub enum Spending {
     Client,
     /// Joining the world.
     Join,
-    /// A line of chat.
-    Chat,
-    /// A ping on the map.
-    MapPing,
-    /// An action on clans.
-    Clan,
+    /// An action of a game that reaches other players.
+    Shared(&'static Shared),
 }
 
+/// How many kinds of spending there are that no game declares.
+const OWN_KINDS: usize = 3;
 /// How many kinds of spending there are.
-const KINDS: usize = 6;
+const KINDS: usize = OWN_KINDS + limits::GAME_BUDGETS;
 
 /// A token bucket: one token every `every`, at most `burst` tokens.
 #[derive(Debug, Clone, Copy)]
@@ -65,26 +63,17 @@ impl Rate {
     fn per_second(count: u32, burst: u32) -> Rate {
         Rate { every: Duration::from_secs(1) / count, burst }
     }
-
-    /// What some clients may do that each wait `interval` in between.
-    fn of_clients(interval: Duration) -> Rate {
-        let clients = limits::ADDRESS_ACTION_RATE_FACTOR;
-        Rate { every: interval / clients, burst: clients }
-    }
 }
 
 impl Spending {
-    /// The kind of spending of a command; `None` if only the rules of the game limit it.
-    pub fn on(action: &Action) -> Option<Spending> {
-        match action {
-            Action::Chat { .. } => Some(Spending::Chat),
-            Action::Ping => Some(Spending::MapPing),
-            Action::ClanCreate { .. }
-            | Action::ClanLeave
-            | Action::ClanRequest { .. }
-            | Action::ClanAnswer { .. }
-            | Action::ClanKick { .. } => Some(Spending::Clan),
-            _ => None,
+    /// Its bucket. Games declare theirs by numbers, and those of two games with the same number are
+    /// one: an address that plays both waits for both.
+    fn slot(self) -> usize {
+        match self {
+            Spending::Connection => 0,
+            Spending::Client => 1,
+            Spending::Join => 2,
+            Spending::Shared(shared) => OWN_KINDS + shared.slot.min(limits::GAME_BUDGETS - 1),
         }
     }
 
@@ -94,9 +83,7 @@ impl Spending {
             Spending::Connection => "address_connection_rate",
             Spending::Client => "address_client_rate",
             Spending::Join => "address_join_rate",
-            Spending::Chat => "address_chat_rate",
-            Spending::MapPing => "address_map_ping_rate",
-            Spending::Clan => "address_clan_rate",
+            Spending::Shared(shared) => shared.rule,
         }
     }
 
@@ -107,9 +94,7 @@ impl Spending {
                 "too many connections from your address: wait a few seconds"
             }
             Spending::Join => "too many joins from your address: wait a few seconds and enter again",
-            Spending::Chat => "too many chat messages from your address: wait a second",
-            Spending::MapPing => "too many map pings from your address: wait a second",
-            Spending::Clan => "too many clan commands from your address: wait a second",
+            Spending::Shared(shared) => shared.detail,
         }
     }
 
@@ -123,14 +108,12 @@ impl Spending {
                 Rate::per_second(limits::ADDRESS_CLIENTS_PER_SECOND, limits::ADDRESS_CLIENTS_BURST)
             }
             Spending::Join => Rate::per_second(limits::ADDRESS_JOINS_PER_SECOND, limits::ADDRESS_JOINS_BURST),
-            Spending::Chat => Rate::of_clients(limits::CHAT_INTERVAL),
-            Spending::MapPing => Rate::of_clients(limits::MAP_PING_INTERVAL),
-            Spending::Clan => Rate::of_clients(limits::CLAN_INTERVAL),
+            Spending::Shared(shared) => Rate { every: shared.every, burst: shared.burst },
         }
     }
 }
 
-/// When the buckets of one address are full again, by [`Spending`].
+/// When the buckets of one address are full again, by the number of each.
 type Buckets = [Duration; KINDS];
 
 /// See the [module](self).
@@ -159,12 +142,12 @@ impl Budgets {
             forget(&mut addresses, now);
         }
         let buckets = addresses.entry(address).or_default();
-        spending.rate().take(&mut buckets[spending as usize], now)
+        spending.rate().take(&mut buckets[spending.slot()], now)
     }
 
     /// When the bucket of this address is full again; zero for one that was never used.
     pub fn full_at(&self, address: Household, spending: Spending) -> Duration {
-        self.addresses.lock().get(&address).map_or(Duration::ZERO, |buckets| buckets[spending as usize])
+        self.addresses.lock().get(&address).map_or(Duration::ZERO, |buckets| buckets[spending.slot()])
     }
 
     /// How many addresses are remembered.
@@ -175,7 +158,7 @@ impl Budgets {
     /// Gives a token back, because the action did not take place.
     pub fn give_back(&self, address: Household, spending: Spending) {
         if let Some(buckets) = self.addresses.lock().get_mut(&address) {
-            let full_at = &mut buckets[spending as usize];
+            let full_at = &mut buckets[spending.slot()];
             *full_at = full_at.saturating_sub(spending.rate().every);
         }
     }

@@ -2,26 +2,28 @@
 //! or close it do so through its [`Sender`]. Every field is fixed, atomic, or has a lock of its own.
 
 use core::net::SocketAddr;
+use std::fmt::Debug;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+use tickwire_sim::PlayerId;
+
 use super::door::Entry;
 use super::inspect_key::InspectKey;
+use crate::game::Breach;
 use crate::household::Household;
 use crate::peer::life::Due;
 use crate::peer::receiver::{At, RoomFacts};
 use crate::peer::sender::{Batch, Frames, Offered};
 use crate::peer::{Ending, Endpoint, Receiver, Sender};
 use crate::room::Handle;
-use crate::session::Breach;
 use crate::sync::Mutex;
-use crate::world::PlayerId;
 use crate::ws::frame;
 
 /// What carries a client's bytes: a socket, or a model of one.
-pub trait Line: Sized {
+pub trait Line: Debug + Send + Sync + Sized + 'static {
     /// Sends as much as the other end takes now; `Ok(0)` if that is nothing.
     ///
     /// # Errors
@@ -208,13 +210,11 @@ impl<L: Line> Client<L> {
 
 /// The receiver of a client of this room and endpoint.
 fn receiver(room: &Handle, endpoint: &Endpoint, now: Duration) -> Receiver {
-    let (options, identity) = (&room.options, &room.identity);
     let facts = RoomFacts {
-        epoch: options.epoch.clone(),
-        seed: identity.seed,
-        map_size_px: identity.map_size_px,
-        tick_hz: options.rates.tick_hz as u8,
-        update_hz: options.rates.native_hz as u8,
+        about: room.about,
+        epoch: room.options.epoch.clone(),
+        identity: room.identity.clone(),
+        update_hz: room.options.rates.update_hz as u8,
     };
     Receiver::new(endpoint.clone(), facts, now)
 }

@@ -4,13 +4,14 @@
 //! Rate limits per address apply here, outside the receiver, so that a replay of the bytes gives the
 //! same result without them.
 
+use tickwire_sim::{PlayerId, Raw};
+
 use super::budgets::{Budgets, Spending};
 use super::client::{Client, Line};
+use crate::game::{Breach, Profile, Shared};
 use crate::peer::receiver::{At, Books, Denied};
 use crate::peer::sender::Frames;
 use crate::peer::{Driver, Ending, Receiver};
-use crate::session::{Breach, Profile};
-use crate::world::{Action, Command, PlayerId, Resource, rules};
 
 /// See the [module](self).
 pub struct Asked<'a, L> {
@@ -105,22 +106,22 @@ impl<L: Line> Driver for Asked<'_, L> {
     /// A client whose address joins too often goes on watching, and may try again.
     fn join(&mut self, profile: Profile) -> Result<PlayerId, Denied> {
         self.spend(Spending::Join)?;
-        let Profile { name, skin, gift } = profile;
-        let player =
-            self.client.room.take_seat(self.client.id, self.at.now).ok_or(Denied::Closed(Breach::Full))?;
-        self.books.enters(player, &name, self.at.tick);
-        self.client.set_player(player, &name);
-        let amount = rules::MOOFOLL_GIFT;
-        let gifts = Resource::ALL.into_iter().filter(|_| gift);
-        let gifts = gifts.map(|resource| Action::Grant { player, resource, amount });
-        let actions = std::iter::once(Action::Join { player, name, skin }).chain(gifts);
-        self.client.room.push_operator(actions.collect());
+        let Client { id, room, .. } = self.client;
+        let player = room.take_seat(*id, self.at.now).ok_or(Denied::Closed(Breach::Full))?;
+        self.books.enters(player, &profile.name, self.at.tick);
+        self.client.set_player(player, &profile.name);
+        room.push_operator((room.about.join)(player, &profile));
         Ok(player)
     }
 
-    fn command(&mut self, command: Command, intended: Option<u32>) -> Result<(), Denied> {
-        if let Some(spending) = Spending::on(&command.action) {
-            self.spend(spending)?;
+    fn command(
+        &mut self,
+        command: Raw,
+        intended: Option<u32>,
+        shared: Option<&'static Shared>,
+    ) -> Result<(), Denied> {
+        if let Some(shared) = shared {
+            self.spend(Spending::Shared(shared))?;
         }
         if let Err(dropped) = self.client.room.push(self.client.household(), command, intended) {
             self.books.rejected(dropped.name());

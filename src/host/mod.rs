@@ -20,6 +20,7 @@ pub mod backlog;
 pub mod budgets;
 pub mod client;
 pub mod conversation;
+pub mod core;
 pub mod door;
 pub mod inspect_key;
 pub mod pool;

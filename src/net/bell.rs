@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::feed::Published;
+use crate::game::Tick;
 use crate::host::backlog::Backlog;
 use crate::limits;
 use crate::sync::{Condvar, Mutex};
@@ -41,7 +41,7 @@ impl<Newcomer> Default for Bell<Newcomer> {
 
 impl<Newcomer> Bell<Newcomer> {
     /// Hands over a tick of a room; a worker without clients has no use for it.
-    pub fn ring(&self, room: u64, tick: Arc<Published>) {
+    pub fn ring(&self, room: u64, tick: Arc<dyn Tick>) {
         let mut state = self.state.lock();
         if !state.has_clients {
             return;

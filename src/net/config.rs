@@ -5,15 +5,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tickwire_sim::Identity;
+
 use super::console::token::Token;
 use super::forwarded::Network;
 use super::recorder::Rotation;
-use crate::feed::Rates;
+use super::{Core, Kind};
+use crate::game::Rates;
+use crate::games;
 use crate::limits;
 use crate::packet::Codes;
 use crate::platform;
-use crate::room::{Options, Room};
-use crate::world::{Identity, TickHz, World, rules};
+use crate::room::Options;
 
 /// A new value for [`Options::epoch`].
 pub fn new_epoch() -> String {
@@ -25,7 +28,9 @@ pub fn new_epoch() -> String {
 pub struct Config {
     /// Where to listen.
     pub bind: SocketAddr,
-    /// The values from which the world is generated.
+    /// The game of the default room.
+    pub game: Kind,
+    /// The parameters of the default room's world.
     pub identity: Identity,
     /// Updates a second for native clients, at most the tick rate.
     pub update_hz: u32,
@@ -57,11 +62,13 @@ pub struct Config {
 }
 
 impl Config {
-    /// The defaults, with this address and a random token.
+    /// The defaults, with this address and a random token: the first of the games.
     pub fn new(bind: SocketAddr) -> Config {
+        let game = games::default();
         Config {
             bind,
-            identity: Identity { seed: 1, map_size_px: rules::MAP_SIZE_PX, tick_hz: TickHz::Hz30 },
+            game,
+            identity: (game.about.identity)(1),
             update_hz: 30,
             moomoo_update_hz: 10,
             max_clients: limits::CLIENTS_DEFAULT,
@@ -80,21 +87,20 @@ impl Config {
 
     /// The update rates of the default room.
     pub fn rates(&self) -> Rates {
-        self.rates_at(self.identity.tick_hz.get())
+        self.rates_at(self.identity.tick_hz)
     }
 
-    /// A room with these settings in which this world goes on.
-    pub fn room(&self, name: &str, world: World) -> Room {
-        let options = self.room_options(name, &world);
-        Room::new(world, options)
+    /// A room of the configured game, with these settings, whose world begins.
+    pub fn room(&self, name: &str, identity: &Identity) -> Box<Core> {
+        (self.game.begin)(identity, self.room_options(name, identity.tick_hz))
     }
 
-    /// The options of a room with these settings and this world.
-    pub fn room_options(&self, name: &str, world: &World) -> Options {
+    /// The options of a room with these settings and a world with this tick rate.
+    pub fn room_options(&self, name: &str, tick_hz: u32) -> Options {
         Options {
             name: name.into(),
             epoch: new_epoch(),
-            rates: self.rates_at(world.identity().tick_hz.get()),
+            rates: self.rates_at(tick_hz),
             delay_ticks: self.command_delay_ticks,
             seat_time: Duration::ZERO,
             max_clients: usize::MAX,
@@ -104,6 +110,6 @@ impl Config {
     /// The update rates, none above this tick rate.
     fn rates_at(&self, tick_hz: u32) -> Rates {
         let at_most = |hz: u32| hz.clamp(1, tick_hz);
-        Rates { tick_hz, native_hz: at_most(self.update_hz), moomoo_hz: at_most(self.moomoo_update_hz) }
+        Rates { tick_hz, update_hz: at_most(self.update_hz), foreign_hz: at_most(self.moomoo_update_hz) }
     }
 }

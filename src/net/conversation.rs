@@ -14,13 +14,13 @@ use super::client::{Client, Socket};
 use super::host::Host;
 use super::metrics::Metrics;
 use super::stream::drain;
+use crate::game::Breach;
 use crate::host::client::Line;
 use crate::host::conversation::{self, Asked};
 use crate::limits;
 use crate::peer::Ending;
 use crate::peer::receiver::{At, Books, Piece};
 use crate::platform;
-use crate::session::Breach;
 use crate::world::PlayerId;
 
 /// A client's conversation, as metrics, log and tap note it.

@@ -13,21 +13,20 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tracing::warn;
 
 use super::bell::Backlogs;
 use super::client::{Client, Socket};
 use super::host::{Bell, Host};
-use crate::feed::Turn;
-use crate::host::audience::{Audience, Desk, Member};
-use crate::host::backlog::Backlog;
+use crate::game::{Breach, Turn};
+use crate::host::audience::{Audience, Desk, Served, Turns};
 use crate::peer::Ending;
-use crate::session::Breach;
 
 /// A worker: its part of the clients of each room in which it has any, by the number of the room's run.
 struct Worker {
-    audiences: BTreeMap<u64, Audience<Socket>>,
+    audiences: BTreeMap<u64, Box<dyn Audience<Socket>>>,
     desk: Desk,
 }
 
@@ -45,39 +44,50 @@ impl Worker {
     fn visit(&mut self, host: &Host, mut backlogs: Backlogs, newcomers: &mut Vec<Arc<Client>>) {
         let now = host.now();
         for client in newcomers.iter() {
-            self.audiences.entry(client.line.room.number).or_default();
+            let room = &client.line.room;
+            self.audiences.entry(room.number).or_insert_with(room.audience);
         }
         for (number, audience) in &mut self.audiences {
             let backlog = backlogs.remove(number);
             if backlog.as_ref().is_some_and(|backlog| backlog.is_lost) {
-                let clients = audience.members.len();
+                let clients = audience.len();
                 warn!(clients, "a worker fell behind, so its clients in this room are disconnected");
             }
-            let mine = newcomers.extract_if(.., |client| client.line.room.number == *number);
-            if !audience.visit(backlog.as_ref(), mine, now) {
-                continue;
-            }
-            for member in &mut audience.members {
-                let desk = &mut self.desk;
-                let served = AssertUnwindSafe(|| serve(host, member, backlog.as_ref(), desk));
-                if catch_unwind(served).is_err() {
-                    host.metrics.panics.inc();
-                    member.client.close(Ending::Breach(Breach::InternalError), host.now());
-                    self.desk = Desk::default();
-                }
+            let mut mine = newcomers.extract_if(.., |client| client.line.room.number == *number);
+            if audience.visit(backlog.as_ref(), &mut mine, now) {
+                drop(mine);
+                audience.serve(backlog.as_ref(), &mut self.desk, &mut Guarded { host });
             }
         }
-        self.audiences.retain(|_, audience| !audience.members.is_empty());
+        self.audiences.retain(|_, audience| !audience.is_empty());
     }
 }
 
-fn serve(host: &Host, member: &mut Member<Socket>, backlog: Option<&Backlog>, desk: &mut Desk) {
-    let Some(served) = member.serve(backlog, desk, host.now()) else { return };
-    if served.turn == Turn::HeldBack {
-        host.metrics.turns_held_back.inc();
+/// Turns that are counted, and whose panics end their client alone.
+struct Guarded<'a> {
+    host: &'a Host,
+}
+
+impl Turns<Socket> for Guarded<'_> {
+    fn now(&self) -> Duration {
+        self.host.now()
     }
-    if let Some(sends) = served.sends {
-        host.metrics.turns.inc();
-        host.metrics.turn_sends.inc_by(sends);
+
+    fn carry_out(&mut self, client: &Client, turn: &mut dyn FnMut() -> Option<Served>) -> bool {
+        let host = self.host;
+        let Ok(served) = catch_unwind(AssertUnwindSafe(turn)) else {
+            host.metrics.panics.inc();
+            client.close(Ending::Breach(Breach::InternalError), host.now());
+            return false;
+        };
+        let Some(served) = served else { return true };
+        if served.turn == Turn::HeldBack {
+            host.metrics.turns_held_back.inc();
+        }
+        if let Some(sends) = served.sends {
+            host.metrics.turns.inc();
+            host.metrics.turn_sends.inc_by(sends);
+        }
+        true
     }
 }

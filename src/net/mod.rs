@@ -40,6 +40,11 @@ pub mod tab_edition;
 pub mod tap;
 pub mod wire;
 
+/// A room whose clients are sockets.
+pub type Core = dyn crate::host::core::Core<client::Socket>;
+/// A game, as a server starts it.
+pub type Kind = crate::host::core::Kind<client::Socket>;
+
 pub use config::Config;
 pub use console::Console;
 pub use echo::EchoServer;

@@ -15,18 +15,19 @@ use std::time::{Duration, Instant};
 
 use tracing::{debug, error, info, warn};
 
+use super::Core;
 use super::clock::{Due, Schedule};
 use super::config::new_epoch;
 use super::host::{Host, Stage};
 use super::metrics::Metrics;
 use super::rooms::Hosted;
+use crate::game::Breach;
 use crate::limits;
 use crate::peer::Ending;
-use crate::room::{Core, Ticked};
-use crate::session::Breach;
+use crate::room::Ticked;
 
 /// The thread's loop, until the host's rooms are stopped. The host lists the room already.
-pub fn run(host: &Host, mut core: Box<dyn Core>) {
+pub fn run(host: &Host, mut core: Box<Core>) {
     let Some(mut room) = host.rooms.find(&core.handle().options.name) else { return };
     loop {
         let began = Instant::now();
@@ -46,7 +47,7 @@ pub fn run(host: &Host, mut core: Box<dyn Core>) {
         }
         let Some(next) = begin_anew(host, &room, core, began + limits::ROOM_RESTART_EVERY) else { return };
         core = next;
-        room = host.rooms.begin(Arc::clone(core.handle()), &host.metrics, host.now());
+        room = host.rooms.begin((Arc::clone(core.handle()), core.audiences()), &host.metrics, host.now());
         room.figures.restarts.inc();
         info!(room = room.label(), epoch = room.handle.options.epoch, "the room begins anew");
         host.tap.room_begins(&room.handle.options.name);
@@ -64,12 +65,7 @@ fn end_run(host: &Host, room: &Hosted) {
 }
 
 /// A new run of the room, not before this time. `None` if the rooms are stopped before.
-fn begin_anew(
-    host: &Host,
-    room: &Hosted,
-    core: Box<dyn Core>,
-    mut not_before: Instant,
-) -> Option<Box<dyn Core>> {
+fn begin_anew(host: &Host, room: &Hosted, core: Box<Core>, mut not_before: Instant) -> Option<Box<Core>> {
     loop {
         while Instant::now() < not_before {
             if host.has_reached(Stage::RoomsStopping) {
@@ -91,7 +87,7 @@ fn begin_anew(
     }
 }
 
-fn tick_until_stop(host: &Host, room: &Hosted, core: &mut dyn Core) {
+fn tick_until_stop(host: &Host, room: &Hosted, core: &mut Core) {
     let tick_hz = room.handle.options.rates.tick_hz;
     let mut schedule = Schedule::new(Instant::now(), tick_hz);
     let mut status_at = host.now() + limits::STATUS_EVERY;
@@ -113,7 +109,7 @@ fn tick_until_stop(host: &Host, room: &Hosted, core: &mut dyn Core) {
             show(host, room, began, &ticked);
         }
         book(host, room, &ticked);
-        room.has_players(ticked.published.state.players.len());
+        room.has_players(ticked.published.players());
         host.bells.iter().for_each(|bell| bell.ring(room.number, Arc::clone(&ticked.published)));
         let now = host.now();
         room.figures.ticks.inc();
@@ -142,10 +138,10 @@ fn book_schedule(room: &Hosted, due: &Due) {
 /// Passes the tick to the tap's listeners. A tick that does not fit a command frame is reported to
 /// them as lost.
 fn show(host: &Host, room: &Hosted, began: Duration, ticked: &Ticked) {
-    let snapshot = ticked.snapshot.as_ref().map(|snapshot| Arc::clone(&snapshot.bytes));
     let about = (&room.handle.options.name, began, ticked.tick);
     if let (Some(frame), Some(checksum)) = (&ticked.frame, ticked.checksum) {
-        host.tap.ticked(about, checksum, Arc::clone(frame), snapshot);
+        let frame = (Arc::clone(frame), ticked.changes.clone());
+        host.tap.ticked(about, checksum, frame, ticked.snapshot.clone());
     } else {
         warn!(room = room.label(), tick = ticked.tick, "a tick is missing from the captures");
         host.tap.tick_is_lost(about);
@@ -154,7 +150,7 @@ fn show(host: &Host, room: &Hosted, began: Duration, ticked: &Ticked) {
 
 fn book(host: &Host, room: &Hosted, ticked: &Ticked) {
     for (player, rejection) in &ticked.rejected {
-        let (reason, tick) = (rejection.name(), room.handle.tick());
+        let (reason, tick) = (*rejection, room.handle.tick());
         Metrics::count(&host.metrics.rejected_commands, "reason", reason);
         debug!(room = room.label(), tick, player = player.0, reason, "command rejected");
     }

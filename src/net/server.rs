@@ -7,20 +7,21 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
+use tickwire_sim::Identity;
+
 use super::config::Config;
 use super::console::Console;
 use super::host::{Bell, Host, Stage};
 use super::recorder::Target;
 use super::tap::Tap;
-use super::{fan_out, listener, room_thread};
+use super::{Core, fan_out, listener, room_thread};
+use crate::game::Breach;
 use crate::host::admission::{Admission, Caps};
 use crate::limits;
 use crate::packet::endpoint::is_room_name;
 use crate::peer::Ending;
 use crate::platform::{self, Ceilings};
-use crate::room::{Core, Handle, handle};
-use crate::session::Breach;
-use crate::world::World;
+use crate::room::{Handle, handle};
 
 /// A running server. Dropping it without [`Server::stop`] leaves its threads running.
 #[derive(Debug)]
@@ -42,18 +43,20 @@ impl Server {
     /// The machine supports too few connections, the address cannot be bound, or a thread cannot be
     /// started.
     pub fn start(config: Config) -> io::Result<Server> {
-        let world = World::new(config.identity);
-        Server::start_from(config, world)
+        let room = config.room("", &config.identity);
+        Server::start_rooms(config, vec![room])
     }
 
-    /// As [`Server::start`], but continues this world, whose identity overrides that of the
-    /// configuration. The world's players leave in its next tick.
+    /// As [`Server::start`], but continues the world of this snapshot, whose identity overrides that of
+    /// the configuration. The world's players leave in its next tick.
     ///
     /// # Errors
-    /// As in [`Server::start`].
-    pub fn start_from(config: Config, world: World) -> io::Result<Server> {
-        let room = config.room("", world);
-        Server::start_rooms(config, vec![Box::new(room)])
+    /// As in [`Server::start`], or the snapshot is not one of the configured game.
+    pub fn start_from(config: Config, snapshot: &[u8]) -> io::Result<Server> {
+        let options = |identity: &Identity| config.room_options("", identity.tick_hz);
+        let room = (config.game.resume)(snapshot, &options);
+        let room = room.map_err(|reason| io::Error::new(io::ErrorKind::InvalidData, reason))?;
+        Server::start_rooms(config, vec![room])
     }
 
     /// As [`Server::start`], but with these rooms. The first is the default room, at `/`, and has no
@@ -61,7 +64,7 @@ impl Server {
     ///
     /// # Errors
     /// As in [`Server::start`]; or the rooms' names are not as they must be.
-    pub fn start_rooms(mut config: Config, rooms: Vec<Box<dyn Core>>) -> io::Result<Server> {
+    pub fn start_rooms(mut config: Config, rooms: Vec<Box<Core>>) -> io::Result<Server> {
         let handles: Vec<_> = rooms.iter().map(|room| Arc::clone(room.handle())).collect();
         let name = |at: usize| &*handles[at].options.name;
         let is_good = |at: usize| is_room_name(name(at)) && (1..at).all(|other| name(other) != name(at));
@@ -79,7 +82,7 @@ impl Server {
         let listener = Arc::new(TcpListener::bind(config.bind)?);
         platform::widen_backlog(&listener)?;
         let address = listener.local_addr()?;
-        config.identity = handles[0].identity;
+        config.identity = handles[0].identity.clone();
         let pending = pending(connections);
         // No shares if the operator lets one address have all clients. The configured maximum counts here, not the machine's.
         let shares_clients = config.max_clients_per_address < config.max_clients;
@@ -94,7 +97,8 @@ impl Server {
             ..Caps::default()
         };
         let workers = thread::available_parallelism().map_or(1, usize::from);
-        let host = Arc::new(Host::new(config, handles, Admission::new(caps), workers));
+        let listed = rooms.iter().map(|room| (Arc::clone(room.handle()), room.audiences())).collect();
+        let host = Arc::new(Host::new(config, listed, Admission::new(caps), workers));
         let for_thread = Arc::clone(&listener);
         let accepting = spawn(&host, "listener", move |host| listener::run(host, &for_thread))?;
         let (mut ticking, mut telling) = (Vec::new(), Vec::new());

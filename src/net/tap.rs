@@ -24,8 +24,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use tickwire_sim::Membership;
+
 use crate::peer::receiver::Piece;
-use crate::room::Wants;
+use crate::room::{Snapshot, Wants};
 use crate::sync::{Condvar, Mutex};
 pub use crate::ws::Side;
 use queue::Queue;
@@ -260,12 +262,12 @@ impl Tap {
         &self,
         (room, at, tick): (&Arc<str>, Duration, u32),
         checksum: u64,
-        frame: Arc<[u8]>,
-        snapshot: Option<Arc<[u8]>>,
+        (frame, changes): (Arc<[u8]>, Vec<Membership>),
+        snapshot: Option<Arc<Snapshot>>,
     ) {
         let who = Who { client: THE_WORLD, player: 0, at, tick };
         let world = snapshot.map(|snapshot| Arc::new(who.seen(room, What::World { snapshot })));
-        let tick = Arc::new(who.seen(room, What::Tick { checksum, frame }));
+        let tick = Arc::new(who.seen(room, What::Tick { checksum, frame, changes }));
         let State { queues, rooms, .. } = &mut *self.inner.state.lock();
         Inner::pass(
             queues,
@@ -277,7 +279,7 @@ impl Tap {
 
     /// Records a tick that cannot be shown.
     pub fn tick_is_lost(&self, (room, at, tick): (&Arc<str>, Duration, u32)) {
-        let what = What::Tick { checksum: 0, frame: Arc::default() };
+        let what = What::Tick { checksum: 0, frame: Arc::default(), changes: Vec::new() };
         let seen = Arc::new(Who { client: THE_WORLD, player: 0, at, tick }.seen(room, what));
         let lose = |queue: &mut Queue, seen: &Arc<Seen>| queue.lose(seen);
         Inner::pass(&mut self.inner.state.lock().queues, THE_WORLD, || Arc::clone(&seen), lose);

@@ -108,7 +108,7 @@ impl ServerPacket<'_> {
     }
 
     /// The packet's name in the tables.
-    fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::IoInit { .. } => "io_init",
             Self::InitData => "init_data",

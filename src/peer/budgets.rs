@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
+use crate::game::{Breach, Saved};
 use crate::limits;
-use crate::session::{Breach, Saved};
 
 /// See the [module](self).
 #[derive(Debug)]

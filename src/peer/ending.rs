@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::Endpoint;
-use crate::packet::{PacketError, ServerPacket};
-use crate::session::Breach;
+use crate::game::Breach;
+use crate::packet::PacketError;
 use crate::ws::close::{self, CloseCode};
 use crate::ws::frame::{self, Opcode};
 use crate::ws::violation::Violation;
@@ -59,7 +59,7 @@ impl Ending {
             _ => close::encode(self.close_code(), self.name(), &mut body),
         }
         if matches!(self, Ending::Breach(breach) if !breach.is_of_the_client()) {
-            endpoint.write_packet(&mut frames, &ServerPacket::Disconnect { reason: self.name() });
+            endpoint.write_named(&mut frames, "disconnect", &[("reason", self.name().into())]);
         }
         frame::write(&mut frames, Opcode::Close, None, &body);
         frames

@@ -4,8 +4,11 @@
 
 use std::sync::Arc;
 
+use rmpv::Value;
+
 use crate::packet::endpoint::{self, NoEndpoint};
-use crate::packet::{Codes, Dialect, Direction, ServerPacket};
+use crate::packet::{Codes, Dialect, Direction};
+use crate::session::says_hello;
 use crate::ws::frame;
 use crate::ws::http::RequestHead;
 
@@ -23,7 +26,7 @@ pub struct Endpoint {
 impl Endpoint {
     /// The endpoint of a dialect.
     pub fn new(dialect: Arc<Dialect>, is_json: bool) -> Endpoint {
-        Endpoint { is_native: dialect.name() == "native", dialect, is_json }
+        Endpoint { is_native: says_hello(&dialect), dialect, is_json }
     }
 
     /// The endpoint that a request selects. The query may name another dialect and a format.
@@ -49,10 +52,15 @@ impl Endpoint {
         }
     }
 
-    /// Appends one packet, or nothing if the dialect lacks it.
-    pub fn write_packet(&self, out: &mut Vec<u8>, packet: &ServerPacket<'_>) {
-        let message = packet.encode(&self.dialect);
-        if !message.is_empty() {
+    /// Appends one packet with these arguments by name, or nothing if the dialect lacks it. A value
+    /// that the packet has no argument for is left out, and an argument without a value is nil.
+    pub fn write_named(&self, out: &mut Vec<u8>, name: &str, values: &[(&str, Value)]) {
+        let Some(row) = self.dialect.row(Direction::ToClient, name) else { return };
+        let value = |name: &str| values.iter().find(|(own, _)| *own == name).map(|(_, value)| value.clone());
+        let arguments = row.arguments.iter().map(|argument| value(&argument.name).unwrap_or(Value::Nil));
+        let arguments: Vec<Value> = arguments.collect();
+        // Loading the tables checked that the values fit.
+        if let Ok(message) = self.dialect.encode(Direction::ToClient, name, &arguments) {
             self.write_message(out, &message);
         }
     }

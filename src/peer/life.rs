@@ -13,8 +13,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::game::Breach;
 use crate::limits;
-use crate::session::Breach;
 
 /// See the [module](self).
 #[derive(Debug)]

@@ -11,28 +11,28 @@
 
 use std::time::Duration;
 
+use rmpv::Value;
+use tickwire_sim::{Identity, PlayerId, Raw};
+
 use super::budgets::Budgets;
 use super::{Ending, Endpoint};
-use crate::packet::server_packet::Welcome;
-use crate::packet::{ClientPacket, Direction, PacketError, ServerPacket};
-use crate::session::{Breach, NATIVE_VERSION, Output, Profile, Saved, Session};
-use crate::world::{self, Command, PlayerId};
+use crate::game::{About, Breach, Profile, Saved, Shared};
+use crate::packet::{Decoded, Direction, PacketError};
+use crate::session::{NATIVE_VERSION, Output, Session};
 use crate::ws::Side;
 use crate::ws::frame::{self, Opcode};
 use crate::ws::message::{Limits, Message, Reader};
 
 /// What a client may know of its room at once.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct RoomFacts {
+    /// The game that is played there.
+    pub about: &'static About,
     /// Distinguishes this run of the room from earlier runs.
     pub epoch: String,
-    /// The seed of its map.
-    pub seed: u32,
-    /// The side of its map.
-    pub map_size_px: u32,
-    /// Ticks per second.
-    pub tick_hz: u8,
-    /// Updates per second of a native client.
+    /// The parameters of its world.
+    pub identity: Identity,
+    /// Updates per second of a client that says hello.
     pub update_hz: u8,
 }
 
@@ -81,11 +81,17 @@ pub trait Driver {
     /// # Errors
     /// The reason why not.
     fn join(&mut self, profile: Profile) -> Result<PlayerId, Denied>;
-    /// Queues a command, meant for a tick if the dialect names one.
+    /// Queues a command, meant for a tick if its packet names one. `shared` is the budget that the
+    /// clients of an address share for it.
     ///
     /// # Errors
     /// The reason why not.
-    fn command(&mut self, command: Command, intended: Option<u32>) -> Result<(), Denied>;
+    fn command(
+        &mut self,
+        command: Raw,
+        intended: Option<u32>,
+        shared: Option<&'static Shared>,
+    ) -> Result<(), Denied>;
     /// Sets the player to watch without a body; `None` is the leader.
     fn watch(&mut self, player: Option<PlayerId>);
     /// Where the conversation is noted.
@@ -151,7 +157,7 @@ struct Observed {
 impl Receiver {
     /// The receiver of a connection that begins `now`.
     pub fn new(endpoint: Endpoint, room: RoomFacts, now: Duration) -> Receiver {
-        let (session, budgets) = (Session::new(endpoint.is_native), Budgets::new(now));
+        let (session, budgets) = (Session::new(room.about, &endpoint.dialect), Budgets::new(now));
         let (outputs, answers) = (Vec::new(), Vec::new());
         Receiver {
             frames: Reader::new(Side::Client, Limits::SERVER),
@@ -160,13 +166,14 @@ impl Receiver {
         }
     }
 
-    /// Begins the conversation. In the MooMoo dialects the server speaks first; a native client is
-    /// told nothing before its hello. `client` is the number of the connection.
+    /// Begins the conversation. In a dialect without hello the server speaks first; another client
+    /// is told nothing before its hello. `client` is the number of the connection.
     pub fn begin(&mut self, client: u64, driver: &mut dyn Driver) {
         if !self.talk.endpoint.is_native {
-            let socket_id = format!("{}-{client}", self.talk.room.epoch);
-            self.talk.reply(&ServerPacket::IoInit { socket_id: &socket_id });
-            self.talk.reply(&ServerPacket::InitData);
+            let connection = format!("{}-{client}", self.talk.room.epoch);
+            for (name, values) in self.talk.session.verbs().begin(&connection) {
+                self.talk.reply(name, &values);
+            }
             self.talk.flush(driver);
             driver.follow();
         }
@@ -233,7 +240,9 @@ impl Receiver {
     /// makes.
     pub fn restore(endpoint: Endpoint, room: RoomFacts, saved: &[u8], now: Duration) -> Option<Receiver> {
         let mut receiver = Receiver::new(endpoint, room, now);
-        (receiver.talk.session, receiver.talk.budgets) = restore(saved, now)?;
+        let Talk { endpoint, room, .. } = &receiver.talk;
+        let session = Session::new(room.about, &endpoint.dialect);
+        (receiver.talk.session, receiver.talk.budgets) = restore(session, saved, now)?;
         Some(receiver)
     }
 
@@ -243,10 +252,10 @@ impl Receiver {
     }
 }
 
-/// The parts of a saved receiver: the session, and the budgets.
-pub fn restore(saved: &[u8], now: Duration) -> Option<(Session, Budgets)> {
+/// The parts of a saved receiver: the session, which was new, and the budgets.
+pub fn restore(session: Session, saved: &[u8], now: Duration) -> Option<(Session, Budgets)> {
     let mut saved = Saved::new(saved, now);
-    let parts = (Session::restore(&mut saved)?, Budgets::restore(&mut saved)?);
+    let parts = (session.restore(&mut saved)?, Budgets::restore(&mut saved)?);
     saved.is_empty().then_some(parts)
 }
 
@@ -266,8 +275,13 @@ impl Talk {
         }
     }
 
-    fn reply(&mut self, packet: &ServerPacket<'_>) {
-        self.endpoint.write_packet(&mut self.answers, packet);
+    fn reply(&mut self, name: &str, values: &[(&str, Value)]) {
+        self.endpoint.write_named(&mut self.answers, name, values);
+    }
+
+    /// Tells the client which rule applies, and what it can do.
+    fn complain(&mut self, rule: &str, detail: &str) {
+        self.reply("error", &[("rule", rule.into()), ("detail", detail.into())]);
     }
 
     /// Tells a client that has spent half of a budget what becomes of it if it goes on. Before its
@@ -279,7 +293,7 @@ impl Talk {
         if let Some(breach) = self.budgets.take_warning() {
             driver.books().warned(breach.name());
             let detail = "half of your burst limit is used up: slow down, or the server closes the connection with code 1008";
-            self.reply(&ServerPacket::Error { rule: breach.name(), detail });
+            self.complain(breach.name(), detail);
         }
     }
 
@@ -299,7 +313,7 @@ impl Talk {
             Message::Close(close) => return Err(Ending::PeerClosed(close.code)),
         };
         match decoded {
-            Ok(decoded) => self.packet(ClientPacket::from_decoded(&decoded), at, driver),
+            Ok(decoded) => self.packet(&decoded, at, driver),
             Err(error) => self.unusable(error, driver),
         }
     }
@@ -314,14 +328,14 @@ impl Talk {
         if self.session.awaits_hello() {
             return Err(Ending::Breach(Breach::HelloFirst));
         }
-        self.reply(&ServerPacket::Error { rule: error.name(), detail: &error.to_string() });
+        self.complain(error.name(), &error.to_string());
         Ok(())
     }
 
-    fn packet(&mut self, packet: ClientPacket<'_>, at: At, driver: &mut dyn Driver) -> Result<(), Ending> {
+    fn packet(&mut self, packet: &Decoded<'_>, at: At, driver: &mut dyn Driver) -> Result<(), Ending> {
         driver.books().packet();
         let mut outputs = std::mem::take(&mut self.outputs);
-        let handled = self.session.handle(packet, at.now, at.tick, &mut outputs).map_err(Ending::Breach);
+        let handled = self.session.handle(packet, at.now, &mut outputs).map_err(Ending::Breach);
         let carried = outputs.drain(..).try_for_each(|output| self.carry_out(output, at.tick, driver));
         self.outputs = outputs;
         handled.and(carried)
@@ -330,15 +344,20 @@ impl Talk {
     fn carry_out(&mut self, output: Output, tick: u32, driver: &mut dyn Driver) -> Result<(), Ending> {
         match output {
             Output::Welcome => self.welcome(tick, driver),
-            Output::Reply(packet) => self.reply(&packet),
+            Output::Pong(nonce) => self.reply("pong", &[("nonce", nonce.into()), ("tick", tick.into())]),
             Output::Watch(player) => driver.watch(player),
-            Output::Dropped(rule) => driver.books().dropped(rule),
+            Output::Refused(rule, detail) => {
+                driver.books().dropped(rule);
+                if let Some(detail) = detail {
+                    self.complain(rule, detail);
+                }
+            }
             Output::Join(profile) => {
                 let joined = driver.join(profile).map(|player| self.session.joined(player));
                 return joined.or_else(|denied| self.deny(denied));
             }
-            Output::Command(command, intended) => {
-                return driver.command(command, intended).or_else(|denied| self.deny(denied));
+            Output::Command(command, intended, shared) => {
+                return driver.command(command, intended, shared).or_else(|denied| self.deny(denied));
             }
         }
         Ok(())
@@ -347,26 +366,26 @@ impl Talk {
     fn deny(&mut self, denied: Denied) -> Result<(), Ending> {
         match denied {
             Denied::Closed(breach) => return Err(Ending::Breach(breach)),
-            Denied::Rejected(rule, detail) => self.reply(&ServerPacket::Error { rule, detail }),
+            Denied::Rejected(rule, detail) => self.complain(rule, detail),
             Denied::Unanswered => {}
         }
         Ok(())
     }
 
     fn welcome(&mut self, tick: u32, driver: &mut dyn Driver) {
-        let RoomFacts { epoch, seed, map_size_px, tick_hz, update_hz } = &self.room;
-        let code_hash = format!("{:016x}", world::code_hash());
-        let packet = ServerPacket::Welcome(Welcome {
-            version: NATIVE_VERSION,
-            code_hash: &code_hash,
-            seed: *seed,
-            map_size_px: *map_size_px,
-            tick_hz: *tick_hz,
-            update_hz: *update_hz,
-            epoch,
-            tick,
-        });
-        self.endpoint.write_packet(&mut self.answers, &packet);
+        let RoomFacts { about, epoch, identity, update_hz } = &self.room;
+        let code_hash = format!("{:016x}", (about.code_hash)());
+        let mut values: Vec<(&str, Value)> = vec![
+            ("version", NATIVE_VERSION.into()),
+            ("code_hash", code_hash.into()),
+            ("seed", identity.seed.into()),
+            ("tick_hz", identity.tick_hz.into()),
+            ("update_hz", (*update_hz).into()),
+            ("epoch", epoch.as_str().into()),
+            ("tick", tick.into()),
+        ];
+        values.extend(identity.options.iter().map(|(name, value)| (*name, Value::from(*value))));
+        self.endpoint.write_named(&mut self.answers, "welcome", &values);
         self.flush(driver);
         driver.follow();
     }

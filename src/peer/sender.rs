@@ -23,8 +23,8 @@ use std::time::Duration;
 
 use super::Ending;
 use super::life::{Due, Life};
+use crate::game::Breach;
 use crate::limits;
-use crate::session::Breach;
 use crate::sync::Mutex;
 
 /// Bytes of whole frames.

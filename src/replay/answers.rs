@@ -6,10 +6,10 @@
 //! for these the replay takes the recorded answer ([`is_external`]).
 
 use crate::capture::{Connection, End};
+use crate::game::Breach;
 use crate::packet::{Decoded, Direction};
 use crate::peer::Endpoint;
 use crate::peer::receiver::RoomFacts;
-use crate::session::Breach;
 use crate::ws::Side;
 use crate::ws::close;
 use crate::ws::frame::{Header, Opcode};

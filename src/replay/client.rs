@@ -7,15 +7,16 @@
 
 use std::time::Duration;
 
+use tickwire_sim::{PlayerId, Raw};
+
 use super::answers::{self, Answers, Differing};
 use super::recording::About;
 use super::refusal::NotReplayable;
 use crate::capture::{Capture, Connection, End};
+use crate::game::{Profile, Shared};
 use crate::packet::endpoint;
 use crate::peer::receiver::{At, Denied, RoomFacts};
 use crate::peer::{Driver, Endpoint, Receiver};
-use crate::session::Profile;
-use crate::world::{Command, PlayerId};
 use crate::ws::http::{HeadReader, RequestHead};
 
 /// Returns what a request asks for; `None` if it is for no game.
@@ -25,7 +26,7 @@ pub type Find<'a> = &'a dyn Fn(&RequestHead) -> Option<Endpoint>;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Said {
     /// The command.
-    pub command: Command,
+    pub command: Raw,
     /// The number of the packet that completed it.
     pub packet: usize,
 }
@@ -139,7 +140,12 @@ impl Driver for Asked {
         self.joins.ok_or(Denied::Unanswered)
     }
 
-    fn command(&mut self, command: Command, _intended: Option<u32>) -> Result<(), Denied> {
+    fn command(
+        &mut self,
+        command: Raw,
+        _intended: Option<u32>,
+        _shared: Option<&'static Shared>,
+    ) -> Result<(), Denied> {
         self.said.push(Said { command, packet: self.packet });
         Ok(())
     }

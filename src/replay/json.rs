@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Changed, Differing, Frame, NotReplayable, Report, codes, replay, wording};
+use super::{Changed, Differing, Frame, NotReplayable, Report, codes, replay};
 use crate::capture;
+use crate::game::About;
 use crate::packet::Codes;
 use crate::peer::Endpoint;
 
@@ -14,13 +15,14 @@ const SHOWN_BYTES: usize = 64;
 
 /// Replays the bytes of a capture file: the reports of its rooms, or why it cannot be replayed. The
 /// given packet tables are those of a file that carries none; without them, the built-in ones are.
+/// `games` as in [`replay`].
 ///
 /// # Errors
 /// One line that says why the file cannot be read.
-pub fn of_file(bytes: &[u8], given: Option<Arc<Codes>>) -> Result<Value, String> {
+pub fn of_file(bytes: &[u8], games: &[&'static About], given: Option<Arc<Codes>>) -> Result<Value, String> {
     let capture = capture::read(bytes).map_err(|error| error.to_string())?;
-    let replayed =
-        codes(&capture, given).and_then(|codes| replay(&capture, &|head| Endpoint::find(&codes, head).ok()));
+    let replayed = codes(&capture, given)
+        .and_then(|codes| replay(&capture, games, &|head| Endpoint::find(&codes, head).ok()));
     Ok(replayed.map_or_else(|reason| refused(&reason), |reports| rooms(&reports)))
 }
 
@@ -82,12 +84,12 @@ fn as_json(report: &Report) -> Value {
             "tick": difference.tick,
             "recorded_checksum": difference.checksums.map(|(recorded, _)| hex(recorded)),
             "replayed_checksum": difference.checksums.map(|(_, replayed)| hex(replayed)),
-            "command": difference.command.as_ref().map(|(tick, Changed { recorded, decoded })| json!({
+            "command": difference.command.as_ref().map(|(tick, Changed { command, recorded, decoded })| json!({
                 "tick": tick,
-                "player": recorded.player.0,
-                "sequence": recorded.sequence,
-                "recorded": wording::words(&recorded.action),
-                "decoded": decoded.as_ref().map(|command| wording::words(&command.action)),
+                "player": command.0.0,
+                "sequence": command.1,
+                "recorded": recorded,
+                "decoded": decoded,
             })),
         });
     }

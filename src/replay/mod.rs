@@ -18,19 +18,20 @@ mod client;
 pub mod json;
 mod recording;
 mod refusal;
-pub mod wording;
 
 use core::net::SocketAddr;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use tickwire_sim::{Membership, PlayerId, Raw};
+
 use crate::capture::{Capture, Connection, End, Hole};
+use crate::game::{About, Replica};
 use crate::limits;
 use crate::packet::Codes;
 use crate::peer::Endpoint;
 use crate::plural::count;
-use crate::world::{Action, Command, PlayerId, World, rules};
 use crate::ws::http::RequestHead;
 pub use answers::{Differing, Frame};
 use client::{Find, Said};
@@ -97,10 +98,12 @@ pub struct Difference {
 /// A command that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
-    /// As it was recorded.
-    pub recorded: Command,
-    /// The command in the client's bytes; `None` if they do not contain it.
-    pub decoded: Option<Command>,
+    /// Its player and sequence.
+    pub command: (PlayerId, u64),
+    /// As it was recorded, in words.
+    pub recorded: String,
+    /// The command in the client's bytes, in words; `None` if they do not contain it.
+    pub decoded: Option<String>,
 }
 
 /// The packet tables by which a capture is replayed: [its own](Codes::of_capture), if it carries any.
@@ -112,17 +115,19 @@ pub fn codes(capture: &Capture<'_>, given: Option<Arc<Codes>>) -> Result<Arc<Cod
     codes.map_err(|reason| NotReplayable { reason, place: None, client: None })
 }
 
-/// Replays a capture, each room by itself: returns their names and reports. `find` returns what a
-/// request asks for; `None` if it is for no game.
+/// Replays a capture, each room by itself: returns their names and reports. A room's game is the one of
+/// `games` that recognizes its world. `find` returns what a request asks for; `None` if it is for no
+/// game.
 ///
 /// # Errors
 /// [`NotReplayable`]: data is missing, or the capture is not of a server with this code's rules.
 pub fn replay(
     capture: &Capture<'_>,
+    games: &[&'static About],
     find: &dyn Fn(&RequestHead) -> Option<Endpoint>,
 ) -> Result<Vec<(String, Report)>, NotReplayable> {
     let connections = capture.connections();
-    let recordings = recording::read(capture, &connections)?;
+    let recordings = recording::read(capture, games, &connections)?;
     if let Some((client, hole)) = first_hole(&connections) {
         let from = if hole.from == End::Client { "the client" } else { "the server" };
         let reason = format!("the capture lacks {} from {from}", count(hole.bytes, "byte"));
@@ -202,7 +207,7 @@ impl Decoded {
     }
 
     /// The last command of this number's owner with this sequence, before the tick that ran it.
-    fn take(&mut self, recorded: &Command, tick: &Tick) -> Option<Command> {
+    fn take(&mut self, recorded: &Raw, tick: &Tick) -> Option<Raw> {
         let packets = self.packets(recorded.player, tick);
         let said = self.commands.get_mut(&(recorded.player, recorded.sequence))?;
         let at = said.iter().rposition(|said| packets.contains(&said.packet))?;
@@ -216,37 +221,42 @@ impl Decoded {
     }
 
     /// Records the players that leave in a tick: from then on their numbers belong to other owners.
-    fn note_leaves(&mut self, tick: &Tick) {
-        self.left.extend(leaves(tick).map(|player| (player, tick.packet)));
+    fn note_leaves(&mut self, about: &About, tick: &Tick) {
+        self.left.extend(leaves(about, tick).map(|player| (player, tick.packet)));
     }
 }
 
 /// The players that leave in a tick.
-fn leaves(tick: &Tick) -> impl Iterator<Item = PlayerId> {
-    tick.frame.commands.iter().filter_map(|command| match command.action {
-        Action::Leave { player } => Some(player),
+fn leaves<'a>(about: &'a About, tick: &'a Tick) -> impl Iterator<Item = PlayerId> + 'a {
+    tick.frame.commands.iter().filter_map(|command| match (about.membership)(&command.action) {
+        Some(Membership::Leaves(player)) => Some(player),
         _ => None,
     })
 }
 
 fn run(recording: Recording<'_>, mut decoded: Decoded, clients: usize) -> Report {
-    let Recording { mut world, ticks, .. } = recording;
+    let Recording { about, mut world, ticks, .. } = recording;
     let mut report = Report { first_tick: world.tick(), clients, ..Report::default() };
     let (mut changed, mut differs): (Option<(u32, Changed)>, _) = (None, None);
     for (at, tick) in ticks.iter().enumerate() {
-        let mut commands: Vec<Command> = Vec::new();
-        let [server, operator] = issued(&tick.frame.commands);
+        let mut commands: Vec<Raw> = Vec::new();
+        let [server, operator] = issued(about, &tick.frame.commands);
         (report.server, report.operator) = (report.server + server, report.operator + operator);
         for recorded in &tick.frame.commands {
             let command = explain(recorded, tick, &mut decoded, &mut report);
             if command.as_ref() != Some(recorded) && changed.is_none() {
-                let change = Changed { recorded: recorded.clone(), decoded: command.clone() };
+                let words = |command: &Raw| (about.words)(&command.action);
+                let change = Changed {
+                    command: (recorded.player, recorded.sequence),
+                    recorded: words(recorded),
+                    decoded: command.as_ref().map(words),
+                };
                 changed = Some((tick.frame.tick, change));
             }
             commands.extend(command);
         }
-        decoded.note_leaves(tick);
-        world.step(&mut commands);
+        decoded.note_leaves(about, tick);
+        world.step(&commands);
         report.ticks += 1;
         let replayed = world.checksum();
         let recorded = ticks.get(at + 1).map_or(replayed, |next| next.checksum);
@@ -258,31 +268,31 @@ fn run(recording: Recording<'_>, mut decoded: Decoded, clients: usize) -> Report
     let differs = differs.or_else(|| Some((changed.as_ref()?.0, None)));
     report.difference = differs.map(|(tick, checksums)| Difference { tick, command: changed, checksums });
     report.checksum = world.checksum();
-    count_left(&ticks, &world, &decoded, &mut report);
+    count_left(about, &ticks, &*world, &decoded, &mut report);
     report
 }
 
 /// How many commands of a tick the server itself gave (joins, leaves, and gifts), and how many the operator, under the same number. A
 /// gift is given with the join of a client that asks for it, so it stands right behind the join.
-fn issued(commands: &[Command]) -> [usize; 2] {
+fn issued(about: &About, commands: &[Raw]) -> [usize; 2] {
     // The player who joined last, and the sequence that its next gift has.
     let mut gift: Option<(PlayerId, u64)> = None;
     let mut counts = [0; 2];
     for command in commands.iter().filter(|command| command.player == PlayerId::OPERATOR) {
         let next = |player| Some((player, command.sequence.saturating_add(1)));
-        let is_of_server = match command.action {
-            Action::Join { player, .. } => {
+        let is_of_server = match ((about.membership)(&command.action), gift) {
+            (Some(Membership::Joins(player, _)), _) => {
                 gift = next(player);
                 true
             }
-            Action::Grant { player, amount: rules::MOOFOLL_GIFT, .. }
-                if gift == Some((player, command.sequence)) =>
+            (Some(Membership::Leaves(_)), _) => true,
+            (None, Some((player, sequence)))
+                if sequence == command.sequence && (about.comes_with_join)(&command.action, player) =>
             {
                 gift = next(player);
                 true
             }
-            Action::Leave { .. } => true,
-            _ => false,
+            (None, _) => false,
         };
         counts[usize::from(!is_of_server)] += 1;
     }
@@ -291,7 +301,7 @@ fn issued(commands: &[Command]) -> [usize; 2] {
 
 /// The source of a tick's command: the client's bytes, or the recording if it is no client's or
 /// older than the capture. `None` if its client is in the capture and never sent it.
-fn explain(recorded: &Command, tick: &Tick, decoded: &mut Decoded, report: &mut Report) -> Option<Command> {
+fn explain(recorded: &Raw, tick: &Tick, decoded: &mut Decoded, report: &mut Report) -> Option<Raw> {
     if recorded.player == PlayerId::OPERATOR {
         return Some(recorded.clone());
     }
@@ -309,13 +319,13 @@ fn explain(recorded: &Command, tick: &Tick, decoded: &mut Decoded, report: &mut 
 
 /// Counts the decoded commands that are in no tick. A command waits for a second at most, so an
 /// older one was dropped.
-fn count_left(ticks: &[Tick], world: &World, decoded: &Decoded, report: &mut Report) {
-    let hz = world.identity().tick_hz.get();
+fn count_left(about: &About, ticks: &[Tick], world: &dyn Replica, decoded: &Decoded, report: &mut Report) {
+    let hz = world.identity().tick_hz;
     let ahead = (limits::COMMAND_AHEAD_MS * hz).div_ceil(1000) as usize + 1;
     let last_safe = ticks.len().checked_sub(ahead).map_or(0, |at| ticks[at].packet);
     let mut left: HashMap<PlayerId, Vec<usize>> = HashMap::new();
     for (at, tick) in ticks.iter().enumerate() {
-        leaves(tick).for_each(|player| left.entry(player).or_default().push(at));
+        leaves(about, tick).for_each(|player| left.entry(player).or_default().push(at));
     }
     for said in decoded.commands.values().flatten() {
         let first = ticks.partition_point(|tick| tick.packet < said.packet);
@@ -334,8 +344,10 @@ fn count_left(ticks: &[Tick], world: &World, decoded: &Decoded, report: &mut Rep
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::command::Frame;
-    use crate::world::{Angle, Resource};
+    use crate::game::Game as _;
+    use crate::games::moo::Moo;
+    use crate::world::{Action, Angle, Command, Resource, rules};
+    use tickwire_sim::frame::Frame;
 
     #[test]
     fn joins_leaves_and_gifts_with_a_join_are_the_servers_commands_and_other_grants_the_operators() {
@@ -352,18 +364,24 @@ mod tests {
             (vec![join(ann), Action::Say { text: String::new() }, grant(ann, gift)], [1, 2]),
         ] {
             let command = |(sequence, action)| Command { player: PlayerId::OPERATOR, sequence, action };
-            let mut commands: Vec<Command> = (1..).zip(actions).map(command).collect();
-            commands.push(Command { player: ann, sequence: 1, action: Action::Leave { player: ann } });
-            assert_eq!(issued(&commands), expected, "{commands:?}");
+            let commands = (1..).zip(actions).map(command);
+            let mut commands: Vec<Raw> = commands.map(|command| command.encoded()).collect();
+            let leave = Command { player: ann, sequence: 1, action: Action::Leave { player: ann } };
+            commands.push(leave.encoded());
+            assert_eq!(issued(Moo::ABOUT, &commands), expected, "{commands:?}");
         }
     }
 
     #[test]
     fn a_number_that_goes_from_a_captured_client_to_one_that_is_not_captured_is_no_difference() {
         let ann = PlayerId(3);
-        let step = |sequence| Command { player: ann, sequence, action: Action::Move { direction: None } };
+        let walk = |sequence, direction| {
+            Command { player: ann, sequence, action: Action::Move { direction } }.encoded()
+        };
+        let step = |sequence| walk(sequence, None);
         let leave =
-            Command { player: PlayerId::OPERATOR, sequence: 9, action: Action::Leave { player: ann } };
+            Command { player: PlayerId::OPERATOR, sequence: 9, action: Action::Leave { player: ann } }
+                .encoded();
         let tick = |packet, command| Tick {
             packet,
             checksum: 0,
@@ -372,7 +390,7 @@ mod tests {
         let mut decoded = Decoded::default();
         decoded.owners.insert(ann, vec![Owner { from_packet: 1, before: 0 }]);
         // The second command ran in no tick, and is not the one of that sequence that the next owner gives.
-        let turned = Command { action: Action::Move { direction: Some(Angle(7)) }, ..step(2) };
+        let turned = walk(2, Some(Angle(7)));
         for (command, packet) in [(step(1), 2), (turned, 4)] {
             decoded.commands.insert((ann, command.sequence), vec![Said { command: command.clone(), packet }]);
         }
@@ -380,7 +398,7 @@ mod tests {
         for (packet, command) in [(3, step(1)), (5, leave), (9, step(2)), (10, step(3))] {
             let tick = tick(packet, command.clone());
             assert_eq!(explain(&command, &tick, &mut decoded, &mut report), Some(command), "packet {packet}");
-            decoded.note_leaves(&tick);
+            decoded.note_leaves(Moo::ABOUT, &tick);
         }
         assert_eq!((report.matched, report.not_captured, report.sent_before), (1, 2, 0));
     }

@@ -6,17 +6,21 @@
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, HashMap};
 
+use tickwire_sim::frame::Frame;
+use tickwire_sim::{Encoded, PlayerId, Reader};
+
 use super::refusal::NotReplayable;
 use crate::capture::{Capture, Connection, Record};
+use crate::game::{About as Game, Replica};
 use crate::peer::receiver::RoomFacts;
 use crate::plural::count;
-use crate::world::command::{Frame, decode_frame};
-use crate::world::{Identity, PlayerId, World, code_hash};
 
 /// See the [module](self).
 pub struct Recording<'a> {
+    /// The game.
+    pub about: &'static Game,
     /// The world before the first tick.
-    pub world: World,
+    pub world: Box<dyn Replica>,
     /// The ticks, one after the other.
     pub ticks: Vec<Tick>,
     /// What is known of each client, by the first packet of its connection: ports are used again.
@@ -30,7 +34,7 @@ pub struct Tick {
     /// The checksum before it.
     pub checksum: u64,
     /// Its commands.
-    pub frame: Frame,
+    pub frame: Frame<Encoded>,
 }
 
 /// What is known of one client.
@@ -71,8 +75,8 @@ impl<'a> About<'a> {
 impl Recording<'_> {
     /// What a client may know of the room, as far as the records tell it.
     pub fn facts(&self) -> RoomFacts {
-        let Identity { seed, map_size_px, tick_hz } = *self.world.identity();
-        RoomFacts { epoch: String::new(), seed, map_size_px, tick_hz: tick_hz.get() as u8, update_hz: 0 }
+        let (about, identity) = (self.about, self.world.identity());
+        RoomFacts { about, epoch: String::new(), identity, update_hz: 0 }
     }
 }
 
@@ -85,8 +89,18 @@ struct Room<'a> {
     parts: u16,
     /// The fields of the world records, the same in each of them.
     says: Says,
-    ticks: Vec<Tick>,
+    ticks: Vec<Read<'a>>,
     clients: HashMap<usize, About<'a>>,
+}
+
+/// A tick whose commands are not read yet.
+#[derive(Clone, Copy)]
+struct Read<'a> {
+    packet: usize,
+    at_ns: u64,
+    tick: u32,
+    checksum: u64,
+    frame: &'a [u8],
 }
 
 /// The fields of a record beside its part of the snapshot, by their names in PROTOCOL.md.
@@ -101,6 +115,7 @@ fn says(seed: u32, map_size_px: u32, tick_hz: u32, code_hash: u64, tick: u32) ->
 /// Reads the records of all rooms, and of their clients with these connections.
 pub fn read<'a>(
     capture: &Capture<'a>,
+    games: &[&'static Game],
     connections: &[Connection<'_>],
 ) -> Result<BTreeMap<&'a str, Recording<'a>>, NotReplayable> {
     // Of each client, in the order of the file.
@@ -139,11 +154,18 @@ pub fn read<'a>(
         rooms.insert("", Room::default());
     }
     let recording = |(name, room): (&'a str, Room<'a>)| {
-        let world = room.world().map_err(|reason| {
+        let (about, world) = room.world(games).map_err(|reason| {
             let reason = if name.is_empty() { reason } else { format!("room {name}: {reason}") };
             NotReplayable { reason, place: None, client: None }
         })?;
-        Ok((name, Recording { world, ticks: room.ticks, clients: room.clients }))
+        let tick = |read: Read<'_>| {
+            let Read { packet, at_ns, checksum, frame, .. } = read;
+            let frame = (about.frame)(frame)
+                .map_err(|error| NotReplayable::at(capture, (packet, at_ns), error.to_string()))?;
+            Ok(Tick { packet, checksum, frame })
+        };
+        let ticks = room.ticks.into_iter().map(tick).collect::<Result<_, _>>()?;
+        Ok((name, Recording { about, world, ticks, clients: room.clients }))
     };
     rooms.into_iter().map(recording).collect()
 }
@@ -171,11 +193,11 @@ impl<'a> Room<'a> {
                 Ok(None)
             }
             Record::Tick { checksum, frame } => {
-                let frame = decode_frame(frame).map_err(|error| error.to_string())?;
-                if self.ticks.last().is_some_and(|last| last.frame.tick.wrapping_add(1) != frame.tick) {
-                    return Err(format!("tick {} does not follow the previous tick", frame.tick));
+                let tick = Reader::new(frame).u32().map_err(|error| error.to_string())?;
+                if self.ticks.last().is_some_and(|last| last.tick.wrapping_add(1) != tick) {
+                    return Err(format!("tick {tick} does not follow the previous tick"));
                 }
-                self.ticks.push(Tick { packet, checksum, frame });
+                self.ticks.push(Read { packet, at_ns, tick, checksum, frame });
                 Ok(None)
             }
             Record::Lost { messages, bytes, since_tick } => {
@@ -195,13 +217,13 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// The world of all parts; the first tick has to follow it.
-    fn world(&self) -> Result<World, String> {
+    /// The world of all parts, and its game; the first tick has to follow it.
+    fn world(&self, games: &[&'static Game]) -> Result<(&'static Game, Box<dyn Replica>), String> {
         let first = self.ticks.first();
         if let (0, Some(first)) = (self.parts, first) {
             return Err(format!(
                 "the beginning of this capture is missing: it has ticks from {} on, but not the snapshot of the world before them",
-                first.frame.tick
+                first.tick
             ));
         }
         if self.parts == 0 {
@@ -212,16 +234,19 @@ impl<'a> Room<'a> {
         if self.next_part != self.parts {
             return Err("the snapshot of the world is not complete".to_owned());
         }
-        let world = World::restore(&self.snapshot).map_err(|error| error.to_string())?;
-        let Identity { seed, map_size_px, tick_hz } = *world.identity();
-        let own = says(seed, map_size_px, tick_hz.get(), code_hash(), world.tick());
+        let known = games.iter().find(|game| (game.recognizes)(&self.snapshot)).or(games.first());
+        let about = *known.ok_or("no game was given by which the world could be read")?;
+        let world = (about.restore)(&self.snapshot)?;
+        let (identity, tick) = (world.identity(), world.tick());
+        let map_size_px = identity.option("map_size_px").unwrap_or_default();
+        let own = says(identity.seed, map_size_px, identity.tick_hz, (about.code_hash)(), tick);
         agree("the record of the world", &self.says, "the snapshot in it", &own)?;
         match first {
             None => Err("there is no tick in this capture".to_owned()),
-            Some(first) if first.frame.tick != world.tick() || first.checksum != world.checksum() => {
+            Some(first) if first.tick != tick || first.checksum != world.checksum() => {
                 Err("the first tick does not follow the snapshot".to_owned())
             }
-            Some(_) => Ok(world),
+            Some(_) => Ok((about, world)),
         }
     }
 }

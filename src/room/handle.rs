@@ -10,13 +10,14 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
+use tickwire_sim::{Encoded, Identity, PlayerId, Raw, Sim, Stepped};
+
 use super::inbox::{Inbox, Rejected, Ticket};
 use super::seats::{Seat, Seats};
-use crate::feed::{Published, Rates};
+use crate::game::{About, Rates, Roster};
 use crate::household::Household;
 use crate::limits;
 use crate::sync::Mutex;
-use crate::world::{Action, Command, Event, Identity, Outcome, PlayerId, Rejection, World};
 
 /// The settings of a room.
 #[derive(Debug, Clone)]
@@ -38,9 +39,11 @@ pub struct Options {
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Handle {
+    /// The game that is played.
+    pub about: &'static About,
     /// The settings.
     pub options: Options,
-    /// The values from which the world was generated.
+    /// The parameters from which the world was made.
     pub identity: Identity,
     tick: AtomicU32,
     is_over: AtomicBool,
@@ -57,20 +60,26 @@ struct Intake {
 /// A question, and where its answer goes.
 #[derive(Debug)]
 pub(crate) enum Question {
-    /// The next published tick.
-    Picture(Sender<Arc<Published>>),
+    /// The players after the next tick.
+    Roster(Sender<Roster>),
     /// The whole world as bytes.
     Snapshot(Sender<Arc<Snapshot>>),
     /// The outcome of an operator command.
-    Outcome(Ticket, Sender<Result<(), Rejection>>),
+    Outcome(Ticket, Sender<Result<(), &'static str>>),
 }
 
-/// The world as bytes, and after which tick.
-#[derive(Debug)]
+/// The world as bytes, and what is in it.
+#[derive(Debug, PartialEq, Eq)]
 pub struct Snapshot {
     /// Ticks completed.
     pub tick: u32,
-    /// As [`World::restore`] takes them.
+    /// The parameters of the world.
+    pub identity: Identity,
+    /// The hash of the game's rules.
+    pub code_hash: u64,
+    /// The names of the players.
+    pub names: Vec<(PlayerId, String)>,
+    /// As [`Sim::restore`] takes them.
     pub bytes: Arc<[u8]>,
 }
 
@@ -90,16 +99,17 @@ pub fn ahead_ticks(tick_hz: u32) -> u32 {
 }
 
 impl Handle {
-    /// The handle of a room in which this world goes on.
-    pub fn new(world: &World, options: Options) -> Handle {
-        let identity = *world.identity();
-        let ahead = ahead_ticks(identity.tick_hz.get());
+    /// The handle of a room in which this world of a game goes on.
+    pub fn new(about: &'static About, world: &impl Sim, options: Options) -> Handle {
+        let identity = world.identity();
+        let ahead = ahead_ticks(identity.tick_hz);
         let intake = Intake {
             inbox: Inbox::new(world.tick(), world.operator_sequence(), ahead, options.delay_ticks),
-            seats: Seats::resume(world.players().map(|player| player.id), options.seat_time),
+            seats: Seats::resume(world.players(), options.seat_time),
             questions: Vec::new(),
         };
         Handle {
+            about,
             options,
             identity,
             tick: AtomicU32::new(world.tick()),
@@ -128,12 +138,12 @@ impl Handle {
     ///
     /// # Errors
     /// [`Rejected`] when a bound is reached; the command is then lost.
-    pub fn push(&self, from: Household, command: Command, intended: Option<u32>) -> Result<(), Rejected> {
+    pub fn push(&self, from: Household, command: Raw, intended: Option<u32>) -> Result<(), Rejected> {
         self.intake.lock().inbox.push(from, command, intended)
     }
 
     /// Queues operator commands that belong together: no client sees the first without the others.
-    pub fn push_operator(&self, actions: Vec<Action>) {
+    pub fn push_operator(&self, actions: Vec<Encoded>) {
         self.intake.lock().inbox.push_operator(actions);
     }
 
@@ -175,12 +185,12 @@ impl Handle {
         taken == 0 && intake.questions.is_empty() && intake.inbox.is_empty()
     }
 
-    /// Asks for the next published tick.
+    /// Asks for the players after the next tick.
     ///
     /// # Errors
     /// [`Busy`].
-    pub fn picture(&self) -> Result<Receiver<Arc<Published>>, Busy> {
-        self.ask(|_, answer| Question::Picture(answer))
+    pub fn roster(&self) -> Result<Receiver<Roster>, Busy> {
+        self.ask(|_, answer| Question::Roster(answer))
     }
 
     /// Asks for the world before the next tick.
@@ -191,11 +201,11 @@ impl Handle {
         self.ask(|_, answer| Question::Snapshot(answer))
     }
 
-    /// Queues an operator command, and asks whether the world rejects it.
+    /// Queues an operator command, and asks whether the world rejects it: the reason's name.
     ///
     /// # Errors
     /// [`Busy`].
-    pub fn command(&self, action: Action) -> Result<Receiver<Result<(), Rejection>>, Busy> {
+    pub fn command(&self, action: Encoded) -> Result<Receiver<Result<(), &'static str>>, Busy> {
         self.ask(|inbox, answer| Question::Outcome(inbox.push_operator(vec![action]), answer))
     }
 
@@ -215,12 +225,12 @@ impl Handle {
         &self,
         tick: u32,
         now: Duration,
-        commands: &mut Vec<Command>,
+        commands: &mut Vec<Raw>,
         margins: &mut [i16],
     ) -> Vec<Question> {
         let intake = &mut *self.intake.lock();
         while let Some(player) = intake.seats.next_overdue(now) {
-            intake.inbox.push_operator(vec![Action::Leave { player }]);
+            intake.inbox.push_operator(vec![(self.about.leave)(player)]);
         }
         intake.inbox.drain(tick, commands, margins);
         let is_later =
@@ -232,16 +242,9 @@ impl Handle {
 
     /// A tick has run: `tick` are completed now. The numbers of players that left or were not let in
     /// are given back.
-    pub(crate) fn end(&self, tick: u32, outcome: &Outcome, now: Duration) {
-        let left = outcome.events.iter().filter_map(|event| match event {
-            Event::Left { player } => Some(*player),
-            _ => None,
-        });
-        let rejected = outcome.rejected.iter().filter_map(|(command, _)| match &command.action {
-            Action::Join { player, .. } => Some(*player),
-            _ => None,
-        });
-        let mut over = left.chain(rejected).peekable();
+    pub(crate) fn end(&self, tick: u32, stepped: &Stepped, now: Duration) {
+        let rejected = stepped.rejected.iter().filter_map(|rejected| rejected.joining);
+        let mut over = stepped.left.iter().copied().chain(rejected).peekable();
         if over.peek().is_some() {
             let mut intake = self.intake.lock();
             over.for_each(|player| intake.seats.give_back(player, now));

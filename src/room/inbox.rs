@@ -13,12 +13,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use tickwire_sim::{Encoded, FRAME_COMMANDS, PlayerId, Raw};
+
 use crate::household::Household;
 use crate::limits;
-use crate::world::{Action, Command, PlayerId, command};
 
 const _: () = assert!(
-    limits::INBOX_COMMANDS + limits::OPERATOR_COMMANDS_PER_TICK <= command::FRAME_COMMANDS,
+    limits::INBOX_COMMANDS + limits::OPERATOR_COMMANDS_PER_TICK <= FRAME_COMMANDS,
     "a command frame holds all commands of a tick"
 );
 
@@ -73,14 +74,14 @@ pub struct Inbox {
 #[derive(Debug, Default)]
 struct Slot {
     players: BTreeMap<PlayerId, Queued>,
-    operator: Vec<Command>,
+    operator: Vec<Raw>,
 }
 
 /// What one player has queued for one tick.
 #[derive(Debug)]
 struct Queued {
     address: Household,
-    commands: Vec<Command>,
+    commands: Vec<Raw>,
 }
 
 impl Inbox {
@@ -106,12 +107,7 @@ impl Inbox {
     ///
     /// # Errors
     /// [`Rejected`] when a bound is reached; the command is then lost.
-    pub fn push(
-        &mut self,
-        address: Household,
-        command: Command,
-        intended: Option<u32>,
-    ) -> Result<(), Rejected> {
+    pub fn push(&mut self, address: Household, command: Raw, intended: Option<u32>) -> Result<(), Rejected> {
         self.has_room(address)?;
         let (next, player) = (self.next_tick, command.player);
         let latest = next.saturating_add(self.ahead_ticks);
@@ -155,7 +151,7 @@ impl Inbox {
 
     /// Moves the commands of `tick` into `commands`, and the new margins into `margins`, by player
     /// number. Later pushes go to later ticks.
-    pub fn drain(&mut self, tick: u32, commands: &mut Vec<Command>, margins: &mut [i16]) {
+    pub fn drain(&mut self, tick: u32, commands: &mut Vec<Raw>, margins: &mut [i16]) {
         self.next_tick = tick + 1;
         commands.clear();
         while let Some(slot) = self.slots.first_entry().filter(|slot| *slot.key() <= tick) {
@@ -198,7 +194,7 @@ impl Inbox {
 
     /// Queues commands of issuer 0 that belong together, so that no client sees the first without the
     /// others, for the first tick that has room for all of them, not before any queued earlier.
-    pub fn push_operator(&mut self, actions: Vec<Action>) -> Ticket {
+    pub fn push_operator(&mut self, actions: Vec<Encoded>) -> Ticket {
         self.operator_tick = self.operator_tick.max(self.next_tick);
         let waiting = self.slots.get(&self.operator_tick).map_or(0, |slot| slot.operator.len());
         if waiting > 0 && waiting + actions.len() > limits::OPERATOR_COMMANDS_PER_TICK {
@@ -207,7 +203,7 @@ impl Inbox {
         let slot = self.slots.entry(self.operator_tick).or_default();
         for action in actions {
             self.operator_sequence += 1;
-            let command = Command { player: PlayerId::OPERATOR, sequence: self.operator_sequence, action };
+            let command = Raw { player: PlayerId::OPERATOR, sequence: self.operator_sequence, action };
             slot.operator.push(command);
         }
         Ticket { tick: self.operator_tick, sequence: self.operator_sequence }

@@ -6,6 +6,8 @@
 //!                                   └── answers ◄────────┴─► rejected commands
 //! ```
 //!
+//! The game is a type of the room, and of nothing else here.
+//!
 //! A room has two halves, because readers push commands while the world steps. The readers and the
 //! operator use the [`Handle`], whose only lock is never held during a step. [`Room`] owns the
 //! game. A room has no access to other rooms, and knows connections only by number.
@@ -14,17 +16,18 @@ pub mod handle;
 pub mod inbox;
 pub mod seats;
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
 use handle::Question;
 pub use handle::{Busy, Handle, Options, Snapshot};
 pub use inbox::Rejected;
+use tickwire_sim::{Action as _, Command, Membership, PlayerId, Raw, Sim, Stepped, frame};
 
-use crate::feed::{Published, Publisher};
+use crate::game::play::ActionOf;
+use crate::game::{Game, Publisher as _, Tick};
 use crate::limits;
-use crate::world::command::encode_frame;
-use crate::world::{Command, Event, PlayerId, Rejection, World};
 
 /// What the driver of a room asks of one tick besides the tick itself: nothing of this is made
 /// unless it is wanted.
@@ -44,114 +47,115 @@ pub struct Ticked {
     /// Ticks completed before it: the number in its command frame.
     pub tick: u32,
     /// The published state and events, for the views.
-    pub published: Arc<Published>,
+    pub published: Arc<dyn Tick>,
     /// See [`Wants`]; also `None` if the commands do not fit a frame, which the inbox prevents.
     pub frame: Option<Arc<[u8]>>,
+    /// Whom the commands let in or make leave; of interest to whoever wants the frame.
+    pub changes: Vec<Membership>,
     /// See [`Wants`].
     pub checksum: Option<u64>,
     /// See [`Wants`]; also made for an operator's `save`.
     pub snapshot: Option<Arc<Snapshot>>,
-    /// The commands that the world rejected: their issuer, and why.
-    pub rejected: Vec<(PlayerId, Rejection)>,
-}
-
-/// A room as its driver sees it, whatever game it plays.
-pub trait Core: Send {
-    /// The half that other threads use.
-    fn handle(&self) -> &Arc<Handle>;
-
-    /// Runs one tick at this time of the host's clock.
-    fn tick(&mut self, now: Duration, wants: Wants) -> Ticked;
-
-    /// A room with the same name, options and identity, whose world begins anew: for a driver whose
-    /// room has panicked. It relies on nothing that a tick changes.
-    fn anew(&self, epoch: String) -> Box<dyn Core>;
+    /// The commands that the world rejected: their issuer, and the reason's name.
+    pub rejected: Vec<(PlayerId, &'static str)>,
 }
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Room {
-    world: World,
-    publisher: Publisher,
+pub struct Room<G: Game> {
+    world: G::Sim,
+    publisher: G::Publisher,
     /// How early or late each player's last command arrived, by player number.
     margins: Vec<i16>,
-    commands: Vec<Command>,
+    raw: Vec<Raw>,
+    commands: Vec<Command<ActionOf<G>>>,
+    stepped: Stepped,
     handle: Arc<Handle>,
 }
 
-impl Room {
+impl<G: Game> Room<G> {
     /// A room in which this world goes on. The world's players have a seat without a connection.
-    pub fn new(world: World, options: Options) -> Room {
+    pub fn new(world: G::Sim, options: Options) -> Room<G> {
         Room {
-            publisher: Publisher::new(&world, options.rates),
+            publisher: G::Publisher::new(&world, options.rates),
             margins: vec![0; usize::from(limits::PLAYERS) + 1],
+            raw: Vec::new(),
             commands: Vec::new(),
-            handle: Arc::new(Handle::new(&world, options)),
+            stepped: Stepped::default(),
+            handle: Arc::new(Handle::new(G::ABOUT, &world, options)),
             world,
         }
     }
 
-    fn frame(&self) -> Option<Arc<[u8]>> {
-        let mut frame = Vec::new();
-        encode_frame(self.world.tick(), &self.commands, &mut frame).ok()?;
-        Some(frame.into())
-    }
-
-    fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::new(Snapshot { tick: self.world.tick(), bytes: self.world.snapshot().into() })
-    }
-
-    fn answer(&self, asked: Vec<Question>, published: &Arc<Published>, snapshot: Option<&Arc<Snapshot>>) {
-        let rejected = &self.world.outcome().rejected;
-        for question in asked {
-            // It is no error if the operator no longer waits for the answer.
-            match question {
-                Question::Picture(answer) => drop(answer.send(Arc::clone(published))),
-                Question::Snapshot(answer) => drop(snapshot.map(|one| answer.send(Arc::clone(one)))),
-                Question::Outcome(ticket, answer) => {
-                    let is_it = |command: &Command| {
-                        command.player == PlayerId::OPERATOR && command.sequence == ticket.sequence
-                    };
-                    let rejection = rejected.iter().find(|(command, _)| is_it(command));
-                    let _ = answer.send(rejection.map_or(Ok(()), |(_, rejection)| Err(*rejection)));
-                }
-            }
-        }
-    }
-}
-
-impl Core for Room {
-    fn handle(&self) -> &Arc<Handle> {
+    /// The half that other threads use.
+    pub fn handle(&self) -> &Arc<Handle> {
         &self.handle
     }
 
-    fn tick(&mut self, now: Duration, wants: Wants) -> Ticked {
+    /// A room with the same name, options and identity, whose world begins anew: for a driver whose
+    /// room has panicked. It relies on nothing that a tick changes.
+    pub fn anew(&self, epoch: String) -> Room<G> {
+        let options = Options { epoch, ..self.handle.options.clone() };
+        Room::new(G::Sim::new(&self.handle.identity), options)
+    }
+
+    /// Runs one tick at this time of the host's clock.
+    pub fn tick(&mut self, now: Duration, wants: Wants) -> Ticked {
         let tick = self.world.tick();
-        let asked = self.handle.begin(tick, now, &mut self.commands, &mut self.margins);
+        let asked = self.handle.begin(tick, now, &mut self.raw, &mut self.margins);
         let is_asked = asked.iter().any(|question| matches!(question, Question::Snapshot(_)));
         let frame = wants.frame.then(|| self.frame()).flatten();
         let checksum = wants.checksum.then(|| self.world.checksum());
         let snapshot = (wants.snapshot || is_asked).then(|| self.snapshot());
-        self.world.step(&mut self.commands);
-        let outcome = self.world.outcome();
-        for event in &outcome.events {
-            if let Event::Left { player } = event
-                && let Some(margin) = self.margins.get_mut(usize::from(player.0))
-            {
+        // The game has made these bytes, so none is lost.
+        self.commands.extend(self.raw.iter().filter_map(Raw::decoded));
+        let changes = self.commands.iter().filter(|_| wants.frame).filter_map(|one| one.action.membership());
+        let changes = changes.collect();
+        self.world.step(&mut self.commands, &mut self.stepped);
+        for player in &self.stepped.left {
+            if let Some(margin) = self.margins.get_mut(usize::from(player.0)) {
                 *margin = 0;
             }
         }
-        self.handle.end(self.world.tick(), outcome, now);
-        let rejected =
-            outcome.rejected.iter().map(|(command, rejection)| (command.player, *rejection)).collect();
+        self.handle.end(self.world.tick(), &self.stepped, now);
+        let rejected = &self.stepped.rejected;
+        let rejected = rejected.iter().map(|rejected| (rejected.player, rejected.reason)).collect();
         let margin = |player: PlayerId| self.margins.get(usize::from(player.0)).copied().unwrap_or_default();
-        let published = Arc::new(self.publisher.publish(&self.world, margin));
-        self.answer(asked, &published, snapshot.as_ref());
-        Ticked { tick, published, frame, checksum, snapshot, rejected }
+        let published: Arc<dyn Tick> = Arc::new(self.publisher.publish(&self.world, &margin));
+        self.answer(asked, &*published, snapshot.as_ref());
+        Ticked { tick, published, frame, changes, checksum, snapshot, rejected }
     }
 
-    fn anew(&self, epoch: String) -> Box<dyn Core> {
-        let options = Options { epoch, ..self.handle.options.clone() };
-        Box::new(Room::new(World::new(self.handle.identity), options))
+    fn frame(&self) -> Option<Arc<[u8]>> {
+        let mut bytes = Vec::new();
+        frame::encode_raw(self.world.tick(), &self.raw, &mut bytes).ok()?;
+        Some(bytes.into())
+    }
+
+    fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::new(Snapshot {
+            tick: self.world.tick(),
+            identity: self.world.identity(),
+            code_hash: G::code_hash(),
+            names: G::names(&self.world),
+            bytes: self.world.snapshot().into(),
+        })
+    }
+
+    fn answer(&self, asked: Vec<Question>, published: &dyn Tick, snapshot: Option<&Arc<Snapshot>>) {
+        for question in asked {
+            // It is no error if the operator no longer waits for the answer.
+            match question {
+                Question::Roster(answer) => drop(answer.send(published.roster())),
+                Question::Snapshot(answer) => drop(snapshot.map(|one| answer.send(Arc::clone(one)))),
+                Question::Outcome(ticket, answer) => {
+                    let mut rejected = self.stepped.rejected.iter();
+                    let rejection = rejected.find(|rejected| {
+                        rejected.player == PlayerId::OPERATOR && rejected.sequence == ticket.sequence
+                    });
+                    let _ = answer.send(rejection.map_or(Ok(()), |rejected| Err(rejected.reason)));
+                }
+            }
+        }
     }
 }

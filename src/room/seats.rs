@@ -9,8 +9,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
+use tickwire_sim::PlayerId;
+
 use crate::limits;
-use crate::world::PlayerId;
 
 /// The state of a seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

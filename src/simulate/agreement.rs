@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use super::broken::Broken;
 use crate::client::picture::Picture;
-use crate::feed::Published;
 use crate::feed::interest::Thing;
+use crate::game::Tick;
+use crate::games::moo::{Moo, Shown};
 use crate::limits;
 use crate::world::{EntityId, Fixed, PlayerId};
 
@@ -15,16 +16,15 @@ use crate::world::{EntityId, Fixed, PlayerId};
 ///
 /// # Errors
 /// They differ.
-pub fn compare(picture: &Picture, own: Option<PlayerId>, published: &Published) -> Result<bool, Broken> {
-    let Some(index) = published.state.living(own) else { return Ok(false) };
-    let wrong = differences(picture, index, published).err();
+pub fn compare(picture: &Picture, own: Option<PlayerId>, published: &dyn Tick) -> Result<bool, Broken> {
+    let Some(state) = published.of::<Moo>().map(|published| &published.state) else { return Ok(false) };
+    let Some(index) = state.living(own) else { return Ok(false) };
+    let wrong = differences(picture, index, state).err();
     let rule = "a client's picture matches the published state";
-    wrong
-        .map_or(Ok(true), |detail| Err(Broken::new(rule, format!("tick {}: {detail}", published.state.tick))))
+    wrong.map_or(Ok(true), |detail| Err(Broken::new(rule, format!("tick {}: {detail}", published.tick()))))
 }
 
-fn differences(picture: &Picture, index: usize, published: &Published) -> Result<(), String> {
-    let state = &published.state;
+fn differences(picture: &Picture, index: usize, state: &Shown) -> Result<(), String> {
     let (own, window) = (&state.players[index], state.window(Some(index)));
     same("its own player", picture.me, Some(own.player.0.into()))?;
     same("its resources", picture.stock, own.resources)?;

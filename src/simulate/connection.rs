@@ -320,7 +320,7 @@ fn spends(call: &Call) -> Option<Spending> {
     let is_spent = |granted: &Result<(), Denied>| !matches!(granted, Err(Denied::Rejected(..)));
     match call {
         Call::Join(_, granted) => is_spent(&granted.map(drop)).then_some(Spending::Join),
-        Call::Command(command, _, granted) => Spending::on(&command.action).filter(|_| is_spent(granted)),
+        Call::Command(_, shared, granted) => shared.map(Spending::Shared).filter(|_| is_spent(granted)),
         _ => None,
     }
 }

@@ -5,17 +5,20 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
+use tickwire_sim::Action as _;
+
 use super::broken::Broken;
 use super::checker::NOTICE;
 use super::counts::Counts;
 use crate::client::dice::Dice;
-use crate::feed::{Published, Rates};
+use crate::game::{Rates, Tick};
+use crate::games::moo::Moo;
 use crate::limits;
 use crate::room::seats::Seat;
-use crate::room::{Core, Handle, Options, Room, Ticked, Wants};
+use crate::room::{Handle, Options, Room, Ticked, Wants};
 use crate::world::command::decode_frame;
 use crate::world::rules::AnimalKind;
-use crate::world::{Action, Identity, PlayerId, Rejection, Resource, Spawned, TickHz, World, rules};
+use crate::world::{Action, Identity, PlayerId, Resource, Spawned, TickHz, World, rules};
 
 /// Ticks per second of every room.
 pub const TICK_HZ: u32 = 30;
@@ -24,7 +27,7 @@ const OPERATOR_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::
 
 /// A query of the operator, and the channel for its answer.
 struct Question {
-    answer: Receiver<Result<(), Rejection>>,
+    answer: Receiver<Result<(), &'static str>>,
     /// The number of its notice, if it is one.
     notice: Option<u32>,
     asked: u32,
@@ -47,7 +50,7 @@ pub enum OperatorAction {
 
 /// See the [module](self).
 pub struct Game {
-    room: Room,
+    room: Room<Moo>,
     /// The half that connections use.
     pub handle: Arc<Handle>,
     shadow: World,
@@ -74,7 +77,7 @@ impl Game {
         let options = Options {
             name: name.into(),
             epoch: format!("{:016x}", dice.bits()),
-            rates: Rates { tick_hz: TICK_HZ, native_hz: TICK_HZ, moomoo_hz: 10 },
+            rates: Rates { tick_hz: TICK_HZ, update_hz: TICK_HZ, foreign_hz: 10 },
             delay_ticks: 0,
             seat_time: Duration::ZERO,
             max_clients: usize::MAX,
@@ -98,16 +101,16 @@ impl Game {
     ///
     /// # Errors
     /// The second world differs, or the room broke an invariant.
-    pub fn tick(&mut self, now: Duration, counts: &mut Counts) -> Result<Arc<Published>, Broken> {
+    pub fn tick(&mut self, now: Duration, counts: &mut Counts) -> Result<Arc<dyn Tick>, Broken> {
         let is_second = self.handle.tick().is_multiple_of(TICK_HZ);
         let wants = Wants { frame: true, checksum: is_second, snapshot: self.wants_restart };
         let ticked = self.room.tick(now, wants);
         self.follow(&ticked, counts)?;
         self.hear_answers(ticked.tick + 1)?;
         for (_, rejection) in &ticked.rejected {
-            counts.add(rejected(*rejection));
+            counts.add(rejected(rejection));
         }
-        let players = ticked.published.state.players.len();
+        let players = ticked.published.players();
         counts.player_ticks += players as u64;
         if is_second {
             self.check_load(players, now)?;
@@ -239,7 +242,7 @@ impl Game {
 
     fn ask(&mut self, action: Action, notice: Option<u32>) {
         // The room was busy, so the query was not queued.
-        if let Ok(answer) = self.handle.command(action) {
+        if let Ok(answer) = self.handle.command(action.encoded()) {
             self.questions.push(Question { answer, notice, asked: self.handle.tick() });
         }
     }
@@ -277,6 +280,6 @@ impl Game {
 }
 
 /// All rejections are counted together: the world's own tests distinguish them.
-fn rejected(_: Rejection) -> &'static str {
+fn rejected(_: &str) -> &'static str {
     "command rejected by the world"
 }

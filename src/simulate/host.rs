@@ -11,9 +11,10 @@ use super::game::{Game, OperatorAction};
 use super::lanes;
 use super::wire::{Clock, ServerEnd};
 use crate::client::dice::Dice;
-use crate::feed::{Published, Turn};
+use crate::game::{Breach, Tick, Turn};
+use crate::games::moo::Moo;
 use crate::host::admission::{Admission, Caps, Permit, Place};
-use crate::host::audience::{Audience, Desk, Member};
+use crate::host::audience::{self, Audience as _, Desk, Members, Turns};
 use crate::host::backlog::Backlog;
 use crate::host::budgets::{Budgets, Spending};
 use crate::host::client::Client;
@@ -26,7 +27,6 @@ use crate::packet::endpoint::room_of;
 use crate::peer::Ending;
 use crate::room::Handle;
 use crate::room::seats::Seat;
-use crate::session::Breach;
 use crate::ws::http::RequestHead;
 
 /// Maximum number of clients per address: fewer than the connections per address, so that some are
@@ -40,13 +40,13 @@ pub struct Served {
     /// The client.
     pub client: Arc<Client<ServerEnd>>,
     /// The published state that it was sent.
-    pub published: Arc<Published>,
+    pub published: Arc<dyn Tick>,
 }
 
 /// A worker's view of one room.
 #[derive(Default)]
 struct Part {
-    audience: Audience<ServerEnd>,
+    audience: Members<Moo, ServerEnd>,
     backlog: Option<Backlog>,
     /// The first tick in the backlog.
     first: u32,
@@ -158,7 +158,7 @@ impl SimHost {
         self.notices.insert(client.id, Vec::new());
         let room = self.handles.iter().position(|room| Arc::ptr_eq(room, &client.room)).unwrap_or(0);
         let worker = client.id as usize % self.workers.len();
-        self.workers[worker].parts[room].audience.members.push(Member::new(Arc::clone(client)));
+        self.workers[worker].parts[room].audience.take_up(Arc::clone(client));
     }
 
     /// Planted fault: whether this client's seat is leaked.
@@ -189,7 +189,7 @@ impl SimHost {
                 match &mut part.backlog {
                     Some(backlog) => backlog.push(Arc::clone(&published)),
                     None => {
-                        part.first = published.state.tick;
+                        part.first = published.tick();
                         part.backlog = Some(Backlog::new(Arc::clone(&published)));
                     }
                 }
@@ -256,21 +256,22 @@ impl SimHost {
                 if self.planted == Some(Planted::MessageDropped) {
                     backlog.missed.clear();
                 }
-                part.audience.visit(Some(&backlog), std::iter::empty(), now);
-                let ticks = part.first..=backlog.newest.state.tick;
+                part.audience.visit(Some(&backlog), &mut std::iter::empty(), now);
+                let ticks = part.first..=backlog.newest.tick();
                 let notices = &self.games[room].notices;
                 let heard =
                     notices.iter().filter(|(tick, _)| ticks.contains(tick)).map(|(_, number)| *number);
                 let heard: Vec<u32> = heard.collect();
-                for member in &mut part.audience.members {
-                    let is_told = serve(member, &backlog, &mut worker.desk, now, counts)?;
-                    if let Some(expected) =
-                        self.notices.get_mut(&member.client.id).filter(|_| is_told.is_some())
-                    {
+                let mut turns = Checked { now, counts, told: Vec::new(), broken: None };
+                part.audience.serve(Some(&backlog), &mut worker.desk, &mut turns);
+                let Checked { told, broken, .. } = turns;
+                broken.map_or(Ok(()), Err)?;
+                for (client, knows_all) in told {
+                    if let Some(expected) = self.notices.get_mut(&client) {
                         expected.extend(&heard);
                     }
-                    if is_told == Some(true) {
-                        let (client, published) = (Arc::clone(&member.client), Arc::clone(&backlog.newest));
+                    if let Some(client) = self.clients.get(&client).filter(|_| knows_all) {
+                        let (client, published) = (Arc::clone(client), Arc::clone(&backlog.newest));
                         served.push(Served { client, published });
                     }
                 }
@@ -331,34 +332,63 @@ impl SimHost {
     }
 }
 
-/// Runs one client's turn. `None` if it was not informed of the ticks; otherwise whether it knows
-/// the whole state.
-fn serve(
-    member: &mut Member<ServerEnd>,
-    backlog: &Backlog,
-    desk: &mut Desk,
+/// Turns whose sends are checked.
+struct Checked<'a> {
     now: Duration,
-    counts: &mut Counts,
-) -> Result<Option<bool>, Broken> {
-    let client = Arc::clone(&member.client);
-    client.send_waiting(now);
-    let is_behind = client.sender.backlog() > 0;
-    if is_behind {
-        client.line.0.note();
+    counts: &'a mut Counts,
+    /// The clients that were informed of the ticks, and whether they know the whole state.
+    told: Vec<(u64, bool)>,
+    broken: Option<Broken>,
+}
+
+impl Turns<ServerEnd> for Checked<'_> {
+    fn now(&self) -> Duration {
+        self.now
     }
-    let served = member.serve(Some(backlog), desk, now);
-    if is_behind {
-        lanes::check(&client.endpoint, &client.line.0.noted())?;
+
+    fn carry_out(
+        &mut self,
+        client: &Client<ServerEnd>,
+        turn: &mut dyn FnMut() -> Option<audience::Served>,
+    ) -> bool {
+        match self.check(client, turn) {
+            Ok(told) => self.told.extend(told.map(|knows_all| (client.id, knows_all))),
+            Err(broken) => _ = self.broken.get_or_insert(broken),
+        }
+        true
     }
-    let waiting = client.sender.backlog();
-    if waiting > limits::OUTBOX_BYTES + 256 {
-        return Err(Broken::new("the queue of a client stays within its bound", format!("{waiting} bytes")));
+}
+
+impl Checked<'_> {
+    /// Runs one client's turn. `None` if it was not informed of the ticks; otherwise whether it knows
+    /// the whole state.
+    fn check(
+        &mut self,
+        client: &Client<ServerEnd>,
+        turn: &mut dyn FnMut() -> Option<audience::Served>,
+    ) -> Result<Option<bool>, Broken> {
+        client.send_waiting(self.now);
+        let is_behind = client.sender.backlog() > 0;
+        if is_behind {
+            client.line.0.note();
+        }
+        let served = turn();
+        if is_behind {
+            lanes::check(&client.endpoint, &client.line.0.noted())?;
+        }
+        let waiting = client.sender.backlog();
+        if waiting > limits::OUTBOX_BYTES + 256 {
+            return Err(Broken::new(
+                "the queue of a client stays within its bound",
+                format!("{waiting} bytes"),
+            ));
+        }
+        let Some(served) = served.filter(|_| client.sender.is_open()) else { return Ok(None) };
+        self.counts.add(match served.turn {
+            Turn::HeldBack => "state held back",
+            Turn::NotDue => "turn not due",
+            Turn::Written => "turn written",
+        });
+        Ok(Some(served.turn == Turn::Written && waiting == 0))
     }
-    let Some(served) = served.filter(|_| client.sender.is_open()) else { return Ok(None) };
-    counts.add(match served.turn {
-        Turn::HeldBack => "state held back",
-        Turn::NotDue => "turn not due",
-        Turn::Written => "turn written",
-    });
-    Ok(Some(served.turn == Turn::Written && waiting == 0))
 }

@@ -19,9 +19,9 @@ use crate::client::dice::Dice;
 use crate::client::link::{Keys, Link};
 use crate::client::play::{Meeting, Player};
 use crate::client::policy::{Policy, Wanderer};
+use crate::game::Breach;
 use crate::packet::{Codes, Dialect};
 use crate::peer::Ending;
-use crate::session::Breach;
 
 /// Dialects of the bots, and whether they speak JSON.
 const SPOKEN: [(&str, bool); 10] = [
@@ -164,7 +164,7 @@ impl Slot {
             let detail = format!("{missing} queued bytes are lost");
             return Err(Broken::new("every queued byte arrives once and in order", detail));
         }
-        agreement::compare(bot.observer.picture(), served.client.player(), &served.published)
+        agreement::compare(bot.observer.picture(), served.client.player(), &*served.published)
     }
 
     /// Checks that the bot received the operator's notices in order, each once.

@@ -4,13 +4,14 @@
 
 use std::collections::VecDeque;
 
+use tickwire_sim::{PlayerId, Raw};
+
 use super::broken::Broken;
 use crate::client::dice::Dice;
+use crate::game::{Profile, Shared};
 use crate::host::client::{Client, Line};
 use crate::peer::receiver::{At, Denied};
 use crate::peer::{Driver, Receiver};
-use crate::session::Profile;
-use crate::world::{Command, PlayerId};
 
 /// A request of a receiver to its driver, and what was granted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub enum Call {
     /// [`Driver::join`].
     Join(Profile, Result<PlayerId, Denied>),
     /// [`Driver::command`].
-    Command(Command, Option<u32>, Result<(), Denied>),
+    Command((Raw, Option<u32>), Option<&'static Shared>, Result<(), Denied>),
     /// [`Driver::watch`].
     Watch(Option<PlayerId>),
 }
@@ -57,9 +58,14 @@ impl Driver for Noted<'_> {
         granted
     }
 
-    fn command(&mut self, command: Command, intended: Option<u32>) -> Result<(), Denied> {
-        let granted = self.driver.command(command.clone(), intended);
-        self.calls.push(Call::Command(command, intended, granted));
+    fn command(
+        &mut self,
+        command: Raw,
+        intended: Option<u32>,
+        shared: Option<&'static Shared>,
+    ) -> Result<(), Denied> {
+        let granted = self.driver.command(command.clone(), intended, shared);
+        self.calls.push(Call::Command((command, intended), shared, granted));
         granted
     }
 
@@ -164,8 +170,15 @@ impl Driver for Again {
         }
     }
 
-    fn command(&mut self, command: Command, intended: Option<u32>) -> Result<(), Denied> {
-        let asks = |call: &Call| matches!(call, Call::Command(asked, tick, _) if *asked == command && *tick == intended);
+    fn command(
+        &mut self,
+        command: Raw,
+        intended: Option<u32>,
+        shared: Option<&'static Shared>,
+    ) -> Result<(), Denied> {
+        let asked = (command, intended);
+        let asks =
+            |call: &Call| matches!(call, Call::Command(first, by, _) if *first == asked && *by == shared);
         match self.next(&asks, "a command") {
             Some(Call::Command(_, _, granted)) => granted,
             _ => Err(Denied::Unanswered),

@@ -1,6 +1,7 @@
 //! Replays a captured session, as `tickwire replay --json` does.
 
 use serde_json::json;
+use tickwire::games;
 use tickwire::replay;
 
 use super::buffers::with;
@@ -10,7 +11,7 @@ use super::buffers::with;
 #[unsafe(no_mangle)]
 pub extern "C" fn replay() -> usize {
     with(|buffers| {
-        let replayed = replay::json::of_file(&buffers.input, None);
+        let replayed = replay::json::of_file(&buffers.input, &games::ABOUT, None);
         let output = replayed.unwrap_or_else(|error| json!({ "error": error }));
         buffers.put_out(output.to_string().into_bytes())
     })

@@ -6,6 +6,7 @@
 use crate::command::{Action, Command, Rejection, Selection};
 use crate::controller::kit::Choice;
 use crate::controller::{Controller, Player};
+use crate::entity::Embodied as _;
 use crate::entity::{Body, Entity, PlayerId};
 use crate::event::Event;
 use crate::fixed::{Angle, Fixed};

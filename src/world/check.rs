@@ -2,6 +2,7 @@
 //!
 //! The result names the first impossible value; nothing is repaired.
 
+use crate::entity::Embodied as _;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clan::ClanId;

@@ -4,23 +4,13 @@
 
 use crate::entity::PlayerId;
 use crate::fixed::Angle;
-pub use crate::frame::{decode_frame, encode_frame, Frame, FrameError, FRAME_COMMANDS, TEXT_BYTES};
+pub use crate::frame::{decode_frame, encode_frame, Frame};
 use crate::rules::{AnimalKind, Resource};
+pub use tickwire_sim::{Malformed, FRAME_COMMANDS, TEXT_BYTES};
 
-/// An action, its issuer and its sequence. The tick is the one in which it is executed.
-///
-/// The order of the fields is the canonical order of commands within a tick. It is total, so the
-/// order of arrival never matters.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Command {
-    /// The player; 0 for the operator.
-    pub player: PlayerId,
-    /// Strictly increasing for each issuer, from 1; a repeated sequence is rejected. With 64 bits,
-    /// no issuer runs out of them.
-    pub sequence: u64,
-    /// The action.
-    pub action: Action,
-}
+/// An action, its issuer and its sequence. The order of actions is that of the variants of
+/// [`Action`].
+pub type Command = tickwire_sim::Command<Action>;
 
 /// The actions. The order of the variants is the order of their kinds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

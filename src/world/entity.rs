@@ -4,7 +4,7 @@ pub use crate::body::Body;
 use crate::built::Standing;
 use crate::controller::{Animal, Controller};
 use crate::fields::fields;
-pub use crate::id::{EntityId, PlayerId};
+pub use crate::id::{Embodied, EntityId, PlayerId};
 use crate::rules::{self, Biome, Rates};
 use crate::terrain::Terrain;
 

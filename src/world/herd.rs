@@ -12,6 +12,7 @@
 
 use crate::controller::walk::bounded;
 use crate::controller::{Animal, Controller, Mood};
+use crate::entity::Embodied as _;
 use crate::entity::{Body, Entity, PlayerId};
 use crate::event::Event;
 use crate::fixed::{square_root, Angle, Fixed};

@@ -2,23 +2,17 @@
 
 use crate::fields::scalar;
 
-/// The number of a player, chosen by the server before the `Join` command. 0 is the operator, who
-/// has no body.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PlayerId(pub u16);
+pub use tickwire_sim::PlayerId;
 
-impl PlayerId {
-    /// The issuer of the server's own commands: join, leave.
-    pub const OPERATOR: PlayerId = PlayerId(0);
-
+/// A player's number as that of its entity.
+pub trait Embodied {
     /// The entity of the player with this number.
-    pub const fn entity(self) -> EntityId {
-        EntityId(self.0 as u32)
-    }
+    fn entity(self) -> EntityId;
+}
 
-    /// The player, unless it is the operator: structures spawned by the operator have no owner.
-    pub fn somebody(self) -> Option<PlayerId> {
-        Some(self).filter(|id| *id != PlayerId::OPERATOR)
+impl Embodied for PlayerId {
+    fn entity(self) -> EntityId {
+        EntityId(self.0.into())
     }
 }
 

@@ -51,6 +51,7 @@ mod herd;
 mod life;
 mod scratch;
 mod shoot;
+mod sim;
 mod start;
 mod state;
 mod step;

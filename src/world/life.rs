@@ -3,6 +3,7 @@
 //! The callers decide why a player is hurt or healed; this module applies the effect and records
 //! the events.
 
+use crate::entity::Embodied as _;
 use std::borrow::Cow;
 use std::sync::Arc;
 

@@ -23,7 +23,7 @@ use crate::state::State;
 use crate::world::World;
 
 /// The first bytes of every snapshot.
-const MAGIC: &[u8; 4] = b"TWSN";
+pub(crate) const MAGIC: &[u8; 4] = b"TWSN";
 /// The layout that this code writes and reads.
 const VERSION: u16 = 1;
 /// Size of the checksum at the end, in bytes.

@@ -6,6 +6,7 @@
 use crate::checksum::Checksum;
 use crate::controller::{Controller, Player};
 use crate::crowd::Crowd;
+use crate::entity::Embodied as _;
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::event::Outcome;
 use crate::fields::Field;

@@ -10,11 +10,11 @@ use std::fs;
 use std::sync::Arc;
 
 use tickwire::explain::{Conversation, Explanation, Problem};
+use tickwire::game::Breach;
 use tickwire::limits;
 use tickwire::packet::endpoint::{self, FRAME_KIND};
 use tickwire::packet::msgpack::Rule;
 use tickwire::packet::{Codes, Dialect, Direction};
-use tickwire::session::Breach;
 use tickwire::ws::conn::{Conn, Event, Role};
 use tickwire::ws::http::{HeadReader, ResponseReader};
 use tickwire::ws::message::Limits;

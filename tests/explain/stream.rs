@@ -10,8 +10,8 @@ use tickwire::explain::input::{self, Piece};
 use tickwire::explain::paint::Paint;
 use tickwire::explain::piecemeal::{self, Form};
 use tickwire::explain::{self, Content, Conversation, Explanation, Problem};
+use tickwire::game::Breach;
 use tickwire::packet::Codes;
-use tickwire::session::Breach;
 use tickwire::ws::Side;
 
 /// The example of RFC 6455 section 1.3: the key, and the only right answer to it.

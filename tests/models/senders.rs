@@ -6,7 +6,7 @@ use shuttle::rand::Rng;
 use shuttle::sync::Arc;
 use shuttle::sync::atomic::{AtomicBool, Ordering};
 use shuttle::thread;
-use tickwire::session::Breach;
+use tickwire::game::Breach;
 
 use crate::Ending;
 use crate::sender::{Batch, Frames, Offered, Sender};

@@ -8,10 +8,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use tickwire::cli::tables::{Format, print};
+use tickwire::game::Breach;
 use tickwire::packet::grammar::{parse_arguments, print_arguments};
 use tickwire::packet::msgpack::Rule;
 use tickwire::packet::{Codes, Direction};
-use tickwire::session::Breach;
 
 const BEGIN: &str = "<!-- codes:begin -->\n";
 const END: &str = "<!-- codes:end -->";

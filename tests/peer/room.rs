@@ -7,6 +7,7 @@ use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 
 use tickwire::feed::{Events, Rates};
+use tickwire::game::Breach;
 use tickwire::host::audience::Audience;
 use tickwire::host::backlog::Backlog;
 use tickwire::host::client::{Client, Line};
@@ -17,7 +18,6 @@ use tickwire::packet::Codes;
 use tickwire::peer::{Ending, Endpoint};
 use tickwire::room::seats::{Seat, Seats};
 use tickwire::room::{Busy, Core, Handle, Options, Room, Ticked, Wants};
-use tickwire::session::Breach;
 use tickwire::world::command::decode_frame;
 use tickwire::world::{Action, Command, Identity, PlayerId, Rejection, Resource, TickHz, World};
 

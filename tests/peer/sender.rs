@@ -4,11 +4,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tickwire::game::Breach;
 use tickwire::limits;
 use tickwire::peer::life::Due;
 use tickwire::peer::sender::{Batch, Frames, Offered};
 use tickwire::peer::{Ending, Sender};
-use tickwire::session::Breach;
 
 const START: Duration = Duration::ZERO;
 

@@ -2,7 +2,7 @@
 
 use crate::feed::objects::{Built, Natural};
 use crate::feed::state::{Animal, Seen, animal_number};
-use crate::feed::values::Values;
+use crate::game::values::Values;
 use crate::packet::angle::to_radians_2dec;
 use crate::world::{EntityId, Fixed, PlayerId};
 

@@ -3,8 +3,9 @@
 use super::records::{half_px, turn8};
 use super::update::{Lists, Scratch, View};
 use crate::feed::events::{Event, Events, Ping, shot_number};
-use crate::feed::messages::Writer;
 use crate::feed::state::{State, animal_number};
+use crate::feed::typed::Typed as _;
+use crate::game::Writer;
 use crate::packet::ServerPacket;
 
 impl View {

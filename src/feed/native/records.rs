@@ -4,9 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use crate::feed::merge::{Change, changes};
 use crate::feed::objects::{Built, Natural};
-use crate::feed::records::Records;
 use crate::feed::state::{Animal, Seen, State, animal_number};
-use crate::feed::values::Values;
+use crate::game::records::Records;
+use crate::game::values::Values;
 use crate::world::{Angle, Body, Fixed};
 
 /// A pose in the native layout: the position in half px, the heading in 1/256 turn.

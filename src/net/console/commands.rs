@@ -5,9 +5,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
+use tickwire_sim::{Encoded, PlayerId};
 use tracing::{debug, info};
 
 use super::save;
+use crate::game::{Breach, Order, OrderError as No, Roster};
 use crate::household::Household;
 use crate::limits;
 use crate::net::client::Client;
@@ -17,9 +19,6 @@ use crate::net::rooms::Hosted;
 use crate::peer::Ending;
 use crate::room::handle::{Busy, Handle};
 use crate::room::seats::Seat;
-use crate::session::Breach;
-use crate::world::rules::{ANIMALS, Group, ITEMS};
-use crate::world::{Action, PlayerId, Resource, Spawned};
 
 /// A command: its name and arguments, its effect, and the function that carries it out.
 pub type Command = (&'static str, &'static str, fn(&Desk<'_>, &str) -> Done);
@@ -27,20 +26,13 @@ pub type Command = (&'static str, &'static str, fn(&Desk<'_>, &str) -> Done);
 /// The command that names the room of another.
 const ROOM: &str = "room NAME COMMAND";
 
-/// The commands that act on one room. The others act on the server.
-const OF_A_ROOM: [&str; 8] = ["players", "say", "spawn", "grant", "kick", "save", "capture", "stats"];
+/// The commands that act on one room, besides those of its game. The others act on the server.
+const OF_A_ROOM: [&str; 5] = ["players", "kick", "save", "capture", "stats"];
 
-/// All commands.
-const COMMANDS: [Command; 15] = [
-    ("help", "list the commands", |_, _| Ok(help())),
-    ("players", "list the players: number, age, points, health, position, address, name", |desk, _| {
-        desk.players()
-    }),
-    ("say TEXT", "tell everyone", |desk, rest| desk.say(rest)),
-    ("spawn TYPE X Y", "spawn an animal or an object at X, Y, in pixels from the top left", |desk, rest| {
-        desk.spawn(rest)
-    }),
-    ("grant PLAYER RESOURCE N", "give a player wood, food, stone or gold", |desk, rest| desk.grant(rest)),
+/// All commands but those of the games.
+const COMMANDS: [Command; 12] = [
+    ("help", "list the commands", |desk, _| Ok(help(desk.room.handle.about.orders))),
+    ("players", "list the players, with their addresses", |desk, _| desk.players()),
     ("kick PLAYER", "close a player's connection", |desk, rest| desk.kick(rest)),
     (
         "ban ADDRESS",
@@ -66,9 +58,18 @@ const COMMANDS: [Command; 15] = [
     }),
 ];
 
-fn help() -> String {
-    let width = COMMANDS.iter().map(|(usage, ..)| usage.len()).max().unwrap_or(0);
-    COMMANDS.iter().map(|(usage, does, _)| format!("{usage:<width$}  {does}\n")).collect()
+/// The first word of a usage.
+fn name_of(usage: &'static str) -> &'static str {
+    usage.split(' ').next().unwrap_or_default()
+}
+
+/// The list of all commands: those of the game stand behind the list of players.
+fn help(orders: &[Order]) -> String {
+    let mut rows: Vec<(&str, &str)> = COMMANDS.iter().map(|(usage, does, _)| (*usage, *does)).collect();
+    let at = rows.iter().position(|(usage, _)| *usage == "players").map_or(0, |at| at + 1);
+    rows.splice(at..at, orders.iter().map(|order| (order.usage, order.does)));
+    let width = rows.iter().map(|(usage, _)| usage.len()).max().unwrap_or(0);
+    rows.iter().map(|(usage, does)| format!("{usage:<width$}  {does}\n")).collect()
 }
 
 /// Carries out a line. Returns the command's name, which is also its metric label, and the answer
@@ -92,7 +93,9 @@ fn in_room(desk: &Desk<'_>, line: &str) -> (&'static str, Result<String, String>
         return ("room", Err(format!("usage: {ROOM}")));
     }
     if COMMANDS.iter().any(|(usage, ..)| first_word(usage).0 == word) && !OF_A_ROOM.contains(&word) {
-        let reason = format!("{word} is not a command of one room; those are {}", OF_A_ROOM.join(", "));
+        let orders = room.handle.about.orders.iter().map(|order| name_of(order.usage));
+        let names: Vec<&str> = OF_A_ROOM.into_iter().chain(orders).collect();
+        let reason = format!("{word} is not a command of one room; those are {}", names.join(", "));
         return ("room", Err(reason));
     }
     here(&Desk { room, ..*desk }, word, rest)
@@ -111,14 +114,17 @@ fn excerpt(word: &str) -> String {
 
 /// Carries out a command in the room of the desk.
 fn here(desk: &Desk<'_>, word: &str, rest: &str) -> (&'static str, Result<String, String>) {
-    let named = COMMANDS.iter().map(|row| (row.0.split(' ').next().unwrap_or_default(), row));
-    let Some((name, (usage, _, run))) = named.into_iter().find(|(name, _)| *name == word) else {
+    let found = COMMANDS.iter().find(|(usage, ..)| name_of(usage) == word);
+    let mut orders = desk.room.handle.about.orders.iter();
+    let ordered = orders.find(|order| name_of(order.usage) == word);
+    let Some(usage) = found.map(|row| row.0).or(ordered.map(|order| order.usage)) else {
         let word = excerpt(word);
         return ("unknown", Err(format!("there is no command {word:?}; type help for a list of commands")));
     };
+    let name = name_of(usage);
     let only_looks =
         ["help", "players", "bans", "stats", "rooms"].contains(&name) || name == "capture" && rest.is_empty();
-    let takes_none = name == *usage && !rest.is_empty();
+    let takes_none = name == usage && !rest.is_empty();
     if only_looks || takes_none {
         // An open /admin page sends these every second.
         debug!(from = %desk.source, room = desk.room.label(), command = name, "operator command");
@@ -126,10 +132,12 @@ fn here(desk: &Desk<'_>, word: &str, rest: &str) -> (&'static str, Result<String
         let room = desk.room.label();
         info!(from = %desk.source, room, command = name, arguments = rest, "operator command");
     }
-    let done = match (desk.host.has_reached(Stage::AskedToStop), takes_none) {
-        (true, _) => Err(No::Failed("the server is shutting down".to_owned())),
-        (false, true) => Err(No::Usage("it takes no arguments".to_owned())),
-        (false, false) => run(desk, rest),
+    let done = match (desk.host.has_reached(Stage::AskedToStop), takes_none, found, ordered) {
+        (true, ..) => Err(No::Failed("the server is shutting down".to_owned())),
+        (false, true, ..) => Err(No::Usage("it takes no arguments".to_owned())),
+        (false, false, Some((.., run)), _) => run(desk, rest),
+        (false, false, None, Some(order)) => desk.order(order, rest),
+        (false, false, None, None) => Err(No::Usage(String::new())),
     };
     let done = done.map_err(|no| match no {
         No::Usage(expected) if expected.is_empty() => format!("usage: {usage}"),
@@ -137,20 +145,6 @@ fn here(desk: &Desk<'_>, word: &str, rest: &str) -> (&'static str, Result<String
         No::Failed(reason) => reason,
     });
     (name, done)
-}
-
-/// The reason why a command was not carried out.
-pub enum No {
-    /// The arguments are invalid: what was expected, in words, or nothing if the usage says it all.
-    Usage(String),
-    /// The reason.
-    Failed(String),
-}
-
-impl From<String> for No {
-    fn from(reason: String) -> No {
-        No::Failed(reason)
-    }
 }
 
 /// The answer in words, or the error.
@@ -198,43 +192,16 @@ impl Desk<'_> {
     }
 
     /// Queues a command that changes the world, which the world may reject.
-    fn command(&self, action: Action, done: String) -> Done {
+    fn command(&self, action: Encoded, done: String) -> Done {
         match self.ask(|room| room.command(action))? {
             Ok(()) => Ok(done),
-            Err(rejection) => Err(format!("the world rejected the command: {}", rejection.name()).into()),
+            Err(rejection) => Err(No::Failed(format!("the world rejected the command: {rejection}"))),
         }
     }
 
-    fn say(&self, rest: &str) -> Done {
-        if rest.is_empty() {
-            return Err(No::Usage(String::new()));
-        }
-        self.command(Action::Say { text: rest.to_owned() }, "said".to_owned())
-    }
-
-    fn spawn(&self, rest: &str) -> Done {
-        let words: Vec<&str> = rest.split_whitespace().collect();
-        let [kind, x, y] = words[..] else { return Err(No::Usage(String::new())) };
-        let (what, x_px, y_px) = (spawned(kind)?, px("X", x)?, px("Y", y)?);
-        self.command(Action::Spawn { what, x_px, y_px }, format!("placed at {x_px}, {y_px}"))
-    }
-
-    fn grant(&self, rest: &str) -> Done {
-        // A name may contain spaces, so the line is split from its end.
-        let mut words = rest.rsplitn(3, char::is_whitespace);
-        let (Some(amount), Some(resource), Some(who)) = (words.next(), words.next(), words.next()) else {
-            return Err(No::Usage(String::new()));
-        };
-        let names = ["wood", "food", "stone", "gold"];
-        let resource = names.iter().position(|name| *name == resource).map(|at| Resource::ALL[at]);
-        let resource =
-            resource.ok_or_else(|| No::Usage(format!("RESOURCE must be one of {}", names.join(", "))))?;
-        let most = u32::MAX;
-        let amount =
-            amount.parse().map_err(|_| No::Usage(format!("N must be a whole number, 0 to {most}")))?;
-        let player = self.find(who)?;
-        let done = format!("player {} received {amount}", player.0);
-        self.command(Action::Grant { player, resource, amount }, done)
+    fn order(&self, order: &Order, rest: &str) -> Done {
+        let (action, done) = (order.give)(rest, &|who| self.find(who))?;
+        self.command(action, done)
     }
 
     /// The player with this number or name. Text in quotes is always a name.
@@ -245,8 +212,8 @@ impl Desk<'_> {
             return Err(No::Usage("PLAYER must be a number from `players`, or a name".to_owned()));
         }
         if quoted.is_some() || who.bytes().any(|byte| !byte.is_ascii_digit()) {
-            let picture = self.ask(Handle::picture)?;
-            let players = picture.state.players.iter().map(|seen| (seen.player, &*seen.name));
+            let roster = self.ask(Handle::roster)?;
+            let players = roster.players.iter().map(|(player, name, _)| (*player, &**name));
             return Ok(by_name(players, quoted.unwrap_or(who))?);
         }
         who.parse().ok().filter(|number| *number > 0).map(PlayerId).ok_or_else(|| {
@@ -271,23 +238,16 @@ impl Desk<'_> {
     }
 
     fn players(&self) -> Done {
-        let picture = self.ask(Handle::picture)?;
-        if picture.state.players.is_empty() {
+        let Roster { heading, players } = self.ask(Handle::roster)?;
+        if players.is_empty() {
             return Ok("no player is connected".to_owned());
         }
-        let mut text = String::from("number  age   points  health      x      y  address          name\n");
-        for seen in picture.state.players.iter() {
-            let client = self.client_of(seen.player);
+        let mut text = format!("number  {heading}  address          name\n");
+        for (player, name, line) in players {
+            let client = self.client_of(player);
             let address = client.map_or("-".to_owned(), |client| client.address.ip().to_string());
-            let health = if seen.alive { seen.health.to_string() } else { "dead".to_owned() };
-            let (number, age, score) = (seen.player.0, seen.age, seen.score);
-            let (x_px, y_px) = (seen.body.x.to_px(), seen.body.y.to_px());
-            writeln!(
-                text,
-                "{number:>6}  {age:>3}  {score:>7}  {health:>6}  {x_px:>5}  {y_px:>5}  {address:<15}  {:?}",
-                seen.name
-            )
-            .expect("writing to a string does not fail");
+            writeln!(text, "{:>6}  {line}  {address:<15}  {name:?}", player.0)
+                .expect("writing to a string does not fail");
         }
         Ok(text)
     }
@@ -434,19 +394,4 @@ fn address(text: &str) -> Result<IpAddr, No> {
     let address = text.parse().ok().map(|address: IpAddr| address.to_canonical());
     let expected = "ADDRESS must be an IP address without a port, such as 203.0.113.9 or 2001:db8::9";
     address.filter(|address| !is_prefix || address.is_ipv6()).ok_or_else(|| No::Usage(expected.to_owned()))
-}
-
-/// An animal, or an item that stands on the map, with `_` for spaces.
-fn spawned(kind: &str) -> Result<Spawned, No> {
-    let animals = ANIMALS.iter().map(|animal| (animal.name.to_owned(), Spawned::Animal(animal.kind)));
-    let items = ITEMS.iter().filter(|item| item.group != Group::Food);
-    let items = items.map(|item| (item.name.replace(' ', "_"), Spawned::Item(item.id)));
-    let (names, kinds): (Vec<String>, Vec<Spawned>) = animals.chain(items).unzip();
-    let known = names.iter().position(|name| name == kind).map(|at| kinds[at]);
-    known.ok_or_else(|| No::Usage(format!("TYPE must be one of {}", names.join(", "))))
-}
-
-fn px(name: &str, digits: &str) -> Result<u16, No> {
-    let expected = || format!("{name} must be a whole number of pixels, 0 to {}", u16::MAX);
-    digits.parse().map_err(|_| No::Usage(expected()))
 }

@@ -17,16 +17,16 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tickwire_sim::Membership;
+
 use crate::capture::End;
 use crate::capture::record::{self, Record};
 use crate::capture::writer::{Flow, Writer};
 use crate::limits;
 use crate::net::tap::{Lost, Missed, Seen, Side, What};
 use crate::packet::Codes;
-use crate::peer::receiver;
+use crate::room::Snapshot;
 use crate::session::Session;
-use crate::world::command::decode_frame;
-use crate::world::{Action, World, code_hash};
 
 /// One client, as far as the file describes it.
 #[derive(Debug)]
@@ -99,8 +99,8 @@ impl Scribe {
             }
             What::Ended { rule } => self.end(seen, rule),
             What::World { snapshot } => self.world(seen, snapshot),
-            What::Tick { checksum, frame } => {
-                self.learn_names(&seen.room, frame);
+            What::Tick { checksum, frame, changes } => {
+                self.learn_names(&seen.room, changes);
                 self.record(&seen.room, seen.at, &Record::Tick { checksum: *checksum, frame });
             }
         }
@@ -157,15 +157,14 @@ impl Scribe {
         talker.player = seen.player;
         let opened = Arc::clone(&talker.opened);
         let What::Opened { address, dialect, json, .. } = &opened.what else { return };
-        let restored = receiver::restore(session, seen.at).map(|(session, _)| session);
-        let awaits_hello = restored.as_ref().is_some_and(Session::awaits_hello);
+        let (awaits_hello, sequence) = Session::peek(session).unwrap_or_default();
         let flag = |is: bool, flag: u8| if is { flag } else { 0 };
         let record = Record::Client {
             client: seen.client,
             address: &address.to_string(),
             dialect,
             player: seen.player,
-            sequence: restored.as_ref().map_or(0, Session::sequence),
+            sequence,
             flags: flag(awaits_hello, record::FLAG_AWAITS_HELLO) | flag(*json, record::FLAG_JSON),
             session,
         };
@@ -192,31 +191,27 @@ impl Scribe {
     }
 
     /// The state of a room's world and its connected clients, which a reader needs first.
-    fn world(&mut self, seen: &Seen, snapshot: &[u8]) {
-        let parts = snapshot.chunks(limits::CAPTURE_PART_BYTES);
+    fn world(&mut self, seen: &Seen, snapshot: &Snapshot) {
+        let Snapshot { identity, code_hash, names, bytes, .. } = snapshot;
+        let parts = bytes.chunks(limits::CAPTURE_PART_BYTES);
         // The bounds of a world keep it far below 65,535 parts.
         let count = parts.len() as u16;
-        if let Ok(world) = World::restore(snapshot) {
-            let identity = world.identity();
-            for (part, bytes) in (0..count).zip(parts) {
-                let record = Record::World {
-                    seed: identity.seed,
-                    map_size_px: identity.map_size_px,
-                    tick_hz: identity.tick_hz.get(),
-                    code_hash: code_hash(),
-                    tick: seen.tick,
-                    part,
-                    parts: count,
-                    bytes,
-                };
-                self.record(&seen.room, seen.at, &record);
-            }
-            self.names.retain(|(room, _), _| *room != seen.room);
-            let names = world
-                .players()
-                .map(|player| ((Arc::clone(&seen.room), player.id.0), player.name.to_string()));
-            self.names.extend(names);
+        for (part, bytes) in (0..count).zip(parts) {
+            let record = Record::World {
+                seed: identity.seed,
+                map_size_px: identity.option("map_size_px").unwrap_or_default(),
+                tick_hz: identity.tick_hz,
+                code_hash: *code_hash,
+                tick: seen.tick,
+                part,
+                parts: count,
+                bytes,
+            };
+            self.record(&seen.room, seen.at, &record);
         }
+        self.names.retain(|(room, _), _| *room != seen.room);
+        let names = names.iter().map(|(id, name)| ((Arc::clone(&seen.room), id.0), name.clone()));
+        self.names.extend(names);
         let clients = self.talkers.iter().filter(|(_, talker)| talker.opened.room == seen.room);
         for client in clients.map(|(client, _)| *client).collect::<Vec<_>>() {
             self.introduce(client);
@@ -237,12 +232,11 @@ impl Scribe {
         self.name(seen.client);
     }
 
-    fn learn_names(&mut self, room: &Arc<str>, frame: &[u8]) {
-        let Ok(frame) = decode_frame(frame) else { return };
-        for command in frame.commands {
-            match command.action {
-                Action::Join { player, name, .. } => {
-                    self.names.insert((Arc::clone(room), player.0), name);
+    fn learn_names(&mut self, room: &Arc<str>, changes: &[Membership]) {
+        for change in changes {
+            match change {
+                Membership::Joins(player, name) => {
+                    self.names.insert((Arc::clone(room), player.0), name.clone());
                     let is_theirs =
                         |talker: &Talker| talker.player == player.0 && talker.opened.room == *room;
                     let theirs = self.talkers.iter().find(|(_, talker)| is_theirs(talker));
@@ -250,8 +244,7 @@ impl Scribe {
                         self.name(client);
                     }
                 }
-                Action::Leave { player } => drop(self.names.remove(&(Arc::clone(room), player.0))),
-                _ => {}
+                Membership::Leaves(player) => drop(self.names.remove(&(Arc::clone(room), player.0))),
             }
         }
     }

@@ -5,7 +5,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tickwire_sim::Membership;
+
 use crate::host::secrets;
+use crate::room::Snapshot;
 use crate::ws::Side;
 
 /// The number of the world among the clients, which count from 1.
@@ -81,8 +84,8 @@ pub enum What {
     /// The whole world of a room before its next [`What::Tick`]. Sent only to listeners of the
     /// world, for all rooms: what was seen of a room before its world precedes all of these worlds.
     World {
-        /// As [`crate::world::World::restore`] takes it.
-        snapshot: Arc<[u8]>,
+        /// The world.
+        snapshot: Arc<Snapshot>,
     },
     /// A tick of the world begins. Sent only to listeners of the world.
     Tick {
@@ -90,6 +93,8 @@ pub enum What {
         checksum: u64,
         /// Its commands, as a command frame.
         frame: Arc<[u8]>,
+        /// Whom they let in or make leave.
+        changes: Vec<Membership>,
     },
 }
 
@@ -114,7 +119,7 @@ impl What {
             What::Opened { request, response, .. } => request.len() + response.len(),
             What::Session(bytes) | What::Bytes { bytes, .. } => bytes.len(),
             What::Missed(_) | What::Ended { .. } => 0,
-            What::World { snapshot } => snapshot.len(),
+            What::World { snapshot } => snapshot.bytes.len(),
             What::Tick { frame, .. } => frame.len(),
         }
     }

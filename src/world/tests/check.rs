@@ -2,6 +2,7 @@
 
 use crate::clan::ClanId;
 use crate::controller::{Controller, Player, Poison, Shot, Structure};
+use crate::entity::Embodied as _;
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{TickHz, SHOTS_MOST};

@@ -2,6 +2,7 @@
 
 use crate::command::Action;
 use crate::crowd::{Crowd, Spot};
+use crate::entity::Embodied as _;
 use crate::entity::{Entity, PlayerId};
 use crate::fixed::Fixed;
 use crate::grid::Shape;

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::command::{
-    decode_frame, encode_frame, Action, Command, Frame, FrameError, Selection, Spawned, FRAME_COMMANDS,
+    decode_frame, encode_frame, Action, Command, Frame, Malformed, Selection, Spawned, FRAME_COMMANDS,
 };
 use crate::entity::PlayerId;
 use crate::fixed::Angle;
@@ -126,20 +126,20 @@ fn rows_of_clans_and_the_operator_both_ways() {
 #[test]
 fn bytes_that_are_not_a_frame_are_refused() {
     let rows = [
-        ("", FrameError::Truncated),
-        ("00000000 00", FrameError::Truncated),
-        ("00000000 ffff 0200 0100000000000000 02 00", FrameError::Truncated),
-        ("00000000 0000 00", FrameError::Trailing),
-        ("00000000 0100 0200 0100000000000000 ff 0000", FrameError::Kind(255)),
-        ("00000000 0100 0200 0100000000000000 05 02", FrameError::Flag(2)),
-        ("00000000 0100 0200 0100000000000000 07 0100 04 01000000", FrameError::Resource(4)),
-        ("00000000 0100 0200 0100000000000000 0d 0100 02", FrameError::Flag(2)),
-        ("00000000 0100 0000 0100000000000000 10 02 00 0000 0000", FrameError::Flag(2)),
-        ("00000000 0100 0000 0100000000000000 10 00 03 0000 0000", FrameError::Animal(3)),
-        ("00000000 0100 0000 0100000000000000 12", FrameError::Kind(18)),
-        ("00000000 0100 0200 0100000000000000 02 02 0000", FrameError::Direction(2)),
-        ("00000000 0100 0200 0100000000000000 04 02 ff61", FrameError::Text),
-        ("00000000 0100 0200 0100000000000000 04 03 6869", FrameError::Truncated),
+        ("", Malformed::Truncated),
+        ("00000000 00", Malformed::Truncated),
+        ("00000000 ffff 0200 0100000000000000 02 00", Malformed::Truncated),
+        ("00000000 0000 00", Malformed::Trailing),
+        ("00000000 0100 0200 0100000000000000 ff 0000", Malformed::Kind(255)),
+        ("00000000 0100 0200 0100000000000000 05 02", Malformed::Value("flag", 2)),
+        ("00000000 0100 0200 0100000000000000 07 0100 04 01000000", Malformed::Value("resource", 4)),
+        ("00000000 0100 0200 0100000000000000 0d 0100 02", Malformed::Value("flag", 2)),
+        ("00000000 0100 0000 0100000000000000 10 02 00 0000 0000", Malformed::Value("flag", 2)),
+        ("00000000 0100 0000 0100000000000000 10 00 03 0000 0000", Malformed::Value("animal", 3)),
+        ("00000000 0100 0000 0100000000000000 12", Malformed::Kind(18)),
+        ("00000000 0100 0200 0100000000000000 02 02 0000", Malformed::Value("direction flag", 2)),
+        ("00000000 0100 0200 0100000000000000 04 02 ff61", Malformed::Text),
+        ("00000000 0100 0200 0100000000000000 04 03 6869", Malformed::Truncated),
     ];
     for (hex, error) in rows {
         assert_eq!(decode_frame(&unhex(hex)), Err(error), "{hex}");
@@ -155,7 +155,7 @@ fn commands_that_do_not_fit_a_frame_are_refused_and_not_left_out() {
     assert_eq!(decode_frame(&out).map(|frame| frame.commands.len()), Ok(FRAME_COMMANDS));
     commands.push(command(1, 2, Action::Ping));
     out.clear();
-    assert_eq!(encode_frame(7, &commands, &mut out), Err(FrameError::TooMany(65_536)));
+    assert_eq!(encode_frame(7, &commands, &mut out), Err(Malformed::TooMany(65_536)));
     assert_eq!(out, []);
 }
 
@@ -164,7 +164,7 @@ fn every_cut_of_a_frame_is_too_short() {
     let whole = unhex("01000000 0200  0200 0100000000000000 02 01 0040  0300 0200000000000000 04 02 6869");
     assert!(decode_frame(&whole).is_ok());
     for length in 0..whole.len() {
-        assert_eq!(decode_frame(&whole[..length]), Err(FrameError::Truncated), "{length} bytes");
+        assert_eq!(decode_frame(&whole[..length]), Err(Malformed::Truncated), "{length} bytes");
     }
 }
 

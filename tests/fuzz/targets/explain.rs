@@ -8,7 +8,7 @@
 
 use tickwire::explain::{Content, Conversation, Explanation, Problem, REST};
 use tickwire::packet::{Codes, Dialect, Direction};
-use tickwire::session::Breach;
+use tickwire::game::Breach;
 use tickwire::ws::Side;
 use tickwire::ws::message::{Limits, Message, Reader};
 

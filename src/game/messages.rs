@@ -5,7 +5,7 @@
 use super::records::Section;
 use super::values::Values;
 use crate::packet::msgpack::write_array_len;
-use crate::packet::{Dialect, Direction, Lane, ServerPacket};
+use crate::packet::{Dialect, Direction, Lane};
 
 /// Messages in one buffer, one after the other.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ impl Messages {
     }
 
     /// A writer of messages of one lane in this dialect.
-    pub(super) fn writer<'a>(&'a mut self, dialect: &'a Dialect, lane: Lane) -> Writer<'a> {
+    pub fn writer<'a>(&'a mut self, dialect: &'a Dialect, lane: Lane) -> Writer<'a> {
         Writer { messages: self, dialect, lane }
     }
 
@@ -88,11 +88,12 @@ impl Writer<'_> {
         ends.push(bytes.len());
     }
 
-    /// Appends a typed packet.
-    pub fn packet(&mut self, packet: &ServerPacket<'_>) {
-        let Some(row) = packet.row(self.dialect) else { return };
-        self.check_lane(&row.name, row.lane);
-        if packet.encode_into(self.dialect, &mut self.messages.bytes) {
+    /// Appends a packet that `write` encodes whole, if the dialect has it; `write` returns whether it
+    /// has written it.
+    pub fn whole(&mut self, name: &str, write: impl FnOnce(&Dialect, &mut Vec<u8>) -> bool) {
+        let Some(row) = self.dialect.row(Direction::ToClient, name) else { return };
+        self.check_lane(name, row.lane);
+        if write(self.dialect, &mut self.messages.bytes) {
             self.messages.ends.push(self.messages.bytes.len());
         }
     }

@@ -1,0 +1,190 @@
+//! A game without its types: what hosts, sessions, captures and the console use of it.
+
+use std::fmt::{self, Debug};
+
+use tickwire_sim::frame::{self, Frame};
+use tickwire_sim::{
+    Action, Command, Declared, Encoded, Identity, Malformed, Membership, PlayerId, Sim, Stepped,
+};
+
+use super::play::{ActionOf, Game};
+use super::verbs::{Profile, Verbs};
+use crate::packet::Dialect;
+
+/// See the [module](self).
+pub struct About {
+    /// As [`Game::NAME`].
+    pub name: &'static str,
+    /// As [`Game::PATHS`].
+    pub paths: &'static [(&'static str, &'static str)],
+    /// As [`Game::ORDERS`].
+    pub orders: &'static [Order],
+    /// The options of its world.
+    pub options: &'static [Declared],
+    /// The tick rates with which it works, in Hz; the first is the default.
+    pub tick_rates: &'static [u32],
+    /// As [`Game::code_hash`].
+    pub code_hash: fn() -> u64,
+    /// As [`Game::verbs`].
+    pub verbs: fn(&Dialect) -> Box<dyn Verbs>,
+    /// As [`Game::join`].
+    pub join: fn(PlayerId, &Profile) -> Vec<Encoded>,
+    /// As [`Game::leave`].
+    pub leave: fn(PlayerId) -> Encoded,
+    /// The identity with the defaults of its options.
+    pub identity: fn(u32) -> Identity,
+    /// Reads a command frame of the game.
+    pub frame: fn(&[u8]) -> Result<Frame<Encoded>, Malformed>,
+    /// Whom an action of the operator lets in or makes leave.
+    pub membership: fn(&Encoded) -> Option<Membership>,
+    /// Whether the server gives an action with the join of a player, not the operator.
+    pub comes_with_join: fn(&Encoded, PlayerId) -> bool,
+    /// An action in words.
+    pub words: fn(&Encoded) -> String,
+    /// As [`Sim::recognizes`].
+    pub recognizes: fn(&[u8]) -> bool,
+    /// A world that goes on from a snapshot, or why it cannot, in words.
+    pub restore: fn(&[u8]) -> Result<Box<dyn Replica>, String>,
+}
+
+impl Debug for About {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "About({})", self.name)
+    }
+}
+
+/// What the operator typed behind the name of a command cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OrderError {
+    /// What was expected, in words, or nothing if the usage says it all.
+    Usage(String),
+    /// The reason.
+    Failed(String),
+}
+
+impl From<String> for OrderError {
+    fn from(reason: String) -> OrderError {
+        OrderError::Failed(reason)
+    }
+}
+
+/// Finds the player whom the operator names.
+pub type Find<'a> = &'a dyn Fn(&str) -> Result<PlayerId, OrderError>;
+
+/// What an order makes of its arguments: the action, and what is answered once it has been executed.
+pub type Given = Result<(Encoded, String), OrderError>;
+
+/// A command of the operator that a game adds.
+#[derive(Clone, Copy)]
+pub struct Order {
+    /// Its name and arguments.
+    pub usage: &'static str,
+    /// Its effect.
+    pub does: &'static str,
+    /// Reads the arguments.
+    pub give: fn(&str, Find<'_>) -> Given,
+}
+
+impl Debug for Order {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Order({})", self.usage)
+    }
+}
+
+/// The players, for the operator.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Roster {
+    /// The heading of what the game says of a player.
+    pub heading: &'static str,
+    /// For each player its name, and what the game says of it, in columns below the heading.
+    pub players: Vec<(PlayerId, String, String)>,
+}
+
+/// A world of any game that is stepped again.
+pub trait Replica: Debug {
+    /// As [`Sim::tick`].
+    fn tick(&self) -> u32;
+    /// As [`Sim::identity`].
+    fn identity(&self) -> Identity;
+    /// As [`Sim::checksum`].
+    fn checksum(&self) -> u64;
+    /// Runs one tick with these commands. An action that cannot be read is left out: whoever made
+    /// the commands has read them.
+    fn step(&mut self, commands: &[Command<Encoded>]);
+}
+
+/// A world, and buffers for its steps.
+#[derive(Debug)]
+struct Played<S: Sim> {
+    sim: S,
+    commands: Vec<Command<S::Action>>,
+    stepped: Stepped,
+}
+
+impl<S: Sim> Replica for Played<S> {
+    fn tick(&self) -> u32 {
+        self.sim.tick()
+    }
+
+    fn identity(&self) -> Identity {
+        self.sim.identity()
+    }
+
+    fn checksum(&self) -> u64 {
+        self.sim.checksum()
+    }
+
+    fn step(&mut self, commands: &[Command<Encoded>]) {
+        self.commands.extend(commands.iter().filter_map(|command| command.decoded()));
+        self.sim.step(&mut self.commands, &mut self.stepped);
+    }
+}
+
+impl About {
+    /// What there is to know of a game.
+    pub const fn of<G: Game>() -> About {
+        About {
+            name: G::NAME,
+            paths: G::PATHS,
+            orders: G::ORDERS,
+            options: G::Sim::OPTIONS,
+            tick_rates: G::Sim::TICK_RATES,
+            code_hash: G::code_hash,
+            verbs: G::verbs,
+            join: join::<G>,
+            leave: leave::<G>,
+            identity: Identity::of::<G::Sim>,
+            frame: frame::decode_raw::<ActionOf<G>>,
+            membership: membership::<ActionOf<G>>,
+            comes_with_join: comes_with_join::<ActionOf<G>>,
+            words: words::<G>,
+            recognizes: G::Sim::recognizes,
+            restore: restore::<G::Sim>,
+        }
+    }
+}
+
+fn join<G: Game>(player: PlayerId, profile: &Profile) -> Vec<Encoded> {
+    G::join(player, profile).iter().map(Action::encoded).collect()
+}
+
+fn leave<G: Game>(player: PlayerId) -> Encoded {
+    G::leave(player).encoded()
+}
+
+fn membership<A: Action>(action: &Encoded) -> Option<Membership> {
+    action.decoded::<A>()?.membership()
+}
+
+fn comes_with_join<A: Action>(action: &Encoded, player: PlayerId) -> bool {
+    action.decoded::<A>().is_some_and(|action| action.comes_with_join(player))
+}
+
+fn words<G: Game>(action: &Encoded) -> String {
+    action.decoded().map_or_else(|| format!("{action:?}"), |action| G::words(&action))
+}
+
+fn restore<S: Sim>(bytes: &[u8]) -> Result<Box<dyn Replica>, String> {
+    let sim = S::restore(bytes)?;
+    Ok(Box::new(Played { sim, commands: Vec::new(), stepped: Stepped::default() }))
+}

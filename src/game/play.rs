@@ -1,0 +1,195 @@
+//! The types of a game, and what its room publishes.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use tickwire_sim::{PlayerId, Sim};
+
+use super::about::{About, Order, Roster};
+use super::messages::Messages;
+use super::verbs::{Profile, Verbs};
+use crate::packet::Dialect;
+
+/// The action of a game's world.
+pub type ActionOf<G> = <<G as Game>::Sim as Sim>::Action;
+
+/// A game.
+pub trait Game: Sized + Debug + Send + Sync + 'static {
+    /// Its name, as in `--game`.
+    const NAME: &'static str;
+    /// The paths below a room at which clients play it, each with its dialect; the first is the one
+    /// for new clients.
+    const PATHS: &'static [(&'static str, &'static str)];
+    /// The operator's commands for it.
+    const ORDERS: &'static [Order] = &[];
+    /// What the rest of the server knows of it.
+    const ABOUT: &'static About = &About::of::<Self>();
+
+    /// The world.
+    type Sim: Sim;
+    /// The events of a tick, which every client concerned must receive.
+    type Events: Debug + Send + Sync + 'static;
+    /// The state after a tick, of which only the newest counts.
+    type State: Debug + Send + Sync + 'static;
+    /// Copies events and state out of the world.
+    type Publisher: Publisher<Self>;
+    /// What one client is told.
+    type View: View<Self>;
+    /// Buffers that a worker lends to its views in turn.
+    type Scratch: Debug + Default + Send;
+
+    /// A hash of everything that decides how the world behaves, so that a replay by other rules is
+    /// refused.
+    fn code_hash() -> u64;
+
+    /// The meaning of the packets of a client in this dialect.
+    fn verbs(dialect: &Dialect) -> Box<dyn Verbs>;
+
+    /// The commands, of the operator, that let a player in.
+    fn join(player: PlayerId, profile: &Profile) -> Vec<ActionOf<Self>>;
+
+    /// The command, of the operator, that makes a player leave.
+    fn leave(player: PlayerId) -> ActionOf<Self>;
+
+    /// A command in words, in one line: its packet's name, and its arguments by name.
+    fn words(action: &ActionOf<Self>) -> String {
+        format!("{action:?}")
+    }
+
+    /// The names of the players in a world.
+    fn names(sim: &Self::Sim) -> Vec<(PlayerId, String)>;
+
+    /// The players, for the operator.
+    fn roster(published: &Published<Self>) -> Roster;
+}
+
+/// Update rates per second of each kind of client; at most the tick rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rates {
+    /// Ticks per second.
+    pub tick_hz: u32,
+    /// Updates per second of clients that say hello.
+    pub update_hz: u32,
+    /// Updates per second of clients of foreign dialects, in which the server speaks first.
+    pub foreign_hz: u32,
+}
+
+impl Rates {
+    /// Whether clients with this rate have a turn in this tick: turns are spread evenly, whatever
+    /// the rates.
+    pub fn is_turn(&self, hz: u32, tick: u32) -> bool {
+        let turns = |tick: u32| u64::from(tick) * u64::from(hz) / u64::from(self.tick_hz);
+        tick == 0 || turns(tick) != turns(tick - 1)
+    }
+}
+
+/// One tick of a game.
+pub struct Published<G: Game> {
+    /// Ticks completed.
+    pub tick: u32,
+    /// The players in the world after it.
+    pub players: usize,
+    /// What happened in it.
+    pub events: Arc<G::Events>,
+    /// About how many bytes the events take while they wait for a worker.
+    pub event_bytes: usize,
+    /// The state after it.
+    pub state: Arc<G::State>,
+}
+
+// By hand, because derived it would ask the same of `G`.
+impl<G: Game> Debug for Published<G> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Published(tick {})", self.tick)
+    }
+}
+
+/// One tick of any game.
+pub trait Tick: Any + Debug + Send + Sync {
+    /// Ticks completed.
+    fn tick(&self) -> u32;
+    /// The players in the world after it.
+    fn players(&self) -> usize;
+    /// The events: an `Arc` of [`Game::Events`].
+    fn events(&self) -> Arc<dyn Any + Send + Sync>;
+    /// As [`Published::event_bytes`].
+    fn event_bytes(&self) -> usize;
+    /// The players, for the operator.
+    fn roster(&self) -> Roster;
+}
+
+impl<G: Game> Tick for Published<G> {
+    fn tick(&self) -> u32 {
+        self.tick
+    }
+
+    fn players(&self) -> usize {
+        self.players
+    }
+
+    fn events(&self) -> Arc<dyn Any + Send + Sync> {
+        Arc::clone(&self.events) as Arc<dyn Any + Send + Sync>
+    }
+
+    fn event_bytes(&self) -> usize {
+        self.event_bytes
+    }
+
+    fn roster(&self) -> Roster {
+        G::roster(self)
+    }
+}
+
+impl dyn Tick {
+    /// The tick as that of its game; `None` if it is of another.
+    pub fn of<G: Game>(&self) -> Option<&Published<G>> {
+        (self as &dyn Any).downcast_ref()
+    }
+}
+
+/// Publishes a world, tick after tick.
+pub trait Publisher<G: Game>: Debug + Send {
+    /// A publisher for this world.
+    fn new(sim: &G::Sim, rates: Rates) -> Self;
+
+    /// Publishes the world's last tick. `margin` returns how early or late a player's last command
+    /// arrived, in ticks.
+    fn publish(&mut self, sim: &G::Sim, margin: &dyn Fn(PlayerId) -> i16) -> Published<G>;
+}
+
+/// What became of the state in an update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// None of the ticks was a turn of the client.
+    NotDue,
+    /// The client's messages of this turn were written, if there is anything to say.
+    Written,
+    /// The client is behind, so the state is left to a later turn.
+    HeldBack,
+}
+
+/// One client's view of the world: what it is sent next, and what it knows from then on. A view
+/// belongs to one worker and is never locked.
+pub trait View<G: Game>: Debug + Send {
+    /// The view of a client that knows nothing yet.
+    fn new(dialect: &Dialect) -> Self;
+
+    /// Sets the client's body, if any, and the player that it wants to watch without one.
+    fn follow(&mut self, player: Option<PlayerId>, watched: Option<PlayerId>);
+
+    /// One update: the events of the ticks that the worker has missed, then the newest state, then
+    /// the events of its tick.
+    ///
+    /// The state is left out while the client `is_behind`, that is while anything waits for it:
+    /// what the client is taken to know then stays, and a later update makes up for it.
+    fn update(
+        &mut self,
+        missed: &[Arc<G::Events>],
+        newest: &Published<G>,
+        is_behind: bool,
+        dialect: &Dialect,
+        scratch: &mut G::Scratch,
+        messages: &mut Messages,
+    ) -> Turn;
+}

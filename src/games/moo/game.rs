@@ -1,0 +1,206 @@
+//! The game's types, and the choice between its two layouts: their shared publisher, and one
+//! client's view in either layout.
+//!
+//! The published state of a tick is created once and shared by the views of all workers; each
+//! layout's records are created when its first view needs them.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::orders::ORDERS;
+use super::verbs::{Look, Verbs};
+use super::words::words;
+use crate::feed::{
+    Events, Layout, MoomooScratch, MoomooView, NativeScratch, NativeView, Since, State, WorldReader,
+};
+use crate::game::{self, Game, Messages, Order, Profile, Published, Rates, Roster, Turn, Writer};
+use crate::packet::{Dialect, Lane};
+use crate::session::says_hello;
+use crate::world::{Action, PlayerId, Resource, World, code_hash, rules};
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Moo;
+
+impl Game for Moo {
+    const NAME: &'static str = "moo";
+    const PATHS: &'static [(&'static str, &'static str)] =
+        &[("/play", "native"), ("/", "legacy"), ("/moomoo", "legacy"), ("/server", "letters")];
+    const ORDERS: &'static [Order] = &ORDERS;
+
+    type Sim = World;
+    type Events = Events;
+    type State = Shown;
+    type Publisher = Publisher;
+    type View = View;
+    type Scratch = Scratch;
+
+    fn code_hash() -> u64 {
+        code_hash()
+    }
+
+    fn verbs(_: &Dialect) -> Box<dyn game::Verbs> {
+        Box::<Verbs>::default()
+    }
+
+    /// A client of the MooMoo dialects may ask for resources with its body.
+    fn join(player: PlayerId, profile: &Profile) -> Vec<Action> {
+        let Look { skin, gift } = Look::of(profile);
+        let amount = rules::MOOFOLL_GIFT;
+        let gifts = Resource::ALL.into_iter().filter(|_| gift);
+        let gifts = gifts.map(|resource| Action::Grant { player, resource, amount });
+        std::iter::once(Action::Join { player, name: profile.name.clone(), skin }).chain(gifts).collect()
+    }
+
+    fn leave(player: PlayerId) -> Action {
+        Action::Leave { player }
+    }
+
+    fn words(action: &Action) -> String {
+        words(action)
+    }
+
+    fn names(sim: &World) -> Vec<(PlayerId, String)> {
+        sim.players().map(|player| (player.id, player.name.to_string())).collect()
+    }
+
+    fn roster(published: &Published<Moo>) -> Roster {
+        let players = published.state.players.iter().map(|seen| {
+            let health = if seen.alive { seen.health.to_string() } else { "dead".to_owned() };
+            let (age, score) = (seen.age, seen.score);
+            let (x_px, y_px) = (seen.body.x.to_px(), seen.body.y.to_px());
+            let line = format!("{age:>3}  {score:>7}  {health:>6}  {x_px:>5}  {y_px:>5}");
+            (seen.player, seen.name.to_string(), line)
+        });
+        Roster { heading: "age   points  health      x      y", players: players.collect() }
+    }
+}
+
+/// The state after a tick, and what its updates need besides.
+#[derive(Debug)]
+pub struct Shown {
+    state: Arc<State>,
+    rates: Rates,
+    since: Since,
+}
+
+impl Deref for Shown {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+fn hz(layout: Layout, rates: &Rates) -> u32 {
+    match layout {
+        Layout::Native => rates.update_hz,
+        Layout::Moomoo => rates.foreign_hz,
+    }
+}
+
+/// Publishes the world, tick after tick.
+#[derive(Debug)]
+pub struct Publisher {
+    rates: Rates,
+    reader: WorldReader,
+    /// The state of the last turn of native clients, from which the next turn counts differences.
+    turn: Option<Arc<State>>,
+}
+
+impl game::Publisher<Moo> for Publisher {
+    fn new(world: &World, rates: Rates) -> Publisher {
+        Publisher { rates, reader: WorldReader::new(world), turn: None }
+    }
+
+    fn publish(&mut self, world: &World, margin: &dyn Fn(PlayerId) -> i16) -> Published<Moo> {
+        let (events, state) = self.reader.read(world, margin);
+        let (tick, players, state) = (state.tick, state.players.len(), Arc::new(state));
+        let since = Since::turn(self.turn.clone());
+        if self.rates.is_turn(self.rates.update_hz, tick) {
+            self.turn = Some(Arc::clone(&state));
+        }
+        let event_bytes = events.bytes();
+        let state = Arc::new(Shown { state, rates: self.rates, since });
+        Published { tick, players, events: Arc::new(events), event_bytes, state }
+    }
+}
+
+/// Buffers of a worker, shared by its views one after the other, so that the steady state allocates
+/// nothing.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    native: NativeScratch,
+    moomoo: MoomooScratch,
+}
+
+/// One client's view of the world.
+#[derive(Debug)]
+pub enum View {
+    /// Of a native client.
+    Native(NativeView),
+    /// Of a MooMoo client.
+    Moomoo(MoomooView),
+}
+
+impl game::View<Moo> for View {
+    fn new(dialect: &Dialect) -> View {
+        if says_hello(dialect) {
+            View::Native(NativeView::default())
+        } else {
+            View::Moomoo(MoomooView::default())
+        }
+    }
+
+    fn follow(&mut self, player: Option<PlayerId>, watched: Option<PlayerId>) {
+        let known = match self {
+            View::Native(view) => (&mut view.known.player, &mut view.known.watched),
+            View::Moomoo(view) => (&mut view.known.player, &mut view.known.watched),
+        };
+        (*known.0, *known.1) = (player, watched);
+    }
+
+    fn update(
+        &mut self,
+        missed: &[Arc<Events>],
+        newest: &Published<Moo>,
+        is_behind: bool,
+        dialect: &Dialect,
+        scratch: &mut Scratch,
+        messages: &mut Messages,
+    ) -> Turn {
+        let shown = &*newest.state;
+        let layout = match self {
+            View::Native(_) => Layout::Native,
+            View::Moomoo(_) => Layout::Moomoo,
+        };
+        let hz = hz(layout, &shown.rates);
+        let mut ticks = missed.iter().map(|events| events.tick).chain([newest.tick]);
+        let turn = match ticks.any(|tick| shown.rates.is_turn(hz, tick)) {
+            false => Turn::NotDue,
+            true if is_behind => Turn::HeldBack,
+            true => Turn::Written,
+        };
+        for events in missed {
+            self.events(events, shown, scratch, &mut messages.writer(dialect, Lane::Reliable));
+        }
+        if turn == Turn::Written {
+            let out = &mut messages.writer(dialect, Lane::Latest);
+            match self {
+                View::Native(view) => view.state(&shown.state, &shown.since, &mut scratch.native, out),
+                View::Moomoo(view) => view.state(&shown.state, &mut scratch.moomoo, out),
+            }
+        }
+        self.events(&newest.events, shown, scratch, &mut messages.writer(dialect, Lane::Reliable));
+        turn
+    }
+}
+
+impl View {
+    fn events(&mut self, events: &Events, shown: &Shown, scratch: &mut Scratch, out: &mut Writer<'_>) {
+        match self {
+            View::Native(view) => view.events(events, &shown.state, &mut scratch.native, out),
+            View::Moomoo(view) => view.events(events, &shown.state, out),
+        }
+    }
+}

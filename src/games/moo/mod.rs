@@ -1,0 +1,9 @@
+//! The game of this server: a MooMoo-like world, in its own dialect and four foreign ones.
+
+mod game;
+mod orders;
+pub mod verbs;
+mod words;
+
+pub use game::{Moo, Publisher, Scratch, Shown, View};
+pub use words::words;

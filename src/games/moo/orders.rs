@@ -1,0 +1,68 @@
+//! The operator's commands for this game.
+
+use tickwire_sim::Action as _;
+
+use crate::game::about::{Find, Given};
+use crate::game::{Order, OrderError as No};
+use crate::world::rules::{ANIMALS, Group, ITEMS};
+use crate::world::{Action, Resource, Spawned};
+
+/// See the [module](self).
+pub const ORDERS: [Order; 3] = [
+    Order { usage: "say TEXT", does: "tell everyone", give: say },
+    Order {
+        usage: "spawn TYPE X Y",
+        does: "spawn an animal or an object at X, Y, in pixels from the top left",
+        give: spawn,
+    },
+    Order { usage: "grant PLAYER RESOURCE N", does: "give a player wood, food, stone or gold", give: grant },
+];
+
+fn usage(expected: impl Into<String>) -> No {
+    No::Usage(expected.into())
+}
+
+fn say(rest: &str, _: Find<'_>) -> Given {
+    if rest.is_empty() {
+        return Err(usage(""));
+    }
+    Ok((Action::Say { text: rest.to_owned() }.encoded(), "said".to_owned()))
+}
+
+fn spawn(rest: &str, _: Find<'_>) -> Given {
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let [kind, x, y] = words[..] else { return Err(usage("")) };
+    let (what, x_px, y_px) = (spawned(kind)?, px("X", x)?, px("Y", y)?);
+    Ok((Action::Spawn { what, x_px, y_px }.encoded(), format!("placed at {x_px}, {y_px}")))
+}
+
+fn grant(rest: &str, find: Find<'_>) -> Given {
+    // A name may contain spaces, so the line is split from its end.
+    let mut words = rest.rsplitn(3, char::is_whitespace);
+    let (Some(amount), Some(resource), Some(who)) = (words.next(), words.next(), words.next()) else {
+        return Err(usage(""));
+    };
+    let names = ["wood", "food", "stone", "gold"];
+    let resource = names.iter().position(|name| *name == resource).map(|at| Resource::ALL[at]);
+    let resource = resource.ok_or_else(|| usage(format!("RESOURCE must be one of {}", names.join(", "))))?;
+    let most = u32::MAX;
+    let amount = amount.parse().map_err(|_| usage(format!("N must be a whole number, 0 to {most}")))?;
+    let player = find(who)?;
+    let done = format!("player {} received {amount}", player.0);
+    Ok((Action::Grant { player, resource, amount }.encoded(), done))
+}
+
+/// An animal, or an item that stands on the map, with `_` for spaces.
+fn spawned(kind: &str) -> Result<Spawned, No> {
+    let animals = ANIMALS.iter().map(|animal| (animal.name.to_owned(), Spawned::Animal(animal.kind)));
+    let items = ITEMS.iter().filter(|item| item.group != Group::Food);
+    let items = items.map(|item| (item.name.replace(' ', "_"), Spawned::Item(item.id)));
+    let (names, kinds): (Vec<String>, Vec<Spawned>) = animals.chain(items).unzip();
+    let known = names.iter().position(|name| name == kind).map(|at| kinds[at]);
+    known.ok_or_else(|| usage(format!("TYPE must be one of {}", names.join(", "))))
+}
+
+fn px(name: &str, digits: &str) -> Result<u16, No> {
+    let expected = || usage(format!("{name} must be a whole number of pixels, 0 to {}", u16::MAX));
+    digits.parse().map_err(|_| expected())
+}

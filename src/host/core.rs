@@ -1,0 +1,95 @@
+//! A room as its driver sees it, whatever game it plays: the one place where a game's types end.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tickwire_sim::{Identity, Sim as _};
+
+use super::audience::{Audience, Members};
+use super::client::Line;
+use crate::game::{About, Game};
+use crate::limits;
+use crate::room::{Handle, Options, Room, Ticked, Wants};
+
+/// A room whose clients have lines of this kind.
+pub trait Core<L: Line>: Debug + Send {
+    /// The half that other threads use.
+    fn handle(&self) -> &Arc<Handle>;
+
+    /// Runs one tick at this time of the host's clock.
+    fn tick(&mut self, now: Duration, wants: Wants) -> Ticked;
+
+    /// A room with the same name, options and identity, whose world begins anew: for a driver whose
+    /// room has panicked. It relies on nothing that a tick changes.
+    fn anew(&self, epoch: String) -> Box<dyn Core<L>>;
+
+    /// Makes audiences for this room, one for each worker that has clients in it.
+    fn audiences(&self) -> fn() -> Box<dyn Audience<L>>;
+}
+
+impl<G: Game, L: Line> Core<L> for Room<G> {
+    fn handle(&self) -> &Arc<Handle> {
+        self.handle()
+    }
+
+    fn tick(&mut self, now: Duration, wants: Wants) -> Ticked {
+        self.tick(now, wants)
+    }
+
+    fn anew(&self, epoch: String) -> Box<dyn Core<L>> {
+        Box::new(self.anew(epoch))
+    }
+
+    fn audiences(&self) -> fn() -> Box<dyn Audience<L>> {
+        || Box::<Members<G, L>>::default()
+    }
+}
+
+/// A game as a host with lines of this kind starts it.
+#[derive(Debug)]
+pub struct Kind<L: 'static> {
+    /// What there is to know of the game.
+    pub about: &'static About,
+    /// A room whose world begins.
+    pub begin: fn(&Identity, Options) -> Box<dyn Core<L>>,
+    /// A room whose world goes on from a snapshot, with options for that world; or why it cannot, in
+    /// words.
+    pub resume: fn(&[u8], &dyn Fn(&Identity) -> Options) -> Result<Box<dyn Core<L>>, String>,
+}
+
+impl<L> Clone for Kind<L> {
+    fn clone(&self) -> Kind<L> {
+        *self
+    }
+}
+
+impl<L> Copy for Kind<L> {}
+
+impl<L: Line> Kind<L> {
+    /// A game by its type.
+    pub const fn of<G: Game>() -> Kind<L> {
+        Kind { about: G::ABOUT, begin: begin::<G, L>, resume: resume::<G, L> }
+    }
+}
+
+fn begin<G: Game, L: Line>(identity: &Identity, options: Options) -> Box<dyn Core<L>> {
+    Box::new(Room::<G>::new(G::Sim::new(identity), options))
+}
+
+fn resume<G: Game, L: Line>(
+    snapshot: &[u8],
+    options: &dyn Fn(&Identity) -> Options,
+) -> Result<Box<dyn Core<L>>, String> {
+    let world = G::Sim::restore(snapshot)?;
+    if world.players().any(|player| player.0 > limits::PLAYERS) {
+        return Err(format!("a player's number is greater than {}", limits::PLAYERS));
+    }
+    if world.tick() > u32::MAX / 2 || world.operator_sequence() > u64::MAX / 2 {
+        return Err(
+            "its tick number or the operator's sequence number is too close to its maximum".to_owned()
+        );
+    }
+    let options = options(&world.identity());
+    Ok(Box::new(Room::<G>::new(world, options)))
+}

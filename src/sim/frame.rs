@@ -1,0 +1,118 @@
+//! The command frame: the commands of one tick as bytes.
+//!
+//! Encoding and decoding do not check what a command does; every encoded frame can be decoded.
+//!
+//! ```text
+//!    0       4        6                              one command
+//!    +-------+--------+----------+----------+--      +--------+----------+---------------------
+//!    | tick  | count  | command  | command  |  ...   | player | sequence | the action's bytes,
+//!    | u32   | u16    |          |          |        | u16    | u64      | as the game writes it
+//!    +-------+--------+----------+----------+--      +--------+----------+---------------------
+//! ```
+//!
+//! Numbers are little-endian. The same bytes are used in captures and in test fixtures. An action
+//! says itself where it ends, so a frame can only be decoded as that of its game.
+
+use crate::{Action, Command, Encoded, Malformed, PlayerId, Raw, Reader};
+
+/// Bytes of a text in a command frame. A longer text is truncated at a character boundary.
+pub const TEXT_BYTES: usize = 255;
+
+/// Maximum number of commands in a frame: its count has 16 bits. More are an error, so that no
+/// command is silently omitted.
+pub const FRAME_COMMANDS: usize = 65_535;
+
+/// The commands of one tick.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame<Action> {
+    /// The tick in which they are executed: [`crate::Sim::tick`] before that step.
+    pub tick: u32,
+    /// The commands, in any order.
+    pub commands: Vec<Command<Action>>,
+}
+
+impl<Action> Default for Frame<Action> {
+    fn default() -> Self {
+        Frame { tick: 0, commands: Vec::new() }
+    }
+}
+
+/// Appends a text as an action has it: its length in a byte, then UTF-8, cut to [`TEXT_BYTES`].
+pub fn write_text(text: &str, out: &mut Vec<u8>) {
+    let end = text.floor_char_boundary(TEXT_BYTES);
+    out.push(end as u8);
+    out.extend_from_slice(&text.as_bytes()[..end]);
+}
+
+fn begin(tick: u32, count: usize, out: &mut Vec<u8>) -> Result<(), Malformed> {
+    let short = u16::try_from(count).map_err(|_| Malformed::TooMany(count))?;
+    out.extend_from_slice(&tick.to_le_bytes());
+    out.extend_from_slice(&short.to_le_bytes());
+    Ok(())
+}
+
+fn issue<A>(command: &Command<A>, out: &mut Vec<u8>) {
+    out.extend_from_slice(&command.player.0.to_le_bytes());
+    out.extend_from_slice(&command.sequence.to_le_bytes());
+}
+
+/// Appends a frame with these commands.
+///
+/// # Errors
+/// [`Malformed::TooMany`] if there are more than [`FRAME_COMMANDS`]; then nothing is appended.
+pub fn encode_raw(tick: u32, commands: &[Raw], out: &mut Vec<u8>) -> Result<(), Malformed> {
+    begin(tick, commands.len(), out)?;
+    for command in commands {
+        issue(command, out);
+        out.extend_from_slice(command.action.bytes());
+    }
+    Ok(())
+}
+
+/// Appends a frame with these commands.
+///
+/// # Errors
+/// As of [`encode_raw`].
+pub fn encode<A: Action>(tick: u32, commands: &[Command<A>], out: &mut Vec<u8>) -> Result<(), Malformed> {
+    begin(tick, commands.len(), out)?;
+    for command in commands {
+        issue(command, out);
+        command.action.write(out);
+    }
+    Ok(())
+}
+
+/// Decodes a frame of the game whose actions these are.
+///
+/// # Errors
+/// The bytes are not exactly one frame.
+pub fn decode<A: Action>(bytes: &[u8]) -> Result<Frame<A>, Malformed> {
+    read(bytes, A::read)
+}
+
+/// Decodes a frame of the game whose actions these are, and leaves each action as bytes.
+///
+/// # Errors
+/// The bytes are not exactly one frame.
+pub fn decode_raw<A: Action>(bytes: &[u8]) -> Result<Frame<Encoded>, Malformed> {
+    read(bytes, |reader| {
+        let before = reader.rest();
+        A::read(reader)?;
+        Ok(Encoded::new(&before[..before.len() - reader.rest().len()]))
+    })
+}
+
+fn read<A>(
+    bytes: &[u8],
+    action: impl Fn(&mut Reader<'_>) -> Result<A, Malformed>,
+) -> Result<Frame<A>, Malformed> {
+    let mut reader = Reader::new(bytes);
+    let (tick, count) = (reader.u32()?, reader.u16()?);
+    // Memory is reserved as commands are decoded, so a false count costs nothing.
+    let mut commands = Vec::new();
+    for _ in 0..count {
+        let (player, sequence) = (PlayerId(reader.u16()?), reader.u64()?);
+        commands.push(Command { player, sequence, action: action(&mut reader)? });
+    }
+    if reader.rest().is_empty() { Ok(Frame { tick, commands }) } else { Err(Malformed::Trailing) }
+}

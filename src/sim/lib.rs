@@ -1,0 +1,23 @@
+//! What a room expects of a deterministic world: commands, ticks, snapshot and checksum.
+//!
+//! ```text
+//!   bytes ─► Command<Encoded> ─► inbox ─► Command<Action> ─► Sim::step ─► Stepped: who left, what was rejected
+//!                                   └──► command frame        │
+//!                                                             └─► checksum, snapshot
+//! ```
+//!
+//! A [`Sim`] is a function of its [`Identity`] and the commands of each tick. Equal identities and
+//! equal commands give equal worlds in debug and release, on every machine and in the browser: a
+//! world uses integers only, and has no clock, no globals, no hash maps and no dependencies.
+
+mod command;
+mod encoded;
+pub mod frame;
+mod reader;
+mod sim;
+
+pub use command::{Command, PlayerId, Raw};
+pub use encoded::Encoded;
+pub use frame::{FRAME_COMMANDS, TEXT_BYTES};
+pub use reader::{Malformed, Reader};
+pub use sim::{Action, Declared, Identity, Membership, Rejected, Sim, Stepped};

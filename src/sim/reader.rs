@@ -1,0 +1,134 @@
+//! Reads the numbers and texts of an action. All numbers are little-endian.
+
+use std::fmt;
+
+/// Why bytes are not an action, or not a command frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// This number of commands is more than [`crate::FRAME_COMMANDS`].
+    TooMany(usize),
+    /// The bytes end before the last command does.
+    Truncated,
+    /// Bytes follow the last command.
+    Trailing,
+    /// There is no action of this kind.
+    Kind(u8),
+    /// A number has a value that it cannot have: what it stands for, and the value.
+    Value(&'static str, u8),
+    /// A text is not UTF-8.
+    Text,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Malformed::TooMany(count) => {
+                let most = crate::FRAME_COMMANDS;
+                write!(out, "{count} commands in one tick: a command frame holds at most {most}")
+            }
+            Malformed::Truncated => out.write_str("the command frame is truncated"),
+            Malformed::Trailing => out.write_str("the command frame has extra bytes after its last command"),
+            Malformed::Kind(kind) => {
+                write!(out, "the command frame contains a command of unknown kind {kind}")
+            }
+            Malformed::Value(what, value) => {
+                write!(out, "a command in the frame has the invalid {what} {value}")
+            }
+            Malformed::Text => out.write_str("a string in the command frame is not UTF-8"),
+        }
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+/// Bytes that are read from the front.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    /// A reader of these bytes.
+    pub fn new(bytes: &'a [u8]) -> Reader<'a> {
+        Reader { bytes }
+    }
+
+    /// What has not been read.
+    pub fn rest(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The next bytes.
+    ///
+    /// # Errors
+    /// [`Malformed::Truncated`]: there are fewer.
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+        let (taken, rest) = self.bytes.split_at_checked(count).ok_or(Malformed::Truncated)?;
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    /// The next bytes as an array: `u32::from_le_bytes(reader.array()?)`.
+    ///
+    /// # Errors
+    /// [`Malformed::Truncated`]: there are fewer.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let (taken, rest) = self.bytes.split_first_chunk().ok_or(Malformed::Truncated)?;
+        self.bytes = rest;
+        Ok(*taken)
+    }
+
+    /// The next byte.
+    ///
+    /// # Errors
+    /// [`Malformed::Truncated`].
+    pub fn u8(&mut self) -> Result<u8, Malformed> {
+        self.array().map(|[byte]| byte)
+    }
+
+    /// A byte that is 0 or 1.
+    ///
+    /// # Errors
+    /// [`Malformed::Truncated`], or [`Malformed::Value`].
+    pub fn flag(&mut self) -> Result<bool, Malformed> {
+        match self.u8()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            flag => Err(Malformed::Value("flag", flag)),
+        }
+    }
+
+    /// A number of two bytes.
+    ///
+    /// # Errors
+    /// [`Malformed::Truncated`].
+    pub fn u16(&mut self) -> Result<u16, Malformed> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    /// A number of four bytes.
+    ///
+    /// # Errors
+    /// [`Malformed::Truncated`].
+    pub fn u32(&mut self) -> Result<u32, Malformed> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    /// A number of eight bytes.
+    ///
+    /// # Errors
+    /// [`Malformed::Truncated`].
+    pub fn u64(&mut self) -> Result<u64, Malformed> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// A text: its length in a byte, then UTF-8.
+    ///
+    /// # Errors
+    /// [`Malformed::Truncated`], or [`Malformed::Text`].
+    pub fn text(&mut self) -> Result<String, Malformed> {
+        let length = usize::from(self.u8()?);
+        let text = std::str::from_utf8(self.take(length)?);
+        text.map(str::to_owned).map_err(|_| Malformed::Text)
+    }
+}

@@ -1,0 +1,172 @@
+//! A world, as a room drives it.
+
+use std::fmt::Debug;
+
+use crate::{Command, Encoded, Malformed, PlayerId, Reader};
+
+/// What a player or the operator can ask of a world. The order is that of actions in a tick, behind
+/// issuer and sequence.
+pub trait Action: Clone + Debug + PartialEq + Ord + Send + 'static {
+    /// Appends the action as bytes, which say themselves where they end.
+    fn write(&self, out: &mut Vec<u8>);
+
+    /// Reads an action, and nothing behind it.
+    ///
+    /// # Errors
+    /// The bytes do not begin with an action.
+    fn read(from: &mut Reader<'_>) -> Result<Self, Malformed>;
+
+    /// The action as bytes.
+    fn encoded(&self) -> Encoded {
+        self.encoded_in(&mut Vec::new())
+    }
+
+    /// The action as bytes, made in a buffer that keeps its memory.
+    fn encoded_in(&self, buffer: &mut Vec<u8>) -> Encoded {
+        buffer.clear();
+        self.write(buffer);
+        Encoded::new(buffer)
+    }
+
+    /// Whom an action of the operator lets in or makes leave.
+    fn membership(&self) -> Option<Membership> {
+        None
+    }
+
+    /// Whether the server gives this action with the join of a player, right behind it.
+    fn comes_with_join(&self, player: PlayerId) -> bool {
+        let _ = player;
+        false
+    }
+}
+
+/// A change of who is in a world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Membership {
+    /// A player joins, with a name.
+    Joins(PlayerId, String),
+    /// A player leaves.
+    Leaves(PlayerId),
+}
+
+/// An option of a game: part of a world's identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// Its name, in words joined by `_`, with its unit at the end: `map_size_px`.
+    pub name: &'static str,
+    /// Its name on a command line: `map-size`.
+    pub flag: &'static str,
+    /// Its unit, as it is printed behind the value; empty without one.
+    pub unit: &'static str,
+    /// What it sets, in a few words.
+    pub meaning: &'static str,
+    /// Its value if nothing is said.
+    pub default: u32,
+    /// The least value.
+    pub least: u32,
+    /// The greatest value.
+    pub most: u32,
+}
+
+/// The parameters of a world. Equal identities and equal commands give equal worlds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Seed of everything random.
+    pub seed: u32,
+    /// Ticks per second.
+    pub tick_hz: u32,
+    /// The options of the game, by name, in the order in which the game declares them.
+    pub options: Vec<(&'static str, u32)>,
+}
+
+impl Identity {
+    /// The identity with the defaults of a game.
+    pub fn of<S: Sim>(seed: u32) -> Identity {
+        let tick_hz = S::TICK_RATES.first().copied().unwrap_or(30);
+        let options = S::OPTIONS.iter().map(|option| (option.name, option.default)).collect();
+        Identity { seed, tick_hz, options }
+    }
+
+    /// An option by its name.
+    pub fn option(&self, name: &str) -> Option<u32> {
+        self.options.iter().find(|(own, _)| *own == name).map(|(_, value)| *value)
+    }
+}
+
+/// What became of the commands of a tick, as far as a room must know it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stepped {
+    /// Players that left the world.
+    pub left: Vec<PlayerId>,
+    /// Commands that were rejected.
+    pub rejected: Vec<Rejected>,
+}
+
+/// A command that the world rejected. It leaves no trace in the state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejected {
+    /// Its issuer.
+    pub player: PlayerId,
+    /// Its sequence.
+    pub sequence: u64,
+    /// The player that it would have let in, if it is a join.
+    pub joining: Option<PlayerId>,
+    /// The reason's name in logs, metrics and the `error` packet.
+    pub reason: &'static str,
+}
+
+impl Stepped {
+    /// Forgets everything and keeps the memory.
+    pub fn clear(&mut self) {
+        self.left.clear();
+        self.rejected.clear();
+    }
+}
+
+/// A deterministic world: a function of its identity and the commands of each tick.
+pub trait Sim: Sized + Debug + Send + 'static {
+    /// What its commands ask for.
+    type Action: Action;
+
+    /// The options of the game.
+    const OPTIONS: &'static [Declared];
+
+    /// The tick rates with which the game works, in Hz. The first is the default.
+    const TICK_RATES: &'static [u32];
+
+    /// A world that begins. Options that the identity lacks have their default, and no value is out
+    /// of its bounds: [`Sim::identity`] says what holds.
+    fn new(identity: &Identity) -> Self;
+
+    /// The parameters from which it was made.
+    fn identity(&self) -> Identity;
+
+    /// Number of completed ticks.
+    fn tick(&self) -> u32;
+
+    /// The sequence of the last operator command applied; the operator of a restored world goes on
+    /// from here.
+    fn operator_sequence(&self) -> u64;
+
+    /// The players in the world.
+    fn players(&self) -> impl Iterator<Item = PlayerId>;
+
+    /// Runs one tick with these commands, whose order does not matter, and empties the list. `out`
+    /// is cleared first.
+    fn step(&mut self, commands: &mut Vec<Command<Self::Action>>, out: &mut Stepped);
+
+    /// A checksum over every field of the state.
+    fn checksum(&self) -> u64;
+
+    /// The state as bytes, which name the game, the rules and their version.
+    fn snapshot(&self) -> Vec<u8>;
+
+    /// Whether bytes begin like a snapshot of this world, of whatever version and rules.
+    fn recognizes(bytes: &[u8]) -> bool;
+
+    /// The world of a snapshot, which goes on exactly like the one that was saved.
+    ///
+    /// # Errors
+    /// Why the bytes are no snapshot of this world and these rules, in words.
+    fn restore(bytes: &[u8]) -> Result<Self, String>;
+}

@@ -1,0 +1,100 @@
+//! The world as a room drives it: [`tickwire_sim::Sim`].
+
+use tickwire_sim::{Declared, Rejected, Sim, Stepped};
+
+use crate::command::{Action, Command};
+use crate::entity::PlayerId;
+use crate::event::Event;
+use crate::rules::{self, TickHz};
+use crate::snapshot::MAGIC;
+use crate::state::Identity;
+use crate::world::World;
+
+/// The name of the option for the side of the map.
+const MAP_SIZE: &str = "map_size_px";
+
+impl From<Identity> for tickwire_sim::Identity {
+    fn from(Identity { seed, map_size_px, tick_hz }: Identity) -> Self {
+        let options = vec![(MAP_SIZE, map_size_px)];
+        tickwire_sim::Identity { seed, tick_hz: tick_hz.get(), options }
+    }
+}
+
+impl From<&tickwire_sim::Identity> for Identity {
+    fn from(identity: &tickwire_sim::Identity) -> Identity {
+        Identity {
+            seed: identity.seed,
+            map_size_px: identity.option(MAP_SIZE).unwrap_or(rules::MAP_SIZE_PX),
+            tick_hz: TickHz::try_from(identity.tick_hz).unwrap_or(TickHz::Hz30),
+        }
+    }
+}
+
+impl Sim for World {
+    type Action = Action;
+
+    const OPTIONS: &'static [Declared] = &[Declared {
+        name: MAP_SIZE,
+        flag: "map-size",
+        unit: "px",
+        meaning: "side of the square map",
+        default: rules::MAP_SIZE_PX,
+        least: rules::MAP_SIZE_MIN_PX,
+        most: rules::MAP_SIZE_MAX_PX,
+    }];
+
+    const TICK_RATES: &'static [u32] = &[30, 15, 20, 60];
+
+    fn new(identity: &tickwire_sim::Identity) -> World {
+        World::new(identity.into())
+    }
+
+    fn identity(&self) -> tickwire_sim::Identity {
+        (*self.identity()).into()
+    }
+
+    fn tick(&self) -> u32 {
+        self.tick()
+    }
+
+    fn operator_sequence(&self) -> u64 {
+        self.operator_sequence()
+    }
+
+    fn players(&self) -> impl Iterator<Item = PlayerId> {
+        self.players().map(|player| player.id)
+    }
+
+    fn step(&mut self, commands: &mut Vec<Command>, out: &mut Stepped) {
+        out.clear();
+        let outcome = self.step(commands);
+        out.left.extend(outcome.events.iter().filter_map(|event| match event {
+            Event::Left { player } => Some(*player),
+            _ => None,
+        }));
+        out.rejected.extend(outcome.rejected.iter().map(|(command, rejection)| {
+            let joining = match command.action {
+                Action::Join { player, .. } => Some(player),
+                _ => None,
+            };
+            let Command { player, sequence, .. } = *command;
+            Rejected { player, sequence, joining, reason: rejection.name() }
+        }));
+    }
+
+    fn checksum(&self) -> u64 {
+        self.checksum()
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        self.snapshot()
+    }
+
+    fn recognizes(bytes: &[u8]) -> bool {
+        bytes.starts_with(MAGIC)
+    }
+
+    fn restore(bytes: &[u8]) -> Result<World, String> {
+        World::restore(bytes).map_err(|error| error.to_string())
+    }
+}
