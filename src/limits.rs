@@ -199,9 +199,6 @@ pub const ADDRESS_JOINS_BURST: u32 = 128;
 /// commands of all its clients together, unless `--address-budgets off` lifts it. Beyond: rejected
 /// and counted.
 pub const ADDRESS_ACTION_RATE_FACTOR: u32 = 4;
-/// Budgets per address that a game may declare for actions that reach other players. Beyond: they
-/// share the last one.
-pub const GAME_BUDGETS: usize = 4;
 /// Addresses whose budgets are kept, at about 140 bytes each; full budgets are not kept. Beyond: an eighth
 /// of all are forgotten at once, those that have spent the least first.
 pub const BUDGET_ADDRESSES: usize = 16 * 1024;

@@ -137,10 +137,7 @@ impl RoomArg {
             identity.tick_hz = server.identity.tick_hz;
         }
         identity.tick_hz = self.tick_hz.unwrap_or(identity.tick_hz);
-        for (name, value) in &mut identity.options {
-            let given = self.options.iter().find(|(own, _)| own == name);
-            *value = given.map_or(*value, |(_, value)| *value);
-        }
+        self.options.iter().for_each(|(name, value)| identity.set(name, *value));
         identity
     }
 
@@ -199,7 +196,10 @@ mod tests {
             ("two,tick-hz=31", "tick-hz=31: must be 15, 20, 30 or 60"),
             ("two,update-hz=61", "update-hz=61: must be a whole number from 1 to 60"),
             ("two,max-clients=0", "max-clients=0: must be"),
-            ("two,colour=red", "colour=red: unknown option; the options are: seed, map-size"),
+            (
+                "two,colour=red",
+                "colour=red: unknown option; the options are: seed, tick-hz, update-hz, moomoo-update-hz, command-delay-ticks, max-clients, restore, map-size",
+            ),
         ] {
             let problem = text.parse::<RoomArg>().expect_err(text);
             assert!(problem.contains(expected), "{text}: {problem}");

@@ -291,14 +291,12 @@ fn identity(about: &About, args: &ServeArgs) -> Result<Identity, Failure> {
     let mut identity = (about.identity)(args.seed);
     identity.tick_hz = check_tick_hz(about, args.tick_hz)
         .map_err(|reason| format!("--tick-hz {}: {reason}", args.tick_hz))?;
-    for (option, (_, value)) in about.options.iter().zip(&mut identity.options) {
-        if option.flag == "map-size" {
-            let (least, most, given) = (option.least, option.most, args.map_size);
-            if !(least..=most).contains(&given) {
-                return Err(format!("--map-size {given}: must be {least} to {most}"));
-            }
-            *value = given;
+    if let Some(option) = about.options.iter().find(|option| option.flag == "map-size") {
+        let (least, most, given) = (option.least, option.most, args.map_size);
+        if !(least..=most).contains(&given) {
+            return Err(format!("--map-size {given}: must be {least} to {most}"));
         }
+        identity.set(option.name, given);
     }
     Ok(identity)
 }

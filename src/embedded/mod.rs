@@ -108,7 +108,7 @@ impl Server {
             codes: Codes::builtin(),
             admission: Admission::new(Caps::default()),
             budgets: Budgets::new(true),
-            clients: Clients::new((room.audiences())()),
+            clients: Clients::new((game.audience)()),
             began_us: options.began_us,
         };
         let meeting = Meeting::new(dice.bits(), options.bots);

@@ -2,34 +2,33 @@
 
 use std::fmt::{self, Debug};
 
-use tickwire_sim::frame::{self, Frame};
-use tickwire_sim::{
-    Action, Command, Declared, Encoded, Identity, Malformed, Membership, PlayerId, Sim, Stepped,
-};
+#[cfg(doc)]
+use tickwire_sim::Sim;
+use tickwire_sim::frame::Frame;
+use tickwire_sim::{Command, Declared, Encoded, Identity, Malformed, Membership, PlayerId};
 
-use super::play::{ActionOf, Game};
 use super::verbs::{Profile, Verbs};
 use crate::packet::Dialect;
 
 /// See the [module](self).
 pub struct About {
-    /// As [`Game::NAME`].
+    /// As [`Game::NAME`](super::Game::NAME).
     pub name: &'static str,
-    /// As [`Game::PATHS`].
+    /// As [`Game::PATHS`](super::Game::PATHS).
     pub paths: &'static [(&'static str, &'static str)],
-    /// As [`Game::ORDERS`].
+    /// As [`Game::ORDERS`](super::Game::ORDERS).
     pub orders: &'static [Order],
     /// The options of its world.
     pub options: &'static [Declared],
     /// The tick rates with which it works, in Hz; the first is the default.
     pub tick_rates: &'static [u32],
-    /// As [`Game::code_hash`].
+    /// As [`Game::code_hash`](super::Game::code_hash).
     pub code_hash: fn() -> u64,
-    /// As [`Game::verbs`].
+    /// As [`Game::verbs`](super::Game::verbs).
     pub verbs: fn(&Dialect) -> Box<dyn Verbs>,
-    /// As [`Game::join`].
+    /// As [`Game::join`](super::Game::join).
     pub join: fn(PlayerId, &Profile) -> Vec<Encoded>,
-    /// As [`Game::leave`].
+    /// As [`Game::leave`](super::Game::leave).
     pub leave: fn(PlayerId) -> Encoded,
     /// The identity with the defaults of its options.
     pub identity: fn(u32) -> Identity,
@@ -44,7 +43,7 @@ pub struct About {
     /// As [`Sim::recognizes`].
     pub recognizes: fn(&[u8]) -> bool,
     /// A world that goes on from a snapshot, or why it cannot, in words.
-    pub restore: fn(&[u8]) -> Result<Box<dyn Replica>, String>,
+    pub restore: fn(&[u8]) -> Restored,
 }
 
 impl Debug for About {
@@ -100,6 +99,9 @@ pub struct Roster {
     pub players: Vec<(PlayerId, String, String)>,
 }
 
+/// A world that goes on, or why it cannot, in words.
+pub type Restored = Result<Box<dyn Replica>, String>;
+
 /// A world of any game that is stepped again.
 pub trait Replica: Debug {
     /// As [`Sim::tick`].
@@ -111,80 +113,4 @@ pub trait Replica: Debug {
     /// Runs one tick with these commands. An action that cannot be read is left out: whoever made
     /// the commands has read them.
     fn step(&mut self, commands: &[Command<Encoded>]);
-}
-
-/// A world, and buffers for its steps.
-#[derive(Debug)]
-struct Played<S: Sim> {
-    sim: S,
-    commands: Vec<Command<S::Action>>,
-    stepped: Stepped,
-}
-
-impl<S: Sim> Replica for Played<S> {
-    fn tick(&self) -> u32 {
-        self.sim.tick()
-    }
-
-    fn identity(&self) -> Identity {
-        self.sim.identity()
-    }
-
-    fn checksum(&self) -> u64 {
-        self.sim.checksum()
-    }
-
-    fn step(&mut self, commands: &[Command<Encoded>]) {
-        self.commands.extend(commands.iter().filter_map(|command| command.decoded()));
-        self.sim.step(&mut self.commands, &mut self.stepped);
-    }
-}
-
-impl About {
-    /// What there is to know of a game.
-    pub const fn of<G: Game>() -> About {
-        About {
-            name: G::NAME,
-            paths: G::PATHS,
-            orders: G::ORDERS,
-            options: G::Sim::OPTIONS,
-            tick_rates: G::Sim::TICK_RATES,
-            code_hash: G::code_hash,
-            verbs: G::verbs,
-            join: join::<G>,
-            leave: leave::<G>,
-            identity: Identity::of::<G::Sim>,
-            frame: frame::decode_raw::<ActionOf<G>>,
-            membership: membership::<ActionOf<G>>,
-            comes_with_join: comes_with_join::<ActionOf<G>>,
-            words: words::<G>,
-            recognizes: G::Sim::recognizes,
-            restore: restore::<G::Sim>,
-        }
-    }
-}
-
-fn join<G: Game>(player: PlayerId, profile: &Profile) -> Vec<Encoded> {
-    G::join(player, profile).iter().map(Action::encoded).collect()
-}
-
-fn leave<G: Game>(player: PlayerId) -> Encoded {
-    G::leave(player).encoded()
-}
-
-fn membership<A: Action>(action: &Encoded) -> Option<Membership> {
-    action.decoded::<A>()?.membership()
-}
-
-fn comes_with_join<A: Action>(action: &Encoded, player: PlayerId) -> bool {
-    action.decoded::<A>().is_some_and(|action| action.comes_with_join(player))
-}
-
-fn words<G: Game>(action: &Encoded) -> String {
-    action.decoded().map_or_else(|| format!("{action:?}"), |action| G::words(&action))
-}
-
-fn restore<S: Sim>(bytes: &[u8]) -> Result<Box<dyn Replica>, String> {
-    let sim = S::restore(bytes)?;
-    Ok(Box::new(Played { sim, commands: Vec::new(), stepped: Stepped::default() }))
 }

@@ -4,9 +4,9 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use tickwire_sim::{PlayerId, Sim};
+use tickwire_sim::{Action, Command, Encoded, Identity, Membership, PlayerId, Sim, Stepped, frame};
 
-use super::about::{About, Order, Roster};
+use super::about::{About, Order, Replica, Restored, Roster};
 use super::messages::Messages;
 use super::verbs::{Profile, Verbs};
 use crate::packet::Dialect;
@@ -192,4 +192,80 @@ pub trait View<G: Game>: Debug + Send {
         scratch: &mut G::Scratch,
         messages: &mut Messages,
     ) -> Turn;
+}
+
+/// A world, and buffers for its steps.
+#[derive(Debug)]
+struct Played<S: Sim> {
+    sim: S,
+    commands: Vec<Command<S::Action>>,
+    stepped: Stepped,
+}
+
+impl<S: Sim> Replica for Played<S> {
+    fn tick(&self) -> u32 {
+        self.sim.tick()
+    }
+
+    fn identity(&self) -> Identity {
+        self.sim.identity()
+    }
+
+    fn checksum(&self) -> u64 {
+        self.sim.checksum()
+    }
+
+    fn step(&mut self, commands: &[Command<Encoded>]) {
+        self.commands.extend(commands.iter().filter_map(|command| command.decoded()));
+        self.sim.step(&mut self.commands, &mut self.stepped);
+    }
+}
+
+impl About {
+    /// What there is to know of a game.
+    pub const fn of<G: Game>() -> About {
+        About {
+            name: G::NAME,
+            paths: G::PATHS,
+            orders: G::ORDERS,
+            options: G::Sim::OPTIONS,
+            tick_rates: G::Sim::TICK_RATES,
+            code_hash: G::code_hash,
+            verbs: G::verbs,
+            join: join::<G>,
+            leave: leave::<G>,
+            identity: Identity::of::<G::Sim>,
+            frame: frame::decode_raw::<ActionOf<G>>,
+            membership: membership::<ActionOf<G>>,
+            comes_with_join: comes_with_join::<ActionOf<G>>,
+            words: words::<G>,
+            recognizes: G::Sim::recognizes,
+            restore: restore::<G::Sim>,
+        }
+    }
+}
+
+fn join<G: Game>(player: PlayerId, profile: &Profile) -> Vec<Encoded> {
+    G::join(player, profile).iter().map(Action::encoded).collect()
+}
+
+fn leave<G: Game>(player: PlayerId) -> Encoded {
+    G::leave(player).encoded()
+}
+
+fn membership<A: Action>(action: &Encoded) -> Option<Membership> {
+    action.decoded::<A>()?.membership()
+}
+
+fn comes_with_join<A: Action>(action: &Encoded, player: PlayerId) -> bool {
+    action.decoded::<A>().is_some_and(|action| action.comes_with_join(player))
+}
+
+fn words<G: Game>(action: &Encoded) -> String {
+    action.decoded().map_or_else(|| format!("{action:?}"), |action| G::words(&action))
+}
+
+fn restore<S: Sim>(bytes: &[u8]) -> Restored {
+    let sim = S::restore(bytes)?;
+    Ok(Box::new(Played { sim, commands: Vec::new(), stepped: Stepped::default() }))
 }

@@ -23,9 +23,6 @@ pub trait Core<L: Line>: Debug + Send {
     /// A room with the same name, options and identity, whose world begins anew: for a driver whose
     /// room has panicked. It relies on nothing that a tick changes.
     fn anew(&self, epoch: String) -> Box<dyn Core<L>>;
-
-    /// Makes audiences for this room, one for each worker that has clients in it.
-    fn audiences(&self) -> fn() -> Box<dyn Audience<L>>;
 }
 
 impl<G: Game, L: Line> Core<L> for Room<G> {
@@ -40,11 +37,10 @@ impl<G: Game, L: Line> Core<L> for Room<G> {
     fn anew(&self, epoch: String) -> Box<dyn Core<L>> {
         Box::new(self.anew(epoch))
     }
-
-    fn audiences(&self) -> fn() -> Box<dyn Audience<L>> {
-        || Box::<Members<G, L>>::default()
-    }
 }
+
+/// A room that goes on, or why it cannot, in words.
+pub type Resumed<L> = Result<Box<dyn Core<L>>, String>;
 
 /// A game as a host with lines of this kind starts it.
 #[derive(Debug)]
@@ -55,7 +51,9 @@ pub struct Kind<L: 'static> {
     pub begin: fn(&Identity, Options) -> Box<dyn Core<L>>,
     /// A room whose world goes on from a snapshot, with options for that world; or why it cannot, in
     /// words.
-    pub resume: fn(&[u8], &dyn Fn(&Identity) -> Options) -> Result<Box<dyn Core<L>>, String>,
+    pub resume: fn(&[u8], &dyn Fn(&Identity) -> Options) -> Resumed<L>,
+    /// Makes an audience of a room, one for each worker that has clients in it.
+    pub audience: fn() -> Box<dyn Audience<L>>,
 }
 
 impl<L> Clone for Kind<L> {
@@ -67,9 +65,19 @@ impl<L> Clone for Kind<L> {
 impl<L> Copy for Kind<L> {}
 
 impl<L: Line> Kind<L> {
+    /// The game of a room, among those of a host.
+    pub fn find(games: &[Kind<L>], about: &About) -> Option<Kind<L>> {
+        games.iter().find(|game| game.about.name == about.name).copied()
+    }
+
     /// A game by its type.
     pub const fn of<G: Game>() -> Kind<L> {
-        Kind { about: G::ABOUT, begin: begin::<G, L>, resume: resume::<G, L> }
+        Kind {
+            about: G::ABOUT,
+            begin: begin::<G, L>,
+            resume: resume::<G, L>,
+            audience: || Box::<Members<G, L>>::default(),
+        }
     }
 }
 
@@ -77,10 +85,7 @@ fn begin<G: Game, L: Line>(identity: &Identity, options: Options) -> Box<dyn Cor
     Box::new(Room::<G>::new(G::Sim::new(identity), options))
 }
 
-fn resume<G: Game, L: Line>(
-    snapshot: &[u8],
-    options: &dyn Fn(&Identity) -> Options,
-) -> Result<Box<dyn Core<L>>, String> {
+fn resume<G: Game, L: Line>(snapshot: &[u8], options: &dyn Fn(&Identity) -> Options) -> Resumed<L> {
     let world = G::Sim::restore(snapshot)?;
     if world.players().any(|player| player.0 > limits::PLAYERS) {
         return Err(format!("a player's number is greater than {}", limits::PLAYERS));

@@ -14,3 +14,7 @@ pub const ROOM_RESTART_EVERY: Duration = Duration::from_secs(10);
 /// Time since the last tick of a room that is not asleep: sixty ticks at 30 Hz, longer than any
 /// pause of a loaded machine that players would forgive. Beyond: `/healthz` answers 503.
 pub const HEARTBEAT: Duration = Duration::from_secs(2);
+
+/// Budgets per address that a game may declare for actions that reach other players. Beyond: they
+/// share the last one.
+pub const GAME_BUDGETS: usize = 4;

@@ -28,7 +28,9 @@ pub fn new_epoch() -> String {
 pub struct Config {
     /// Where to listen.
     pub bind: SocketAddr,
-    /// The game of the default room.
+    /// The games that its rooms may play.
+    pub games: Vec<Kind>,
+    /// The game of the default room: one of them.
     pub game: Kind,
     /// The parameters of the default room's world.
     pub identity: Identity,
@@ -67,6 +69,7 @@ impl Config {
         let game = games::default();
         Config {
             bind,
+            games: games::all().to_vec(),
             game,
             identity: (game.about.identity)(1),
             update_hz: 30,

@@ -8,6 +8,7 @@ use std::io::ErrorKind;
 use std::net::Shutdown;
 use std::sync::Arc;
 
+use tickwire_sim::PlayerId;
 use tracing::{debug, info};
 
 use super::client::{Client, Socket};
@@ -21,7 +22,6 @@ use crate::limits;
 use crate::peer::Ending;
 use crate::peer::receiver::{At, Books, Piece};
 use crate::platform;
-use crate::world::PlayerId;
 
 /// A client's conversation, as metrics, log and tap note it.
 #[derive(Clone, Copy)]

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use tracing::warn;
 
+use super::Kind;
 use super::bell::Backlogs;
 use super::client::{Client, Socket};
 use super::host::{Bell, Host};
@@ -45,7 +46,10 @@ impl Worker {
         let now = host.now();
         for client in newcomers.iter() {
             let room = &client.line.room;
-            self.audiences.entry(room.number).or_insert_with(room.audience);
+            // The server has checked that it has the game of each room.
+            if let Some(game) = Kind::find(&host.config.games, room.handle.about) {
+                self.audiences.entry(room.number).or_insert_with(game.audience);
+            }
         }
         for (number, audience) in &mut self.audiences {
             let backlog = backlogs.remove(number);

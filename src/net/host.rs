@@ -12,7 +12,7 @@ use super::console::gate::Gate;
 use super::metrics::Metrics;
 use super::recorder::Recorder;
 use super::registry::Registry;
-use super::rooms::{Hosted, NewAudience, Rooms};
+use super::rooms::{Hosted, Rooms};
 use super::tap::Tap;
 use crate::host::admission::Admission;
 use crate::host::budgets::Budgets;
@@ -68,18 +68,13 @@ pub struct Host {
 
 impl Host {
     /// A host that is starting. One of the rooms is the default room.
-    pub fn new(
-        config: Config,
-        rooms: Vec<(Arc<Handle>, NewAudience)>,
-        admission: Arc<Admission>,
-        workers: usize,
-    ) -> Host {
+    pub fn new(config: Config, rooms: Vec<Arc<Handle>>, admission: Arc<Admission>, workers: usize) -> Host {
         let (tap, metrics, started) = (Tap::default(), Arc::new(Metrics::new()), Instant::now());
         let clock_and_codes = (started, Arc::clone(&config.codes));
         let recorder = Recorder::new(tap.clone(), config.rotation, Arc::clone(&metrics), clock_and_codes);
         let hosted = Arc::new(Rooms::default());
         for room in rooms {
-            tap.room_begins(&room.0.options.name);
+            tap.room_begins(&room.options.name);
             hosted.begin(room, &metrics, Duration::ZERO);
         }
         // A room that sleeps shows its world to a capture all the same.
@@ -107,7 +102,7 @@ impl Host {
     #[cfg(test)]
     pub fn for_tests(config: Config) -> Host {
         let room = config.room("", &config.identity);
-        let room = (Arc::clone(room.handle()), room.audiences());
+        let room = Arc::clone(room.handle());
         Host::new(config, vec![room], Admission::new(crate::host::admission::Caps::default()), 1)
     }
 

@@ -47,7 +47,7 @@ pub fn run(host: &Host, mut core: Box<Core>) {
         }
         let Some(next) = begin_anew(host, &room, core, began + limits::ROOM_RESTART_EVERY) else { return };
         core = next;
-        room = host.rooms.begin((Arc::clone(core.handle()), core.audiences()), &host.metrics, host.now());
+        room = host.rooms.begin(Arc::clone(core.handle()), &host.metrics, host.now());
         room.figures.restarts.inc();
         info!(room = room.label(), epoch = room.handle.options.epoch, "the room begins anew");
         host.tap.room_begins(&room.handle.options.name);

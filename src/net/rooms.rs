@@ -10,15 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::client::Socket;
 use super::metrics::{Figures, Metrics};
-use crate::host::audience::Audience;
 use crate::limits;
 use crate::room::Handle;
 use crate::sync::{Condvar, Mutex};
-
-/// Makes an audience of a room.
-pub type NewAudience = fn() -> Box<dyn Audience<Socket>>;
 
 /// One run of a room.
 #[derive(Debug)]
@@ -27,8 +22,6 @@ pub struct Hosted {
     pub number: u64,
     /// The half of the room that other threads use.
     pub handle: Arc<Handle>,
-    /// Makes the audiences of its workers.
-    pub audience: NewAudience,
     /// The room's metrics, the same in all of its runs.
     pub figures: Figures,
     most_clients: usize,
@@ -159,19 +152,13 @@ pub struct Rooms {
 
 impl Rooms {
     /// Lists a run of a room, in place of the one before it, and returns it.
-    pub fn begin(
-        &self,
-        (handle, audience): (Arc<Handle>, NewAudience),
-        metrics: &Metrics,
-        now: Duration,
-    ) -> Arc<Hosted> {
+    pub fn begin(&self, handle: Arc<Handle>, metrics: &Metrics, now: Duration) -> Arc<Hosted> {
         let name = Arc::clone(&handle.options.name);
         let hosted = Arc::new(Hosted {
             number: self.next_number.fetch_add(1, Ordering::Relaxed),
             figures: metrics.of_room(&name),
             most_clients: handle.options.max_clients,
             handle,
-            audience,
             clients: AtomicUsize::new(0),
             players: AtomicUsize::new(0),
             roused: Mutex::new(false),

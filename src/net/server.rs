@@ -14,7 +14,7 @@ use super::console::Console;
 use super::host::{Bell, Host, Stage};
 use super::recorder::Target;
 use super::tap::Tap;
-use super::{Core, fan_out, listener, room_thread};
+use super::{Core, Kind, fan_out, listener, room_thread};
 use crate::game::Breach;
 use crate::host::admission::{Admission, Caps};
 use crate::limits;
@@ -72,6 +72,11 @@ impl Server {
             let rule = "the first room must have no name; the others need distinct names of a-z, 0-9 and -";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
         }
+        let is_known = |handle: &&Arc<Handle>| Kind::find(&config.games, handle.about).is_some();
+        if let Some(other) = handles.iter().find(|handle| !is_known(handle)) {
+            let rule = format!("the game {} is not among the games of this server", other.about.name);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
+        }
         if handles.len() > limits::ROOMS {
             let rule = format!("{} rooms are too many: at most {}", handles.len(), limits::ROOMS);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
@@ -97,8 +102,7 @@ impl Server {
             ..Caps::default()
         };
         let workers = thread::available_parallelism().map_or(1, usize::from);
-        let listed = rooms.iter().map(|room| (Arc::clone(room.handle()), room.audiences())).collect();
-        let host = Arc::new(Host::new(config, listed, Admission::new(caps), workers));
+        let host = Arc::new(Host::new(config, handles, Admission::new(caps), workers));
         let for_thread = Arc::clone(&listener);
         let accepting = spawn(&host, "listener", move |host| listener::run(host, &for_thread))?;
         let (mut ticking, mut telling) = (Vec::new(), Vec::new());

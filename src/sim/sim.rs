@@ -87,6 +87,13 @@ impl Identity {
         Identity { seed, tick_hz, options }
     }
 
+    /// Sets an option. A name that the game does not declare has no effect.
+    pub fn set(&mut self, name: &str, value: u32) {
+        if let Some((_, own)) = self.options.iter_mut().find(|(own, _)| *own == name) {
+            *own = value;
+        }
+    }
+
     /// An option by its name.
     pub fn option(&self, name: &str) -> Option<u32> {
         self.options.iter().find(|(own, _)| *own == name).map(|(_, value)| *value)

@@ -23,8 +23,8 @@
 //!
 //! Numbers are little-endian. The same bytes are used in captures and in test fixtures.
 
+pub use tickwire_sim::frame::encode as encode_frame;
 use tickwire_sim::frame::write_text;
-pub use tickwire_sim::frame::{decode as decode_frame, encode as encode_frame};
 use tickwire_sim::{Malformed, Membership, Reader, TEXT_BYTES};
 
 use crate::command::{Action, Selection, Spawned};
@@ -38,6 +38,14 @@ pub type Frame = tickwire_sim::frame::Frame<Action>;
 // The rest of a text that is cut still exceeds every limit on text, so it is rejected just as the whole text would be.
 const _: () = assert!(TEXT_BYTES / 4 > rules::CHAT_CHARS && TEXT_BYTES / 4 > rules::NAME_CHARS);
 const _: () = assert!(TEXT_BYTES / 4 > rules::CLAN_CHARS && TEXT_BYTES / 4 > rules::SAY_CHARS);
+
+/// Decodes a frame.
+///
+/// # Errors
+/// The bytes are not exactly one frame.
+pub fn decode_frame(bytes: &[u8]) -> Result<Frame, Malformed> {
+    tickwire_sim::frame::decode(bytes)
+}
 
 impl tickwire_sim::Action for Action {
     fn write(&self, out: &mut Vec<u8>) {

@@ -7,7 +7,8 @@
 
 mod counting;
 
-use tickwire::feed::{Layout, Messages, Publisher, Rates, Scratch, View};
+use tickwire::game::{Messages, Publisher as _, Rates, View as _};
+use tickwire::games::moo::{Publisher, Scratch, View};
 use tickwire::limits::{ECHO_FRAGMENTS, ECHO_MESSAGE_BYTES, ECHO_READ_BYTES};
 use tickwire::packet::Codes;
 use tickwire::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
@@ -90,20 +91,20 @@ fn no_frame_allocates() {
 /// Twenty players walk about on a small map. The first view of each layout makes the records of a tick; the others only copy them.
 fn no_update_allocates() {
     let mut world = World::new(Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
-    let mut publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 30 });
+    let mut publisher = Publisher::new(&world, Rates { tick_hz: 30, update_hz: 30, foreign_hz: 30 });
     let command = |player, sequence, action| Command { player: PlayerId(player), sequence, action };
     let join = |number| Action::Join { player: PlayerId(number), name: format!("p{number}"), skin: 1 };
     world.step(&mut (1..=20).map(|number| command(0, number.into(), join(number))).collect());
-    for (name, layout) in [("native", Layout::Native), ("letters", Layout::Moomoo)] {
+    for name in ["native", "letters"] {
         let dialect = Codes::builtin().dialect(name).expect("built in");
-        let mut views: Vec<View> = (0..4).map(|_| View::new(layout)).collect();
+        let mut views: Vec<View> = (0..4).map(|_| View::new(&dialect)).collect();
         let (mut scratch, mut messages, mut written) = (Scratch::default(), Messages::default(), 0);
         for tick in 0..90u16 {
             let direction = |number: u16| Some(Angle((tick / 10 + number).wrapping_mul(9_000)));
             let walk =
                 |number| command(number, world.tick().into(), Action::Move { direction: direction(number) });
             world.step(&mut (1..=20).map(walk).collect());
-            let published = publisher.publish(&world, |_| 0);
+            let published = publisher.publish(&world, &|_| 0);
             let mut before = 0;
             for (number, view) in (1..).zip(&mut views) {
                 messages.clear();

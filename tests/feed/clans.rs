@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use tickwire::feed::interest::{Place, Window};
-use tickwire::feed::{Publisher, Rates};
+use tickwire::game::{Publisher as _, Rates};
+use tickwire::games::moo::Publisher;
 use tickwire::packet::Value;
 use tickwire::world::{Action, Body, Command, Identity, PlayerId, TickHz, World};
 
@@ -58,7 +59,7 @@ impl Village {
 
     fn of(seed: u32, clients: &[(u16, &str)]) -> Village {
         let world = World::new(Identity { seed, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
-        let publisher = Publisher::new(&world, Rates { tick_hz: HZ, native_hz: 30, moomoo_hz: 10 });
+        let publisher = Publisher::new(&world, Rates { tick_hz: HZ, update_hz: 30, foreign_hz: 10 });
         let clients = clients.iter().map(|(player, dialect)| Client::new(*player, dialect)).collect();
         let mut village = Village { world, publisher, sequence: BTreeMap::new(), clients };
         let name = |number| format!("player {number:08}");
@@ -76,7 +77,7 @@ impl Village {
             Command { player: PlayerId(player), sequence: (*sequence).into(), action }
         });
         self.world.step(&mut commands.collect());
-        let published = self.publisher.publish(&self.world, |_| 0);
+        let published = self.publisher.publish(&self.world, &|_| 0);
         self.clients.iter_mut().for_each(|client| client.hear(&published));
     }
 

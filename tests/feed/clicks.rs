@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use tickwire::feed::{Publisher, Rates};
+use tickwire::game::Game as _;
+use tickwire::game::{Publisher as _, Rates};
+use tickwire::games::moo::{Moo, Publisher};
 use tickwire::packet::{ClientPacket, Codes, Direction, Value};
 use tickwire::session::{Output, Session};
 use tickwire::world::{Action, AnimalKind, Command, Event, Identity, PlayerId, Spawned, TickHz, World};
@@ -28,10 +30,10 @@ struct Game {
 impl Game {
     fn new(dialect: &'static str) -> Game {
         let mut world = World::new(Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
-        let publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 10 });
+        let publisher = Publisher::new(&world, Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 });
         let join = Action::Join { player: PlayerId(OWN), name: "ann".to_owned(), skin: 0 };
         world.step(&mut vec![Command { player: PlayerId(0), sequence: 1, action: join }]);
-        let mut session = Session::new(dialect == "native");
+        let mut session = Session::new(Moo::ABOUT, &Codes::builtin().dialect(dialect).expect("built in"));
         session.joined(PlayerId(OWN));
         Game { world, publisher, session, client: Client::new(OWN, dialect), dialect, sequence: 0 }
     }
@@ -42,15 +44,14 @@ impl Game {
         let (mut outputs, now) = (Vec::new(), Duration::from_millis(u64::from(self.world.tick()) * 33));
         for message in messages {
             let decoded = dialect.decode(Direction::ToServer, message).expect("a message of the dialect");
-            let packet = ClientPacket::from_decoded(&decoded);
-            self.session.handle(packet, now, self.world.tick(), &mut outputs).expect("no breach");
+            self.session.handle(&decoded, now, &mut outputs).expect("no breach");
         }
         let command = |output| match output {
-            Output::Command(command, _) => command,
+            Output::Command(command, ..) => command.decoded().expect("an action of the game"),
             other => panic!("{other:?}"),
         };
         self.world.step(&mut outputs.into_iter().map(command).collect());
-        let published = self.publisher.publish(&self.world, |_| 0);
+        let published = self.publisher.publish(&self.world, &|_| 0);
         self.client.hear(&published);
     }
 

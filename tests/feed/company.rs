@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tickwire::feed::{Publisher, Rates};
+use tickwire::game::{Publisher as _, Rates};
+use tickwire::games::moo::Publisher;
 use tickwire::packet::Value;
 use tickwire::world::rules::AnimalKind;
 use tickwire::world::{Action, Command, Event, Identity, PlayerId, Spawned, TickHz, World};
@@ -25,7 +26,7 @@ struct Company {
 impl Company {
     fn new() -> Company {
         let world = World::new(Identity { seed: 4, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
-        let publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 10 });
+        let publisher = Publisher::new(&world, Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 });
         let who = [(ANN, "native"), (BOB, "native"), (ANN, "legacy"), (BOB, "letters")];
         let clients = who.map(|(player, dialect)| Client::new(player, dialect)).into();
         let mut company = Company { world, publisher, sequences: BTreeMap::new(), clients, shots: [0; 2] };
@@ -49,7 +50,7 @@ impl Company {
             self.shots[0] += usize::from(matches!(event, Event::Shot { .. }));
             self.shots[1] += usize::from(matches!(event, Event::ShotEnded { .. }));
         }
-        let published = self.publisher.publish(&self.world, |_| 0);
+        let published = self.publisher.publish(&self.world, &|_| 0);
         self.clients.iter_mut().for_each(|client| client.hear(&published));
     }
 

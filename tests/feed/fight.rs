@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
-use tickwire::feed::{Publisher, Rates};
+use tickwire::game::{Publisher as _, Rates};
+use tickwire::games::moo::Publisher;
 use tickwire::packet::Value;
 use tickwire::world::rules::Resource;
 use tickwire::world::{Action, Angle, Command, Identity, PlayerId, Rejection, Selection, TickHz, World};
@@ -29,7 +30,7 @@ impl Fight {
 
     fn with(native_hz: u32, map_size_px: u32) -> Fight {
         let world = World::new(Identity { seed: 4, map_size_px, tick_hz: TickHz::Hz30 });
-        let publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz, moomoo_hz: 10 });
+        let publisher = Publisher::new(&world, Rates { tick_hz: 30, update_hz: native_hz, foreign_hz: 10 });
         let who = [(ATTACKER, "native"), (VICTIM, "native"), (ATTACKER, "legacy"), (VICTIM, "legacy")];
         let clients = who.map(|(player, dialect)| Client::new(player, dialect)).into();
         let mut fight = Fight { world, publisher, sequences: BTreeMap::new(), clients };
@@ -51,7 +52,7 @@ impl Fight {
         let rejected = &self.world.outcome().rejected;
         // Who builds tries one side after the other.
         assert!(rejected.iter().all(|(_, reason)| *reason == Rejection::NoRoom), "{rejected:?}");
-        let published = self.publisher.publish(&self.world, |_| 0);
+        let published = self.publisher.publish(&self.world, &|_| 0);
         self.clients.iter_mut().for_each(|client| client.hear(&published));
     }
 

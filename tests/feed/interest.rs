@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::told::Published;
 use tickwire::feed::interest::{Place, Thing, Things, Window};
-use tickwire::feed::{Layout, Messages, Published, Publisher, Rates, Scratch, Turn, View};
+use tickwire::game::{Messages, Publisher as _, Rates, Turn, View as _};
+use tickwire::games::moo::{Publisher, Scratch, View};
 use tickwire::packet::Codes;
 use tickwire::world::{Identity, TickHz, World};
 
@@ -47,18 +49,17 @@ fn the_grid_finds_all_that_a_look_at_everything_finds() {
 #[test]
 fn turns_come_at_their_rate_and_evenly_and_natural_objects_are_published_once() {
     let mut world = World::new(Identity { seed: 1, map_size_px: 14_400, tick_hz: TickHz::Hz30 });
-    let mut publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz: 20, moomoo_hz: 10 });
+    let mut publisher = Publisher::new(&world, Rates { tick_hz: 30, update_hz: 20, foreign_hz: 10 });
     let step = |_| {
         world.step(&mut Vec::new());
-        publisher.publish(&world, |_| 0)
+        publisher.publish(&world, &|_| 0)
     };
     let ticks: Vec<Published> = (0..30).map(step).collect();
     assert!(ticks.iter().all(|tick| Arc::ptr_eq(&tick.state.nature, &ticks[0].state.nature)));
     assert_eq!(ticks[0].state.nature.len(), world.scenery().count());
-    for (dialect, layout, expected, most) in
-        [("native", Layout::Native, 20, 2), ("letters", Layout::Moomoo, 10, 3)]
-    {
-        let (dialect, mut view) = (Codes::builtin().dialect(dialect).expect("built in"), View::new(layout));
+    for (dialect, expected, most) in [("native", 20, 2), ("letters", 10, 3)] {
+        let dialect = Codes::builtin().dialect(dialect).expect("built in");
+        let mut view = View::new(&dialect);
         let (mut scratch, mut messages) = (Scratch::default(), Messages::default());
         let is_turn = |tick: &&Published| {
             view.update(&[], tick, false, &dialect, &mut scratch, &mut messages) == Turn::Written

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use tickwire::feed::{Published, Publisher, Rates};
+use tickwire::game::{Publisher as _, Rates};
+use tickwire::games::moo::Publisher;
 use tickwire::packet::codes::BUILTIN;
 use tickwire::packet::{Codes, Direction, Value};
 use tickwire::world::rules::{AnimalKind, Resource};
 use tickwire::world::{Action, Angle, Command, Identity, PlayerId, Selection, Spawned, TickHz, World};
 
-use crate::told::Client;
+use crate::told::{Client, Published};
 
 const PLAYERS: u16 = 36;
 const DIALECTS: [&str; 5] = ["native", "legacy", "letters-2023", "letters-2024", "letters"];
@@ -37,7 +38,7 @@ struct Busy {
 impl Busy {
     fn new(seed: u64, native_hz: u32, map_size_px: u32) -> Busy {
         let world = World::new(Identity { seed: seed as u32, map_size_px, tick_hz: TickHz::Hz30 });
-        let publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz, moomoo_hz: 10 });
+        let publisher = Publisher::new(&world, Rates { tick_hz: 30, update_hz: native_hz, foreign_hz: 10 });
         let present = vec![false; usize::from(PLAYERS) + 1];
         Busy { world, publisher, random: Random(seed), sequences: BTreeMap::new(), present }
     }
@@ -132,7 +133,7 @@ fn ticks(seed: u64, count: u32) -> Vec<Published> {
     (0..count)
         .map(|_| {
             busy.step();
-            busy.publisher.publish(&busy.world, |_| 0)
+            busy.publisher.publish(&busy.world, &|_| 0)
         })
         .collect()
 }

@@ -4,8 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::told::Published;
+use tickwire::feed::Pose;
 use tickwire::feed::interest::{Thing, Window};
-use tickwire::feed::{Layout, Messages, Pose, Published, Publisher, Rates, Scratch, Turn, View};
+use tickwire::game::{Messages, Publisher as _, Rates, Turn, View as _};
+use tickwire::games::moo::{Publisher, Scratch, View};
 use tickwire::limits;
 use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
 use tickwire::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
@@ -38,7 +41,7 @@ impl Crowd {
     /// On a map of that side; the smallest has no animals.
     fn on(map_size_px: u32, seed: u64, players: u16) -> Crowd {
         let world = World::new(Identity { seed: seed as u32, map_size_px, tick_hz: TickHz::Hz30 });
-        let publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 10 });
+        let publisher = Publisher::new(&world, Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 });
         let mut crowd = Crowd {
             world,
             publisher,
@@ -99,7 +102,7 @@ impl Crowd {
             }
         }
         self.world.step(&mut commands);
-        self.publisher.publish(&self.world, |_| 0)
+        self.publisher.publish(&self.world, &|_| 0)
     }
 }
 
@@ -209,9 +212,10 @@ enum Trouble {
 
 fn follow(seed: u64, native_hz: u32, trouble: Trouble) -> (Model, usize) {
     let (mut crowd, dialect) = (Crowd::new(seed, 24), dialect("native"));
-    crowd.publisher = Publisher::new(&crowd.world, Rates { tick_hz: 30, native_hz, moomoo_hz: 10 });
+    crowd.publisher =
+        Publisher::new(&crowd.world, Rates { tick_hz: 30, update_hz: native_hz, foreign_hz: 10 });
     let (mut view, mut scratch, mut messages) =
-        (View::new(Layout::Native), Scratch::default(), Messages::default());
+        (View::new(&dialect), Scratch::default(), Messages::default());
     let (mut model, mut seen, mut chance) = (Model::default(), 0, Random(seed ^ 77));
     view.follow(Some(PlayerId(1)), None);
     let mut missed = Vec::new();
@@ -258,7 +262,7 @@ fn missed_turns_are_made_up_for() {
 /// Everybody on the smallest map, by the longest names, all in view of one another.
 fn throng() -> (World, Publisher) {
     let mut world = World::new(Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
-    let publisher = Publisher::new(&world, Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 30 });
+    let publisher = Publisher::new(&world, Rates { tick_hz: 30, update_hz: 30, foreign_hz: 30 });
     let name = "\u{1F333}".repeat(15);
     let join = |number: u16| {
         let action = Action::Join { player: PlayerId(number), name: name.clone(), skin: 1 };
@@ -270,25 +274,30 @@ fn throng() -> (World, Publisher) {
 
 #[test]
 fn a_throng_is_introduced_turn_by_turn_so_that_no_turn_is_too_long_to_send() {
-    for (name, layout, entering) in
-        [("native", Layout::Native, "update"), ("legacy", Layout::Moomoo, "add_player")]
-    {
+    for (name, entering) in [("native", "update"), ("legacy", "add_player")] {
         let ((mut world, mut publisher), dialect) = (throng(), dialect(name));
         let (mut view, mut scratch, mut messages) =
-            (View::new(layout), Scratch::default(), Messages::default());
+            (View::new(&dialect), Scratch::default(), Messages::default());
         view.follow(Some(PlayerId(1)), None);
         let mut introduced = 0;
         for _ in 0..40 {
             world.step(&mut Vec::new());
             messages.clear();
-            view.update(&[], &publisher.publish(&world, |_| 0), false, &dialect, &mut scratch, &mut messages);
+            view.update(
+                &[],
+                &publisher.publish(&world, &|_| 0),
+                false,
+                &dialect,
+                &mut scratch,
+                &mut messages,
+            );
             let mut bytes = 0;
             for message in messages.iter() {
                 bytes += dialect.json_from_msgpack(Direction::ToClient, message).expect("our own").len();
                 let decoded = dialect.decode(Direction::ToClient, message).expect("our own message");
                 if decoded.row.name == entering {
                     let enters = numbers(decoded.get("enters")).len() / 6;
-                    introduced += if layout == Layout::Native { enters } else { 1 };
+                    introduced += if name == "native" { enters } else { 1 };
                 }
             }
             assert!(bytes < limits::OUTBOX_BYTES, "{name}: {bytes} bytes in one turn, as JSON");
@@ -301,12 +310,12 @@ fn a_throng_is_introduced_turn_by_turn_so_that_no_turn_is_too_long_to_send() {
 fn nothing_is_said_when_nothing_changes() {
     let (mut crowd, dialect) = (Crowd::on(1_440, 3, 12), dialect("native"));
     let (mut view, mut scratch, mut messages) =
-        (View::new(Layout::Native), Scratch::default(), Messages::default());
+        (View::new(&dialect), Scratch::default(), Messages::default());
     view.follow(Some(PlayerId(1)), None);
     let mut said = 0;
     for tick in 0..200 {
         crowd.world.step(&mut Vec::new());
-        let published = crowd.publisher.publish(&crowd.world, |_| 0);
+        let published = crowd.publisher.publish(&crowd.world, &|_| 0);
         messages.clear();
         view.update(&[], &published, false, &dialect, &mut scratch, &mut messages);
         said += usize::from(!messages.is_empty());
@@ -319,7 +328,7 @@ fn nothing_is_said_when_nothing_changes() {
 fn moomoo_clients_hear_of_everyone_before_the_first_update_and_of_objects_once() {
     let (mut crowd, dialect) = (Crowd::new(5, 24), dialect("legacy"));
     let (mut view, mut scratch, mut messages) =
-        (View::new(Layout::Moomoo), Scratch::default(), Messages::default());
+        (View::new(&dialect), Scratch::default(), Messages::default());
     view.follow(Some(PlayerId(1)), None);
     let (mut added, mut objects, mut updates) = (BTreeMap::new(), BTreeSet::new(), 0);
     for _ in 0..900 {

@@ -11,6 +11,11 @@ mod product {
     pub mod capture;
     pub mod explain;
     pub mod feed;
+    pub mod game;
+    /// The games without the list of them, whose entries are of hosts.
+    pub mod games {
+        pub mod moo;
+    }
     pub mod limits;
     pub mod packet;
     pub mod peer;
@@ -24,7 +29,10 @@ mod product {
     pub mod ws;
 }
 
-pub use product::{capture, explain, feed, limits, packet, peer, plural, replay, session, sync, visible, ws};
+pub use product::{
+    capture, explain, feed, game, games, limits, packet, peer, plural, replay, session, sync, visible, ws,
+};
+pub use tickwire_sim as sim;
 pub use tickwire_world as world;
 
 /// Whether the bug that `planted.tsv` has for a target is awake. Only the copy of the sources that `scripts/fuzz.sh --planted` makes

@@ -6,19 +6,21 @@ use shuttle::thread;
 use std::sync::OnceLock;
 
 use crate::bell::Bell;
-use crate::feed::{Published, Publisher, Rates};
+use crate::game::{Publisher as _, Rates, Tick};
 use crate::world::{Identity, TickHz, World};
+use tickwire::feed::Events;
+use tickwire::games::moo::Publisher;
 
 /// Two ticks of a room.
-fn ticks() -> &'static [std::sync::Arc<Published>; 2] {
-    static TICKS: OnceLock<[std::sync::Arc<Published>; 2]> = OnceLock::new();
+fn ticks() -> &'static [std::sync::Arc<dyn Tick>; 2] {
+    static TICKS: OnceLock<[std::sync::Arc<dyn Tick>; 2]> = OnceLock::new();
     TICKS.get_or_init(|| {
         let mut world = World::new(Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
-        let rates = Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 10 };
+        let rates = Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 };
         let mut publisher = Publisher::new(&world, rates);
         [(); 2].map(|()| {
             world.step(&mut Vec::new());
-            std::sync::Arc::new(publisher.publish(&world, |_| 0))
+            std::sync::Arc::new(publisher.publish(&world, &|_| 0)) as _
         })
     })
 }
@@ -35,8 +37,9 @@ pub fn the_worker_hears_all() {
         // In the product a time ends the wait for a tick that does not come; here the second tick has to.
         while heard.len() < 2 {
             for backlog in worker.wait(&mut newcomers, true).expect("nobody has said stop").into_values() {
-                let missed = backlog.missed.iter().map(|events| events.tick);
-                heard.extend(missed.chain([backlog.newest.state.tick]));
+                let events = backlog.missed.iter().map(|events| events.downcast_ref::<Events>());
+                let missed = events.map(|events| events.expect("of this game").tick);
+                heard.extend(missed.chain([backlog.newest.tick()]));
             }
         }
         assert_eq!(heard, [1, 2]);

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// What the product's files see as their crate.
 pub use tickwire::peer::{Ending, life};
-pub use tickwire::{feed, host, household, limits, session, world};
+pub use tickwire::{game, host, household, limits, world};
 
 #[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
 #[path = "../../src/net/bell.rs"]

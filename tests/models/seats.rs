@@ -7,30 +7,32 @@ use std::time::Duration;
 use shuttle::sync::Arc;
 use shuttle::thread;
 
-use crate::feed::Rates;
+use crate::game::{Game as _, Rates};
 use crate::limits;
 use crate::room::{Handle, Options};
 use crate::sync::Mutex;
-use crate::world::{Action, Event, Identity, Outcome, PlayerId, TickHz, World};
+use crate::world::{Identity, PlayerId, TickHz, World};
+use tickwire::games::moo::Moo;
+use tickwire::sim::{Membership, Stepped};
 
 /// One tick of the room, in which those that leave have left.
 fn tick(handle: &Handle, now: Duration) {
     let (tick, mut commands) = (handle.tick(), Vec::new());
     drop(handle.begin(tick, now, &mut commands, &mut []));
-    let left = commands.iter().filter_map(|command| match command.action {
-        Action::Leave { player } => Some(Event::Left { player }),
+    let left = commands.iter().filter_map(|command| match (handle.about.membership)(&command.action) {
+        Some(Membership::Leaves(player)) => Some(player),
         _ => None,
     });
-    handle.end(tick + 1, &Outcome { events: left.collect(), ..Outcome::default() }, now);
+    handle.end(tick + 1, &Stepped { left: left.collect(), ..Stepped::default() }, now);
 }
 
 fn handle() -> Handle {
     static WORLD: OnceLock<World> = OnceLock::new();
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 };
-    let rates = Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 10 };
+    let rates = Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 };
     let (name, epoch) = ("".into(), String::new());
     let options = Options { name, epoch, rates, delay_ticks: 0, seat_time: Duration::ZERO, max_clients: 9 };
-    Handle::new(WORLD.get_or_init(|| World::new(identity)), options)
+    Handle::new(Moo::ABOUT, WORLD.get_or_init(|| World::new(identity)), options)
 }
 
 pub fn no_two_have_one_number_and_none_is_lost() {

@@ -6,6 +6,8 @@ use tickwire::host::budgets::{Budgets, Spending};
 use tickwire::household::Household;
 use tickwire::limits;
 
+use crate::session::shared;
+
 const START: Duration = Duration::from_secs(7);
 
 fn ip(text: &str) -> Household {
@@ -17,6 +19,11 @@ fn address(number: usize) -> Household {
     Household::of(std::net::Ipv4Addr::from_bits(number as u32).into())
 }
 
+/// What a chat message spends.
+fn chat() -> Spending {
+    Spending::Shared(shared()[0])
+}
+
 /// How many of these come through at one time.
 fn taken(budgets: &Budgets, from: Household, spending: Spending, now: Duration) -> usize {
     (0..).take_while(|_| budgets.take(from, spending, now).is_ok()).count()
@@ -25,11 +32,8 @@ fn taken(budgets: &Budgets, from: Household, spending: Spending, now: Duration) 
 #[test]
 fn an_address_may_chat_as_much_as_four_clients() {
     let (budgets, from) = (Budgets::new(true), ip("203.0.113.9"));
-    for (spending, interval) in [
-        (Spending::Chat, limits::CHAT_INTERVAL),
-        (Spending::MapPing, limits::MAP_PING_INTERVAL),
-        (Spending::Clan, limits::CLAN_INTERVAL),
-    ] {
+    let intervals = [limits::CHAT_INTERVAL, limits::MAP_PING_INTERVAL, limits::CLAN_INTERVAL];
+    for (spending, interval) in shared().map(Spending::Shared).into_iter().zip(intervals) {
         let tries = (0..10_000u32).map(|step| START + interval / 100 * step);
         let said = tries.filter(|now| budgets.take(from, spending, *now).is_ok()).count();
         // One client may do it at once and again after each interval: a hundred times. Tokens come one by one, not four at a time.
@@ -49,7 +53,7 @@ fn a_class_of_forty_behind_one_address_loads_the_page_and_joins_at_once() {
 #[test]
 fn a_spent_budget_reports_when_a_token_is_available() {
     let (budgets, from) = (Budgets::new(true), ip("203.0.113.9"));
-    for spending in [Spending::Connection, Spending::Client, Spending::Join, Spending::Chat] {
+    for spending in [Spending::Connection, Spending::Client, Spending::Join, chat()] {
         taken(&budgets, from, spending, START);
         let wait = budgets.take(from, spending, START).expect_err("spent");
         let again = START + wait;
@@ -61,13 +65,13 @@ fn a_spent_budget_reports_when_a_token_is_available() {
 
 #[test]
 fn addresses_and_kinds_of_spending_do_not_share_a_budget_but_a_network_of_ipv6_does() {
-    let budgets = Budgets::new(true);
+    let (budgets, chat) = (Budgets::new(true), chat());
     for number in 0..8 {
-        let _ = budgets.take(ip(&format!("2001:db8::{number}")), Spending::Chat, START);
+        let _ = budgets.take(ip(&format!("2001:db8::{number}")), chat, START);
     }
-    assert!(budgets.take(ip("2001:db8::ffff"), Spending::Chat, START).is_err());
+    assert!(budgets.take(ip("2001:db8::ffff"), chat, START).is_err());
     assert!(budgets.take(ip("2001:db8::ffff"), Spending::Join, START).is_ok());
-    assert!(budgets.take(ip("2001:db8:0:1::1"), Spending::Chat, START).is_ok());
+    assert!(budgets.take(ip("2001:db8:0:1::1"), chat, START).is_ok());
 }
 
 #[test]
@@ -82,28 +86,28 @@ fn a_returned_token_can_be_taken_again() {
 
 #[test]
 fn without_budgets_in_force_nothing_is_limited() {
-    let (budgets, from) = (Budgets::new(false), ip("203.0.113.9"));
-    assert!((0..100_000).all(|_| budgets.take(from, Spending::Chat, START).is_ok()));
+    let (budgets, from, chat) = (Budgets::new(false), ip("203.0.113.9"), chat());
+    assert!((0..100_000).all(|_| budgets.take(from, chat, START).is_ok()));
     assert_eq!(budgets.addresses(), 0);
 }
 
 #[test]
 fn addresses_are_forgotten_once_their_budgets_are_full() {
-    let budgets = Budgets::new(true);
+    let (budgets, chat) = (Budgets::new(true), chat());
     for number in 0..limits::BUDGET_ADDRESSES {
-        let _ = budgets.take(address(number), Spending::Chat, START);
+        let _ = budgets.take(address(number), chat, START);
     }
-    let _ = budgets.take(ip("203.0.113.9"), Spending::Chat, START + limits::CHAT_INTERVAL);
+    let _ = budgets.take(ip("203.0.113.9"), chat, START + limits::CHAT_INTERVAL);
     assert_eq!(budgets.addresses(), 1);
 }
 
 #[test]
 fn with_too_many_addresses_those_that_have_spent_the_least_are_forgotten() {
-    let (budgets, attacker) = (Budgets::new(true), ip("203.0.113.9"));
-    taken(&budgets, attacker, Spending::Chat, START);
+    let (budgets, attacker, chat) = (Budgets::new(true), ip("203.0.113.9"), chat());
+    taken(&budgets, attacker, chat, START);
     for number in 0..3 * limits::BUDGET_ADDRESSES {
-        assert!(budgets.take(address(number), Spending::Chat, START).is_ok(), "address {number}");
+        assert!(budgets.take(address(number), chat, START).is_ok(), "address {number}");
         assert!(budgets.addresses() <= limits::BUDGET_ADDRESSES);
     }
-    assert!(budgets.take(attacker, Spending::Chat, START).is_err(), "it is still known");
+    assert!(budgets.take(attacker, chat, START).is_err(), "it is still known");
 }

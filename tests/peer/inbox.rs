@@ -6,7 +6,8 @@ use tickwire::household::Household;
 use tickwire::limits;
 use tickwire::room::Rejected;
 use tickwire::room::inbox::{Inbox, Ticket};
-use tickwire::world::{Action, Command, PlayerId, command};
+use tickwire::sim::{Action as _, Encoded, Raw, frame};
+use tickwire::world::{Action, Command, PlayerId};
 
 const PER_TICK: u32 = limits::COMMANDS_PER_PLAYER_TICK as u32;
 
@@ -20,20 +21,20 @@ fn home() -> Household {
     address(u32::MAX)
 }
 
-fn stop(player: u16, sequence: u32) -> Command {
+fn stop(player: u16, sequence: u32) -> Raw {
     let action = Action::Move { direction: None };
-    Command { player: PlayerId(player), sequence: sequence.into(), action }
+    Command { player: PlayerId(player), sequence: sequence.into(), action }.encoded()
 }
 
-fn leave() -> Action {
-    Action::Leave { player: PlayerId(1) }
+fn leave() -> Encoded {
+    Action::Leave { player: PlayerId(1) }.encoded()
 }
 
 fn inbox() -> Inbox {
     Inbox::new(0, 0, 30, 0)
 }
 
-fn drained(inbox: &mut Inbox, tick: u32) -> Vec<Command> {
+fn drained(inbox: &mut Inbox, tick: u32) -> Vec<Raw> {
     let mut commands = Vec::new();
     inbox.drain(tick, &mut commands, &mut []);
     commands
@@ -176,7 +177,10 @@ fn a_command_frame_holds_all_commands_of_the_fullest_tick() {
         inbox.push_operator(vec![leave()]);
     }
     let (commands, mut bytes) = (drained(&mut inbox, 0), Vec::new());
-    command::encode_frame(0, &commands, &mut bytes).expect("the inbox bounds a tick");
+    frame::encode_raw(0, &commands, &mut bytes).expect("the inbox bounds a tick");
     assert_eq!(commands.len(), limits::INBOX_COMMANDS + limits::OPERATOR_COMMANDS_PER_TICK);
-    assert_eq!(command::decode_frame(&bytes).expect("our own frame").commands, commands);
+    assert_eq!(frame::decode_raw::<Action>(&bytes).expect("our own frame").commands, commands);
+    let typed: Option<Vec<Command>> = commands.iter().map(Raw::decoded).collect();
+    let frame = frame::decode::<Action>(&bytes).expect("our own frame");
+    assert_eq!(Some(frame.commands), typed);
 }

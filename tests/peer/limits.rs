@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use tickwire::game::{Breach, Saved};
 use tickwire::limits;
 use tickwire::packet::Codes;
 use tickwire::peer::budgets::Budgets;
 use tickwire::peer::life::Due;
 use tickwire::peer::{Ending, Endpoint, Life};
-use tickwire::session::{Breach, Saved};
 
 const START: Duration = Duration::from_secs(100);
 

@@ -3,11 +3,13 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
+use tickwire::game::{Breach, Game as _, Profile, Shared};
+use tickwire::games::moo::Moo;
 use tickwire::packet::Codes;
 use tickwire::peer::receiver::{At, Books, Denied, Piece, RoomFacts};
 use tickwire::peer::{Driver, Ending, Endpoint, Receiver};
-use tickwire::session::{Breach, Profile};
-use tickwire::world::{Command, PlayerId};
+use tickwire::sim::Raw;
+use tickwire::world::{Identity, PlayerId, TickHz};
 use tickwire::ws::frame::{self, Opcode};
 
 const AT: At = At { now: Duration::from_secs(9), tick: 33 };
@@ -17,7 +19,7 @@ const AT: At = At { now: Duration::from_secs(9), tick: 33 };
 struct Notes {
     answers: Vec<u8>,
     answer_calls: usize,
-    commands: Vec<Command>,
+    commands: Vec<Raw>,
     joins: usize,
     observes: bool,
     observed: RefCell<Vec<(Vec<u8>, bool, bool)>>,
@@ -33,7 +35,12 @@ impl Driver for Notes {
         self.joins += 1;
         Ok(PlayerId(7))
     }
-    fn command(&mut self, command: Command, _intended: Option<u32>) -> Result<(), Denied> {
+    fn command(
+        &mut self,
+        command: Raw,
+        _intended: Option<u32>,
+        _shared: Option<&'static Shared>,
+    ) -> Result<(), Denied> {
         self.commands.push(command);
         Ok(())
     }
@@ -54,7 +61,8 @@ impl Books for Notes {
 
 fn receiver(dialect: &str) -> Receiver {
     let endpoint = Endpoint::new(Codes::builtin().dialect(dialect).expect("built in"), false);
-    let room = RoomFacts { epoch: "e".into(), seed: 1, map_size_px: 1_440, tick_hz: 30, update_hz: 30 };
+    let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
+    let room = RoomFacts { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
     Receiver::new(endpoint, room, AT.now)
 }
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 
-use tickwire::feed::{Events, Rates};
-use tickwire::game::Breach;
-use tickwire::host::audience::Audience;
+use tickwire::game::{Breach, Rates};
+use tickwire::games::moo::{Moo, Shown};
+use tickwire::host::audience::{Audience as _, Members};
 use tickwire::host::backlog::Backlog;
 use tickwire::host::client::{Client, Line};
 use tickwire::host::door::Entry;
@@ -17,7 +17,8 @@ use tickwire::limits;
 use tickwire::packet::Codes;
 use tickwire::peer::{Ending, Endpoint};
 use tickwire::room::seats::{Seat, Seats};
-use tickwire::room::{Busy, Core, Handle, Options, Room, Ticked, Wants};
+use tickwire::room::{Busy, Handle, Options, Room, Ticked, Wants};
+use tickwire::sim::{Action as _, Encoded};
 use tickwire::world::command::decode_frame;
 use tickwire::world::{Action, Command, Identity, PlayerId, Rejection, Resource, TickHz, World};
 
@@ -26,7 +27,7 @@ const ALL: Wants = Wants { frame: true, checksum: true, snapshot: true };
 
 /// A room, and the time of its next tick.
 struct Running {
-    room: Room,
+    room: Room<Moo>,
     handle: Arc<Handle>,
     now: Duration,
 }
@@ -38,7 +39,7 @@ impl Running {
     }
 
     fn resume(world: World, seat_time: Duration) -> Running {
-        let rates = Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 10 };
+        let rates = Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 };
         let (name, epoch) = ("".into(), "0".to_owned());
         let options = Options { name, epoch, rates, delay_ticks: 0, seat_time, max_clients: 9 };
         let room = Room::new(world, options);
@@ -62,16 +63,21 @@ impl Running {
 
     /// The players after another tick.
     fn players(&mut self) -> Vec<u16> {
-        self.tick().published.state.players.iter().map(|seen| seen.player.0).collect()
+        state(&self.tick()).players.iter().map(|seen| seen.player.0).collect()
     }
 }
 
-fn join(player: PlayerId, name: &str) -> Action {
-    Action::Join { player, name: name.to_owned(), skin: 0 }
+/// The state that a tick has published.
+fn state(ticked: &Ticked) -> &Shown {
+    &ticked.published.of::<Moo>().expect("the game of the room").state
 }
 
-fn grant(player: u16) -> Action {
-    Action::Grant { player: PlayerId(player), resource: Resource::Wood, amount: 5 }
+fn join(player: PlayerId, name: &str) -> Encoded {
+    Action::Join { player, name: name.to_owned(), skin: 0 }.encoded()
+}
+
+fn grant(player: u16) -> Encoded {
+    Action::Grant { player: PlayerId(player), resource: Resource::Wood, amount: 5 }.encoded()
 }
 
 #[test]
@@ -104,7 +110,7 @@ fn a_player_without_connection_leaves_in_the_next_tick_if_seats_do_not_wait() {
     running.tick();
     let stop = Command { player, sequence: 1, action: Action::Move { direction: None } };
     let from = Household::of(std::net::Ipv4Addr::LOCALHOST.into());
-    running.handle.push(from, stop, Some(running.handle.tick() + 9)).expect("room for one");
+    running.handle.push(from, stop.encoded(), Some(running.handle.tick() + 9)).expect("room for one");
     running.handle.disconnect(player, running.now);
     assert_eq!(running.players(), [0; 0]);
     let rejected: Vec<_> = (0..10).flat_map(|_| running.tick().rejected).collect();
@@ -129,7 +135,7 @@ fn a_number_whose_join_is_rejected_is_released() {
     let mut running = Running::new(1, Duration::ZERO);
     let player = running.handle.take_seat(7, running.now).expect("there are numbers");
     running.handle.push_operator(vec![join(player, "A name that is too long for the world")]);
-    assert_eq!(running.tick().rejected, [(PlayerId::OPERATOR, Rejection::NameTooLong)]);
+    assert_eq!(running.tick().rejected, [(PlayerId::OPERATOR, Rejection::NameTooLong.name())]);
     assert_eq!(running.handle.seat(player), None);
 }
 
@@ -159,7 +165,8 @@ fn frame_checksum_and_snapshot_are_made_only_if_wanted_of_the_world_before_the_t
     let player = running.enter(7);
     let ticked = running.tick_with(ALL);
     let mut commands = decode_frame(&ticked.frame.expect("wanted")).expect("our own frame").commands;
-    assert_eq!(commands.iter().map(|command| &command.action).collect::<Vec<_>>(), [&join(player, "Ann")]);
+    let actions: Vec<_> = commands.iter().map(|command| command.action.encoded()).collect();
+    assert_eq!(actions, [join(player, "Ann")]);
     let mut world = World::restore(&ticked.snapshot.expect("wanted").bytes).expect("our own snapshot");
     assert_eq!((world.tick(), Some(world.checksum())), (ticked.tick, ticked.checksum));
     world.step(&mut commands);
@@ -171,13 +178,15 @@ fn questions_are_answered_after_the_tick_and_one_snapshot_serves_all() {
     let mut running = Running::new(1, Duration::ZERO);
     let handle = Arc::clone(&running.handle);
     let asked = [join(PlayerId(1), "Ann"), grant(1), grant(2)].map(|action| handle.command(action));
-    let (picture, one, two) = (handle.picture(), handle.snapshot(), handle.snapshot());
+    let (roster, one, two) = (handle.roster(), handle.snapshot(), handle.snapshot());
     let ticked = running.tick();
     let outcomes = asked.map(|asked| asked.expect("not busy").try_recv());
-    assert_eq!(outcomes, [Ok(Ok(())), Ok(Ok(())), Ok(Err(Rejection::UnknownPlayer))]);
-    assert_eq!(ticked.published.state.players.iter().next().expect("joined").resources[0], 5);
-    let picture = picture.expect("not busy").try_recv().expect("answered");
-    assert!(Arc::ptr_eq(&picture, &ticked.published));
+    assert_eq!(outcomes, [Ok(Ok(())), Ok(Ok(())), Ok(Err(Rejection::UnknownPlayer.name()))]);
+    assert_eq!(state(&ticked).players.iter().next().expect("joined").resources[0], 5);
+    let roster = roster.expect("not busy").try_recv().expect("answered");
+    assert_eq!(roster, ticked.published.roster());
+    let names: Vec<_> = roster.players.iter().map(|(player, name, _)| (*player, name.as_str())).collect();
+    assert_eq!(names, [(PlayerId(1), "Ann")], "after the tick in which it joins");
     let [one, two] = [one, two].map(|asked| asked.expect("not busy").try_recv().expect("answered"));
     assert!(Arc::ptr_eq(&one, &two) && Arc::ptr_eq(&one, &ticked.snapshot.expect("made")));
     assert_eq!(World::restore(&one.bytes).expect("our own snapshot").tick(), one.tick);
@@ -186,8 +195,8 @@ fn questions_are_answered_after_the_tick_and_one_snapshot_serves_all() {
 #[test]
 fn waiting_questions_are_bounded_and_end_with_the_room() {
     let handle = Running::new(1, Duration::ZERO).handle;
-    let asked: Vec<_> = (0..limits::INQUIRIES).map(|_| handle.picture().expect("not busy")).collect();
-    assert_eq!(handle.picture().err(), Some(Busy));
+    let asked: Vec<_> = (0..limits::INQUIRIES).map(|_| handle.roster().expect("not busy")).collect();
+    assert_eq!(handle.roster().err(), Some(Busy));
     handle.set_over();
     assert!(asked.iter().all(|answer| answer.try_recv().err() == Some(TryRecvError::Disconnected)));
 }
@@ -204,6 +213,7 @@ fn rooms_in_one_process_are_independent() {
 }
 
 /// A line that takes everything.
+#[derive(Debug)]
 struct Open;
 
 impl Line for Open {
@@ -231,19 +241,21 @@ fn missed_ticks_keep_their_events_up_to_a_bound_beyond_which_the_clients_are_clo
     backlog.push(Arc::clone(second));
     backlog.push(Arc::clone(third));
     assert!(Arc::ptr_eq(&backlog.newest, third) && !backlog.is_lost);
-    let missed: Vec<*const Events> = backlog.missed.iter().map(Arc::as_ptr).collect();
-    assert_eq!(missed, [first, second].map(|tick| Arc::as_ptr(&tick.events)));
+    assert_eq!(backlog.missed.len(), 2);
+    for (missed, tick) in backlog.missed.iter().zip([first, second]) {
+        assert!(Arc::ptr_eq(missed, &tick.events()), "{tick:?}");
+    }
 
-    let mut audience = Audience::default();
-    let visit = |audience: &mut Audience<Open>, backlog: Option<&Backlog>, newcomer, now| {
-        audience.visit(backlog, Option::into_iter(newcomer), now)
+    let mut audience = Members::<Moo, Open>::default();
+    let visit = |audience: &mut Members<Moo, Open>, backlog: Option<&Backlog>, newcomer, now| {
+        audience.visit(backlog, &mut Option::into_iter(newcomer), now)
     };
     let early_visit = limits::WORKER_IDLE / 2;
     assert!(!visit(&mut audience, None, Some(Arc::clone(&early)), early_visit), "no tick, and no deadline");
     assert!(visit(&mut audience, Some(&backlog), None, early_visit), "a tick");
     assert!(!visit(&mut audience, None, None, limits::WORKER_IDLE));
     assert!(visit(&mut audience, None, None, early_visit + limits::WORKER_IDLE), "deadlines");
-    for _ in 0..limits::MISSED_EVENT_BYTES / third.events.bytes() {
+    for _ in 0..limits::MISSED_EVENT_BYTES / third.event_bytes() {
         backlog.push(Arc::clone(third));
     }
     assert!(backlog.is_lost && backlog.missed.is_empty(), "{}", backlog.missed.len());

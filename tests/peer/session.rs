@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use tickwire::game::{Breach, Game as _, Profile, Saved, Shared};
+use tickwire::games::moo::Moo;
+use tickwire::games::moo::verbs::Look;
 use tickwire::limits;
-use tickwire::packet::ClientPacket;
 use tickwire::packet::client_packet::{ClanAction, Mode};
-use tickwire::session::{Breach, Output, Profile, Saved, Session};
-use tickwire::world::{Action, Command, PlayerId};
+use tickwire::packet::{ClientPacket, Codes, Decoded, Dialect, Direction, Value};
+use tickwire::session::{Output, Session};
+use tickwire::world::{Action, PlayerId};
 
 const START: Duration = Duration::from_secs(100);
 
@@ -26,24 +29,54 @@ fn leave_clan() -> ClientPacket<'static> {
     ClientPacket::Clan { sequence: None, tick: None, action: ClanAction::Leave }
 }
 
-fn handled_at(now: Duration, session: &mut Session, packet: ClientPacket<'_>) -> Vec<Output> {
+fn map_ping() -> ClientPacket<'static> {
+    ClientPacket::MapPing { sequence: None, tick: None }
+}
+
+fn dialect(native: bool) -> &'static Dialect {
+    let name = if native { "native" } else { "legacy" };
+    Codes::builtin_ref().dialects().find(|dialect| dialect.name() == name).expect("built in")
+}
+
+/// A packet as it arrives: in our own dialect, or in a foreign one if it has no place in ours.
+fn arrived(packet: &ClientPacket<'_>) -> Decoded<'static> {
+    let encoded = [true, false].map(|native| (dialect(native), packet.encode(dialect(native))));
+    let (dialect, message) = encoded.into_iter().find(|(_, message)| !message.is_empty()).expect("a place");
+    let decoded = dialect.decode(Direction::ToServer, &message).expect("our own message");
+    assert_eq!(ClientPacket::from_decoded(&decoded), *packet, "nothing is lost on the way");
+    decoded
+}
+
+fn handled_at(now: Duration, session: &mut Session, packet: &Decoded<'_>) -> Vec<Output> {
     let mut outputs = Vec::new();
-    session.handle(packet, now, 7, &mut outputs).expect("no breach");
+    session.handle(packet, now, &mut outputs).expect("no breach");
     outputs
 }
 
-fn handled(session: &mut Session, packet: ClientPacket<'_>) -> Vec<Output> {
-    handled_at(START, session, packet)
+fn handled(session: &mut Session, packet: &ClientPacket<'_>) -> Vec<Output> {
+    handled_at(START, session, &arrived(packet))
 }
 
 fn joins(name: &str, skin: u8) -> Output {
-    Output::Join(Profile { name: name.into(), skin, gift: false })
+    Output::Join(Profile { name: name.into(), more: Look { skin, gift: false }.encoded() })
+}
+
+fn new(native: bool) -> Session {
+    Session::new(Moo::ABOUT, dialect(native))
 }
 
 fn playing(native: bool) -> Session {
-    let mut session = Session::new(native);
+    let mut session = new(native);
     session.joined(PlayerId(5));
     session
+}
+
+/// What the clients of an address share budgets for: chat, map pings, commands of clans.
+pub fn shared() -> [&'static Shared; 3] {
+    [chat("hello"), map_ping(), leave_clan()].map(|packet| match handled(&mut playing(false), &packet)[..] {
+        [Output::Command(_, None, Some(shared))] => shared,
+        ref outputs => panic!("{outputs:?}"),
+    })
 }
 
 #[test]
@@ -51,58 +84,65 @@ fn a_native_client_sends_hello_in_our_version_first_and_then_watches_or_joins() 
     for (packet, breach) in
         [(step(Some(1)), Breach::HelloFirst), (hello(2, Mode::Play), Breach::HelloVersion)]
     {
-        assert_eq!(Session::new(true).handle(packet, START, 0, &mut Vec::new()), Err(breach));
+        assert_eq!(new(true).handle(&arrived(&packet), START, &mut Vec::new()), Err(breach));
     }
-    let mut session = Session::new(true);
-    assert_eq!(handled(&mut session, hello(1, Mode::Play)), [Output::Welcome, joins("Ada", 3)]);
+    let mut session = new(true);
+    assert_eq!(handled(&mut session, &hello(1, Mode::Play)), [Output::Welcome, joins("Ada", 3)]);
     assert!(!session.awaits_hello());
-    assert_eq!(handled(&mut session, hello(1, Mode::Play)), [Output::Dropped("hello_again")]);
-    let mut session = Session::new(true);
-    assert_eq!(handled(&mut session, hello(1, Mode::Watch)), [Output::Welcome]);
-    assert_eq!(handled(&mut session, step(Some(1))), [Output::Dropped("not_playing")]);
+    assert_eq!(handled(&mut session, &hello(1, Mode::Play)), [Output::Refused("hello_again", None)]);
+    let mut session = new(true);
+    assert_eq!(handled(&mut session, &hello(1, Mode::Watch)), [Output::Welcome]);
+    assert_eq!(handled(&mut session, &step(Some(1))), [Output::Refused("not_playing", None)]);
 }
 
 #[test]
 fn a_sequence_must_increase_and_is_counted_for_dialects_without_one() {
     let mut session = playing(true);
-    assert!(matches!(handled(&mut session, step(Some(4)))[..], [Output::Command(..)]));
-    assert_eq!(handled(&mut session, step(Some(4)))[0], Output::Dropped("repeated"));
+    assert!(matches!(handled(&mut session, &step(Some(4)))[..], [Output::Command(..)]));
+    assert!(matches!(handled(&mut session, &step(Some(4)))[..], [Output::Refused("repeated", Some(_))]));
     let mut session = playing(false);
     for expected in 1..4 {
-        let outputs = handled(&mut session, step(None));
-        let Output::Command(command, None) = &outputs[0] else { panic!("{outputs:?}") };
+        let outputs = handled(&mut session, &step(None));
+        let Output::Command(command, None, None) = &outputs[0] else { panic!("{outputs:?}") };
         assert_eq!((command.sequence, command.player), (expected, PlayerId(5)));
     }
 }
 
 #[test]
 fn names_are_cut_at_a_character_and_never_empty_and_chat_is_cleaned() {
-    for (name, skin, expected) in
-        [("Ä".repeat(20), None, joins(&"Ä".repeat(15), 0)), ("  ".into(), Some(200), joins("unknown", 0))]
-    {
-        let enter = ClientPacket::EnterGame { name: Some(name), skin, moofoll: false };
-        assert_eq!(handled(&mut Session::new(false), enter), [expected]);
+    for (name, skin, expected) in [
+        ("Ä".repeat(20), None::<u8>, joins(&"Ä".repeat(15), 0)),
+        ("  ".into(), Some(200), joins("unknown", 0)),
+    ] {
+        // As no decoder leaves it: the name is as long as it was typed.
+        let row = dialect(false).row(Direction::ToServer, "enter_game").expect("a row");
+        let skin = skin.map_or(Value::Nil, Value::from);
+        let pairs = [("name", Value::from(name)), ("moofoll", Value::from(false)), ("skin", skin)];
+        let pairs = pairs.map(|(key, value)| (Value::from(key), value));
+        let enter = Decoded { row, values: vec![Value::Map(pairs.into())] };
+        assert_eq!(handled_at(START, &mut new(false), &enter), [expected]);
     }
-    let outputs = handled(&mut playing(false), chat(" \u{202e}hi\n\u{7}there "));
-    let Output::Command(command, _) = &outputs[0] else { panic!("{outputs:?}") };
-    assert_eq!(command.action, Action::Chat { text: "hithere".into() });
-    assert_eq!(handled(&mut playing(false), chat(" \n "))[0], Output::Dropped("chat_empty"));
+    let outputs = handled(&mut playing(false), &chat(" \u{202e}hi\n\u{7}there "));
+    let Output::Command(command, ..) = &outputs[0] else { panic!("{outputs:?}") };
+    assert_eq!(command.action.decoded(), Some(Action::Chat { text: "hithere".into() }));
+    let outputs = handled(&mut playing(false), &chat(" \n "));
+    assert!(matches!(outputs[..], [Output::Refused("chat_empty", Some(_))]), "{outputs:?}");
 }
 
 #[test]
 fn chat_pings_and_clan_requests_have_an_interval_each() {
     let mut session = playing(false);
-    let map_ping = ClientPacket::MapPing { sequence: None, tick: None };
     for (packet, interval, rule) in [
         (chat("hello"), limits::CHAT_INTERVAL, "chat_too_soon"),
-        (map_ping, limits::MAP_PING_INTERVAL, "map_ping_too_soon"),
+        (map_ping(), limits::MAP_PING_INTERVAL, "map_ping_too_soon"),
         (leave_clan(), limits::CLAN_INTERVAL, "clan_too_soon"),
     ] {
-        assert!(matches!(handled(&mut session, packet.clone())[..], [Output::Command(..)]), "{rule}");
+        let packet = arrived(&packet);
+        assert!(matches!(handled_at(START, &mut session, &packet)[..], [Output::Command(..)]), "{rule}");
         let early = START + interval - Duration::from_nanos(1);
-        let outputs = handled_at(early, &mut session, packet.clone());
-        assert!(matches!(outputs[..], [Output::Dropped(dropped), Output::Reply(_)] if dropped == rule));
-        let outputs = handled_at(START + interval, &mut session, packet);
+        let outputs = handled_at(early, &mut session, &packet);
+        assert!(matches!(outputs[..], [Output::Refused(refused, Some(_))] if refused == rule));
+        let outputs = handled_at(START + interval, &mut session, &packet);
         assert!(matches!(outputs[..], [Output::Command(..)]), "{rule}: {outputs:?}");
     }
 }
@@ -117,11 +157,9 @@ fn automatic_attack_continues_when_the_button_is_released() {
         (ClientPacket::ToggleAttack, false),
         (release, false),
     ] {
-        let outputs = handled(&mut session, packet);
-        let [Output::Command(Command { action: Action::Attack { on }, .. }, None)] = outputs[..] else {
-            panic!("{outputs:?}")
-        };
-        assert_eq!(on, expected);
+        let outputs = handled(&mut session, &packet);
+        let [Output::Command(command, None, None)] = &outputs[..] else { panic!("{outputs:?}") };
+        assert_eq!(command.action.decoded(), Some(Action::Attack { on: expected }));
     }
 }
 
@@ -133,31 +171,32 @@ fn save(session: &Session, now: Duration) -> Vec<u8> {
 
 #[test]
 fn a_restored_session_continues_unchanged() {
-    let mut fresh = Session::new(true);
+    let mut fresh = new(true);
     let mut played = playing(false);
-    let map_ping = ClientPacket::MapPing { sequence: None, tick: None };
-    for packet in [step(None), chat("hello"), ClientPacket::ToggleAttack, map_ping] {
-        handled(&mut played, packet);
+    for packet in [step(None), chat("hello"), ClientPacket::ToggleAttack, map_ping()] {
+        handled(&mut played, &packet);
     }
     let (later, elsewhere) = (START + Duration::from_millis(300), Duration::from_secs(1_000_000));
-    for session in [&mut fresh, &mut played] {
+    for (session, native) in [(&mut fresh, true), (&mut played, false)] {
         let saved = save(session, later);
-        let mut restored = Session::restore(&mut Saved::new(&saved, elsewhere)).expect("what was saved");
+        let restore = |saved: &[u8]| new(native).restore(&mut Saved::new(saved, elsewhere));
+        let mut restored = restore(&saved).expect("what was saved");
         assert_eq!(save(&restored, elsewhere), saved);
         assert_eq!(restored.sequence(), session.sequence());
+        assert_eq!(Session::peek(&saved), Some((session.awaits_hello(), session.sequence())));
         let packets = [hello(1, Mode::Watch), chat("hello"), chat("hello"), ClientPacket::ToggleAttack];
         for (after, packet) in [0, 100, 250, 300].map(Duration::from_millis).into_iter().zip(packets) {
-            let (mut expected, mut outputs) = (Vec::new(), Vec::new());
+            let (packet, mut expected, mut outputs) = (arrived(&packet), Vec::new(), Vec::new());
             assert_eq!(
-                session.handle(packet.clone(), later + after, 7, &mut expected),
-                restored.handle(packet, elsewhere + after, 7, &mut outputs)
+                session.handle(&packet, later + after, &mut expected),
+                restored.handle(&packet, elsewhere + after, &mut outputs)
             );
             assert_eq!(outputs, expected);
         }
         assert_eq!(save(session, later), save(&restored, elsewhere));
         for end in 0..saved.len() {
-            assert!(Session::restore(&mut Saved::new(&saved[..end], elsewhere)).is_none());
+            assert!(restore(&saved[..end]).is_none());
         }
-        assert!(Session::restore(&mut Saved::new(&[&[3], &saved[1..]].concat(), elsewhere)).is_none());
+        assert!(restore(&[&[3], &saved[1..]].concat()).is_none());
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tickwire::client::heard::Heard;
 use tickwire::client::picture::Picture;
-use tickwire::feed::{Layout, Rates, Turn, View};
-use tickwire::feed::{Messages, Scratch};
+use tickwire::game::{Messages, Rates, Turn, View as _};
+use tickwire::games::moo::{Moo, Scratch, View};
 use tickwire::household::Household;
 use tickwire::limits;
 use tickwire::packet::{Codes, Direction, Lane};
@@ -14,7 +14,8 @@ use tickwire::peer::Endpoint;
 use tickwire::peer::life::Due;
 use tickwire::peer::sender::Frames;
 use tickwire::room::handle::Options;
-use tickwire::room::{Core, Room, Ticked, Wants};
+use tickwire::room::{Room, Ticked, Wants};
+use tickwire::sim::Action as _;
 use tickwire::world::rules::AnimalKind;
 use tickwire::world::{Action, Angle, Command, Identity, PlayerId, Selection, Spawned, TickHz, World};
 use tickwire::ws::Side;
@@ -29,7 +30,7 @@ const WATCHED: PlayerId = PlayerId(1);
 
 /// A room in which players walk, strike, build, chat and die.
 struct Busy {
-    room: Room,
+    room: Room<Moo>,
     now: Duration,
     tick: u32,
 }
@@ -37,16 +38,18 @@ struct Busy {
 impl Busy {
     fn new() -> Busy {
         let world = World::new(Identity { seed: 11, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
-        let rates = Rates { tick_hz: HZ, native_hz: HZ, moomoo_hz: 10 };
+        let rates = Rates { tick_hz: HZ, update_hz: HZ, foreign_hz: 10 };
         let (name, epoch, seat_time) = ("".into(), "0".to_owned(), Duration::ZERO);
         let options = Options { name, epoch, rates, delay_ticks: 0, seat_time, max_clients: 9 };
         let room = Room::new(world, options);
         for number in 1..=PLAYERS {
             let player = room.handle().take_seat(number.into(), Duration::ZERO).expect("a number");
-            room.handle().push_operator(vec![Action::Join { player, name: format!("p{number}"), skin: 0 }]);
+            let join = Action::Join { player, name: format!("p{number}"), skin: 0 };
+            room.handle().push_operator(vec![join.encoded()]);
         }
         for (kind, x_px) in [(AnimalKind::Wolf, 300), (AnimalKind::Cow, 700), (AnimalKind::Cow, 900)] {
-            room.handle().push_operator(vec![Action::Spawn { what: Spawned::Animal(kind), x_px, y_px: 700 }]);
+            let spawn = Action::Spawn { what: Spawned::Animal(kind), x_px, y_px: 700 };
+            room.handle().push_operator(vec![spawn.encoded()]);
         }
         Busy { room, now: Duration::ZERO, tick: 0 }
     }
@@ -67,10 +70,11 @@ impl Busy {
             let sequence = u64::from(self.tick) + 1;
             let command = Command { player: PlayerId(number), sequence, action };
             let home = Household::of(std::net::Ipv4Addr::from_bits(number.into()).into());
-            self.room.handle().push(home, command, None).expect("there is room");
+            self.room.handle().push(home, command.encoded(), None).expect("there is room");
         }
         if self.tick.is_multiple_of(45) {
-            self.room.handle().push_operator(vec![Action::Say { text: format!("say {}", self.tick) }]);
+            let say = Action::Say { text: format!("say {}", self.tick) };
+            self.room.handle().push_operator(vec![say.encoded()]);
         }
         self.now += Duration::from_secs(1) / HZ;
         self.tick += 1;
@@ -91,7 +95,7 @@ struct Client {
 impl Client {
     fn new(dialect: &str, room: usize) -> Client {
         let endpoint = Endpoint::new(Codes::builtin().dialect(dialect).expect("built in"), false);
-        let mut view = View::new(if endpoint.is_native { Layout::Native } else { Layout::Moomoo });
+        let mut view = View::new(&endpoint.dialect);
         view.follow(Some(WATCHED), None);
         let line = Line::with_room(room);
         Client {
@@ -112,7 +116,7 @@ impl Client {
         let dialect = &self.endpoint.dialect;
         let turn = self.view.update(
             &[],
-            &ticked.published,
+            ticked.published.of::<Moo>().expect("the game of the room"),
             is_behind,
             dialect,
             &mut self.scratch,

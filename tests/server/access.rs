@@ -7,8 +7,6 @@ use tickwire::net::console::token::Token;
 use tickwire::net::forwarded::{self, MALFORMED, Network};
 use tickwire::net::host::Host;
 use tickwire::net::{Config, access};
-use tickwire::room::Core;
-use tickwire::world::World;
 use tickwire::ws::http::{HeadReader, RequestHead};
 
 const TOKEN: &str = "Authorization: Bearer a-token-of-the-test";
@@ -18,7 +16,7 @@ fn host() -> Host {
     let mut config = Config::new(socket("127.0.0.1:0"));
     config.admin_token = Token::new("a-token-of-the-test").expect("long enough");
     config.allowed_origins = vec!["https://listed.example".to_owned()];
-    let room = config.room("", World::new(config.identity));
+    let room = config.room("", &config.identity);
     let rooms = vec![room.handle().clone()];
     Host::new(config, rooms, Admission::new(Caps::default()), 1)
 }

@@ -149,7 +149,7 @@ fn an_address_that_reconnects_too_often_gets_429_and_when_to_come_again_unless_b
 #[test]
 fn a_victim_hears_no_more_than_four_clients_may_say_from_an_address_that_reconnects() {
     // The map is so small that everyone is in view of everyone.
-    let server = server_with(|config| config.identity.map_size_px = 1_440);
+    let server = server_with(|config| config.identity.set("map_size_px", 1_440));
     let started = Instant::now();
     let plan = attack::Plan {
         attack: Attack::Reconnect,

@@ -132,7 +132,7 @@ fn the_banner_shows_the_urls_and_what_is_in_force() {
         format!("native   ws://{address}/play"),
         format!("legacy   ws://{address}/"),
         format!("letters  ws://{address}/server"),
-        "tick 20 Hz, updates 20 Hz (MooMoo dialects 10 Hz), seed 77, map 5000 px".to_owned(),
+        "tick 20 Hz, updates 20 Hz (MooMoo dialects 10 Hz), seed 77, map-size 5000 px".to_owned(),
         "command delay 20 ticks".to_owned(),
     ] {
         assert!(running.banner.contains(&expected), "{expected}\nis not in\n{}", running.banner);
@@ -147,10 +147,10 @@ fn the_banner_has_a_line_for_each_room() {
     let address = running.address;
     for expected in [
         format!(
-            "room     http://{address}/r/two/  tick 15 Hz, updates 15 Hz (MooMoo dialects 10 Hz), seed 7, map 5000 px\n"
+            "room     http://{address}/r/two/  tick 15 Hz, updates 15 Hz (MooMoo dialects 10 Hz), seed 7, map-size 5000 px\n"
         ),
         format!(
-            "room     http://{address}/r/three/  tick 30 Hz, updates 30 Hz (MooMoo dialects 10 Hz), seed 8, map 2000 px, at most 3 clients\n"
+            "room     http://{address}/r/three/  tick 30 Hz, updates 30 Hz (MooMoo dialects 10 Hz), seed 8, map-size 2000 px, at most 3 clients\n"
         ),
         format!("rooms    http://{address}/rooms\n"),
     ] {

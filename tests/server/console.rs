@@ -16,6 +16,7 @@ use tickwire::net::console::{Source, save};
 use tickwire::packet::client_packet::Mode;
 use tickwire::packet::{ClientPacket, Codes};
 use tickwire::room::Snapshot;
+use tickwire::sim::Identity;
 
 fn start() -> Program {
     Program::start(&mut tickwire(&["--bind", "127.0.0.1:0", "--map-size", "4000"]))
@@ -195,7 +196,14 @@ fn the_program_answers_each_line_and_cuts_one_that_is_too_long() {
 #[test]
 fn a_saved_world_is_private_and_no_file_is_changed() {
     let folder = Folder::new("save");
-    let snapshot = |byte: u8| Snapshot { tick: 7, bytes: [byte].into() };
+    let identity = Identity { seed: 1, tick_hz: 30, options: Vec::new() };
+    let snapshot = |byte: u8| Snapshot {
+        tick: 7,
+        identity: identity.clone(),
+        code_hash: 1,
+        names: Vec::new(),
+        bytes: [byte].into(),
+    };
     let path = folder.0.join("tickwire-7.world");
     assert_eq!(save::write(&folder.0, None, &snapshot(1)).expect("written"), "tickwire-7.world");
     assert_eq!(fs::metadata(&path).expect("it is there").permissions().mode() & 0o7777, 0o600);
@@ -390,7 +398,7 @@ fn a_saved_world_goes_on_without_its_players_and_takes_new_ones() {
     // The file says which world it is, whatever else is asked for.
     let mut program =
         Program::start(&mut tickwire(&["--bind", "127.0.0.1:0", "--seed", "1", "--restore", file]));
-    assert!(program.banner.contains("seed 7, map 4000 px"), "{}", program.banner);
+    assert!(program.banner.contains("seed 7, map-size 4000 px"), "{}", program.banner);
     assert!(tick(&mut program) >= saved);
     assert_eq!(
         program.type_line("players"),

@@ -8,8 +8,6 @@ use std::time::Instant;
 
 use crate::support;
 use crate::support::{Peer, server_with};
-use tickwire::net::Config;
-use tickwire::world::Identity;
 
 /// One line of a conversation.
 struct Step {
@@ -43,9 +41,7 @@ fn is_repeated(message: &[u8], legacy: bool) -> bool {
 fn converse(dialect: &str, path: &str) {
     let steps = steps(dialect);
     assert!(steps.len() > 30, "the rows of {dialect} are missing");
-    let server = server_with(|config| {
-        config.identity = Identity { map_size_px: 1440, ..Config::new(config.bind).identity };
-    });
+    let server = server_with(|config| config.identity.set("map_size_px", 1_440));
     let mut peers: BTreeMap<String, Peer> = BTreeMap::new();
     for (number, step) in steps.iter().enumerate() {
         let place = format!("{dialect}, step {number}: {} {}", step.who, step.what);

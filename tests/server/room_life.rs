@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value as Json;
 use tickwire::net::console::Source;
 use tickwire::net::{Config, Server};
-use tickwire::room::{Core, Options, Room};
-use tickwire::world::World;
+use tickwire::room::Options;
 
 use crate::clients::Native;
 use crate::rooms::page;
@@ -18,11 +17,11 @@ const HTML: &str = "Accept: text/html,application/xhtml+xml\r\n";
 /// A server with the default room and these, each for so many clients.
 fn server(names: &[(&str, usize)]) -> Server {
     let config = Config::new("127.0.0.1:0".parse().expect("an address"));
-    let world = || World::new(config.identity);
-    let mut rooms: Vec<Box<dyn Core>> = vec![Box::new(config.room("", world()))];
+    let mut rooms = vec![config.room("", &config.identity)];
     for (name, max_clients) in names {
-        let options = config.room_options(name, &world());
-        rooms.push(Box::new(Room::new(world(), Options { max_clients: *max_clients, ..options })));
+        let options = config.room_options(name, config.identity.tick_hz);
+        let options = Options { max_clients: *max_clients, ..options };
+        rooms.push((config.game.begin)(&config.identity, options));
     }
     Server::start_rooms(config, rooms).expect("a free port")
 }

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use tickwire::host::core::Core;
 use tickwire::limits;
+use tickwire::net::client::Socket;
 use tickwire::net::recorder::{Rotation, Target};
 use tickwire::net::{Config, Server};
 use tickwire::packet::Value;
-use tickwire::room::{Core, Handle, Room, Ticked, Wants};
-use tickwire::world::{Identity, World};
+use tickwire::room::{Handle, Ticked, Wants};
+use tickwire::sim::Identity;
 
 use crate::admin::ask;
 use crate::clients::Native;
@@ -19,12 +21,13 @@ use crate::replay::{File, number, replay};
 use crate::support::{PATIENCE, Peer};
 
 /// A room whose next tick panics once it is told to.
+#[derive(Debug)]
 struct Fragile {
-    room: Room,
+    room: Box<dyn Core<Socket>>,
     panics: Arc<AtomicBool>,
 }
 
-impl Core for Fragile {
+impl Core<Socket> for Fragile {
     fn handle(&self) -> &Arc<Handle> {
         self.room.handle()
     }
@@ -34,7 +37,7 @@ impl Core for Fragile {
         self.room.tick(now, wants)
     }
 
-    fn anew(&self, epoch: String) -> Box<dyn Core> {
+    fn anew(&self, epoch: String) -> Box<dyn Core<Socket>> {
         self.room.anew(epoch)
     }
 }
@@ -43,15 +46,15 @@ fn config() -> Config {
     Config::new("127.0.0.1:0".parse().expect("an address"))
 }
 
-fn room(config: &Config, name: &str, seed: u32) -> Room {
-    config.room(name, World::new(Identity { seed, ..config.identity }))
+fn room(config: &Config, name: &str, seed: u32) -> Box<dyn Core<Socket>> {
+    config.room(name, &Identity { seed, ..config.identity.clone() })
 }
 
 /// A server with a default room of seed 1 and a room `two` of seed 2, and what makes the latter panic.
 pub fn two_rooms() -> (Server, Arc<AtomicBool>) {
     let (config, panics) = (config(), Arc::new(AtomicBool::new(false)));
     let fragile = Fragile { room: room(&config, "two", 2), panics: Arc::clone(&panics) };
-    let rooms: Vec<Box<dyn Core>> = vec![Box::new(room(&config, "", 1)), Box::new(fragile)];
+    let rooms: Vec<Box<dyn Core<Socket>>> = vec![room(&config, "", 1), Box::new(fragile)];
     (Server::start_rooms(config, rooms).expect("a free port"), panics)
 }
 
@@ -133,8 +136,7 @@ fn each_file_of_a_capture_of_two_rooms_replays_both_as_they_were() {
     let file = File::new("rooms");
     let mut config = config();
     config.rotation = Rotation { time: Some(Duration::from_millis(500)), ..Rotation::default() };
-    let rooms: Vec<Box<dyn Core>> =
-        ["", "two"].map(|name| -> Box<dyn Core> { Box::new(room(&config, name, 7)) }).into();
+    let rooms = ["", "two"].map(|name| room(&config, name, 7)).into();
     let server = Server::start_rooms(config, rooms).expect("a free port");
     let at = |path, name| Native::play_at(server.address(), path, name).0;
     let mut early = [at("/play", "Ada"), at("/r/two/play", "Bob")];
@@ -234,8 +236,7 @@ fn a_room_that_begins_anew_does_so_in_the_next_file_of_a_capture() {
 fn the_rooms_of_a_server_have_different_names_that_fit_a_path() {
     for names in [&["one"][..], &["", ""], &["", "a/b"], &["", "two", "two"], &[]] {
         let config = config();
-        let rooms = names.iter().map(|name| -> Box<dyn Core> { Box::new(room(&config, name, 1)) });
-        let rooms = rooms.collect();
+        let rooms = names.iter().map(|name| room(&config, name, 1)).collect();
         let error = Server::start_rooms(config, rooms).expect_err("refused");
         assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{names:?}");
     }

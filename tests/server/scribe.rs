@@ -1,5 +1,6 @@
 //! The traffic of a tap as a capture: lost bytes are reported and counted, and show as a gap of their size.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tickwire::capture::{self, Capture, End, Record};
@@ -8,7 +9,8 @@ use tickwire::net::recorder::scribe::Scribe;
 use tickwire::net::tap::{Listener, Lost, Tap};
 use tickwire::packet::Codes;
 use tickwire::peer::receiver::Piece;
-use tickwire::world::{Identity, TickHz, World};
+use tickwire::room::Snapshot;
+use tickwire::world::{Identity, TickHz, World, code_hash};
 
 use crate::tap::{open, open_with, who};
 
@@ -35,8 +37,15 @@ impl Stage {
 
     fn begin_file(&mut self) {
         self.scribe.begin_file(who(0).at);
-        let snapshot = Some(self.world.snapshot().into());
-        self.tap.ticked((&"".into(), who(0).at, 0), 0, (*b"frame").into(), snapshot);
+        let snapshot = Snapshot {
+            tick: 0,
+            identity: (*self.world.identity()).into(),
+            code_hash: code_hash(),
+            names: Vec::new(),
+            bytes: self.world.snapshot().into(),
+        };
+        let frame = ((*b"frame").into(), Vec::new());
+        self.tap.ticked((&"".into(), who(0).at, 0), 0, frame, Some(Arc::new(snapshot)));
         assert_eq!(self.write(), Lost::default());
     }
 

@@ -8,6 +8,8 @@ use std::time::Duration;
 use tickwire::limits;
 use tickwire::net::tap::{Listener, Lost, Missed, Seen, Side, Taken, Tap, What, Who};
 use tickwire::peer::receiver::Piece;
+use tickwire::room::Snapshot;
+use tickwire::sim::Identity;
 
 const NOW: Duration = Duration::from_secs(7);
 const SOON: Duration = Duration::from_millis(1);
@@ -43,8 +45,15 @@ fn tick(tap: &Tap, tick: u32) {
 }
 
 fn tick_of(tap: &Tap, room: &str, tick: u32) {
-    let (checksum, snapshot) = (u64::from(tick) * 2, format!("at {tick}").into_bytes().into());
-    tap.ticked((&room.into(), NOW, tick), checksum, (*b"frame").into(), Some(snapshot));
+    let snapshot = Snapshot {
+        tick,
+        identity: Identity { seed: 1, tick_hz: 30, options: Vec::new() },
+        code_hash: 7,
+        names: Vec::new(),
+        bytes: format!("at {tick}").into_bytes().into(),
+    };
+    let frame = ((*b"frame").into(), Vec::new());
+    tap.ticked((&room.into(), NOW, tick), u64::from(tick) * 2, frame, Some(Arc::new(snapshot)));
 }
 
 /// What was taken, a word each.
@@ -58,7 +67,7 @@ fn words(taken: &Taken) -> Vec<String> {
         }
         What::Missed(missed) => format!("{} missed {}", seen.client, missed.bytes),
         What::Ended { rule } => format!("ended {} {rule}", seen.client),
-        What::World { snapshot } => format!("world {}", String::from_utf8_lossy(snapshot)),
+        What::World { snapshot } => format!("world {}", String::from_utf8_lossy(&snapshot.bytes)),
         What::Tick { checksum, .. } => format!("tick {} {checksum}", seen.tick),
     };
     taken.items.iter().map(word).collect()

@@ -5,10 +5,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tickwire::feed::{Events, Layout, Messages, Published, Scratch, View};
+use tickwire::feed::Events;
+use tickwire::game::{self, Messages, View as _};
+use tickwire::games::moo::{Moo, Scratch, View};
 use tickwire::packet::{Codes, Dialect, Direction, Value};
 use tickwire::world::PlayerId;
 use tickwire::ws::frame;
+
+/// A tick of the game.
+pub type Published = game::Published<Moo>;
 
 /// Everything that one client was told, by the packet's name, in order.
 pub struct Client {
@@ -28,8 +33,7 @@ impl Client {
     }
 
     pub fn of(player: u16, dialect: Arc<Dialect>) -> Client {
-        let layout = if dialect.name() == "native" { Layout::Native } else { Layout::Moomoo };
-        let mut view = View::new(layout);
+        let mut view = View::new(&dialect);
         view.follow(Some(PlayerId(player)), None);
         let (scratch, heard, bytes) = Default::default();
         Client { view, dialect, scratch, is_behind: false, heard, bytes }

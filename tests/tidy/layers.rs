@@ -7,7 +7,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
-const LAYERS: [(&str, &[&str]); 26] = [
+const LAYERS: [(&str, &[&str]); 29] = [
     ("limits", &[]),
     ("sync", &[]),
     ("household", &[]),
@@ -15,36 +15,40 @@ const LAYERS: [(&str, &[&str]); 26] = [
     ("plural", &[]),
     ("ws", &["plural", "limits"]),
     ("packet", &["visible", "plural", "limits"]),
-    ("world", &[]),
-    ("session", &["packet", "world", "limits"]),
-    ("peer", &["ws", "packet", "session", "world", "sync", "limits"]),
-    ("feed", &["packet", "world", "limits"]),
-    ("room", &["feed", "world", "household", "sync", "limits"]),
-    ("host", &["ws", "packet", "world", "session", "peer", "feed", "room", "household", "sync", "limits"]),
+    ("sim", &[]),
+    ("world", &["sim"]),
+    ("game", &["packet", "sim", "limits"]),
+    ("session", &["packet", "game", "sim", "limits"]),
+    ("peer", &["ws", "packet", "session", "game", "sim", "sync", "limits"]),
+    ("room", &["game", "sim", "household", "sync", "limits"]),
+    ("host", &["ws", "packet", "session", "peer", "game", "room", "sim", "household", "sync", "limits"]),
+    ("feed", &["packet", "game", "world", "sim", "limits"]),
+    ("games", &["packet", "session", "game", "host", "feed", "world", "sim", "limits"]),
     ("capture", &["plural", "world", "limits"]),
     ("explain", &["ws", "packet", "capture", "visible", "plural", "limits"]),
     ("inspector", &["explain", "capture", "ws", "packet", "plural", "limits"]),
     ("platform", &["limits"]),
-    ("replay", &["capture", "ws", "packet", "world", "session", "peer", "plural", "limits"]),
+    ("replay", &["capture", "ws", "packet", "session", "peer", "game", "sim", "plural", "limits"]),
     ("client", &["ws", "packet", "world", "session", "feed", "explain", "capture", "platform", "limits"]),
     (
         "embedded",
         &[
             "client",
             "inspector",
+            "games",
             "host",
             "room",
             "peer",
-            "feed",
+            "game",
             "ws",
             "packet",
-            "world",
+            "sim",
             "household",
             "sync",
             "limits",
         ],
     ),
-    ("tab", &["embedded", "client", "inspector", "host", "replay", "packet", "world", "limits"]),
+    ("tab", &["embedded", "client", "inspector", "host", "games", "replay", "packet", "world", "limits"]),
     ("testkit", &["client", "ws", "packet", "world", "session", "platform", "plural", "limits"]),
     (
         "simulate",
@@ -58,7 +62,10 @@ const LAYERS: [(&str, &[&str]); 26] = [
             "session",
             "peer",
             "feed",
+            "game",
+            "games",
             "room",
+            "sim",
             "household",
             "sync",
             "limits",
@@ -69,16 +76,17 @@ const LAYERS: [(&str, &[&str]); 26] = [
         &[
             "ws",
             "packet",
-            "world",
             "session",
             "peer",
-            "feed",
+            "game",
+            "games",
             "room",
             "host",
             "capture",
             "inspector",
             "platform",
             "plural",
+            "sim",
             "household",
             "sync",
             "limits",
@@ -93,6 +101,8 @@ const LAYERS: [(&str, &[&str]); 26] = [
             "session",
             "peer",
             "feed",
+            "game",
+            "games",
             "room",
             "host",
             "explain",
@@ -105,6 +115,7 @@ const LAYERS: [(&str, &[&str]); 26] = [
             "simulate",
             "platform",
             "net",
+            "sim",
             "household",
             "sync",
             "visible",
@@ -164,7 +175,9 @@ pub fn decoders(file: &File) -> Vec<Breach> {
     let tests = rust::tests(&tokens);
     let is_test = |at: &usize| tests.iter().any(|test| test.contains(at));
     let decodes = |at: &usize| {
-        let typed = rust::reads(&tokens, *at, &["ClientPacket", ":", ":", "from_decoded"]);
+        // A game gives a meaning to what the peer has decoded.
+        let typed = rust::reads(&tokens, *at, &["ClientPacket", ":", ":", "from_decoded"])
+            && layer(file) != Some("games");
         let by_table = matches!(tokens[*at].text, "decode" | "decode_json")
             && rust::reads(&tokens, *at + 1, &["(", "Direction", ":", ":", "ToServer"]);
         typed || by_table
@@ -181,8 +194,9 @@ pub fn decoders(file: &File) -> Vec<Breach> {
         .collect()
 }
 
-/// Names of this crate and the world's, and the layer at their root.
-const CRATES: [(&str, &[&str]); 2] = [("tickwire", &[]), ("tickwire_world", &["world"])];
+/// Names of this crate and of those without the server, and the layer at their root.
+const CRATES: [(&str, &[&str]); 3] =
+    [("tickwire", &[]), ("tickwire_sim", &["sim"]), ("tickwire_world", &["world"])];
 
 /// The layer of a file, or nothing for `src/lib.rs`, which only declares, and for what is not under `src/`.
 fn layer(file: &File) -> Option<&str> {
@@ -203,7 +217,16 @@ pub fn imports(file: &File) -> Vec<Breach> {
     };
     let tokens = rust::tokens(&file.text);
     let mut breaches = Vec::new();
+    let tests = rust::tests(&tokens);
+    let is_test = |line: usize| {
+        let lines =
+            tests.iter().filter_map(|range| Some((tokens.get(range.start)?, tokens.get(range.end - 1)?)));
+        lines.into_iter().any(|(first, last)| (first.line..=last.line).contains(&line))
+    };
     for (path, line) in paths(file, &tokens) {
+        if is_test(line) {
+            continue;
+        }
         let target = path.first().map_or("the whole crate", |name| *name);
         if target != layer && !allowed.contains(&target) {
             let may = if allowed.is_empty() { "nothing".to_owned() } else { allowed.join(", ") };
@@ -293,6 +316,7 @@ fn module(file: &File) -> Vec<&str> {
 fn begin<'a>(word: &str, mut base: Vec<&'a str>, file: &File) -> Option<Vec<&'a str>> {
     match word {
         "crate" if file.is_in("src/world") => Some(vec!["world"]),
+        "crate" if file.is_in("src/sim") => Some(vec!["sim"]),
         "crate" => Some(Vec::new()),
         "super" => {
             base.pop();

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use tickwire::game::{Game as _, Profile, Shared};
+use tickwire::games::moo::Moo;
 use tickwire::packet::Codes;
 use tickwire::peer::receiver::{At, Denied, RoomFacts};
 use tickwire::peer::{Driver, Ending, Endpoint, Receiver};
-use tickwire::session::Profile;
-use tickwire::world::{Command, PlayerId};
+use tickwire::sim::Raw;
+use tickwire::world::{Identity, PlayerId, TickHz};
 use tickwire::ws::Side;
 use tickwire::ws::close;
 use tickwire::ws::frame::{Header, Opcode};
@@ -23,7 +25,12 @@ impl Driver for Grants {
     fn join(&mut self, _profile: Profile) -> Result<PlayerId, Denied> {
         Ok(PlayerId(7))
     }
-    fn command(&mut self, _command: Command, _intended: Option<u32>) -> Result<(), Denied> {
+    fn command(
+        &mut self,
+        _command: Raw,
+        _intended: Option<u32>,
+        _shared: Option<&'static Shared>,
+    ) -> Result<(), Denied> {
         Ok(())
     }
     fn watch(&mut self, _player: Option<PlayerId>) {}
@@ -42,7 +49,8 @@ pub fn end(pieces: &[&[u8]]) -> Option<End> {
     let (request, frames) = pieces.split_first().expect("a request");
     let head = HeadReader::new().receive(request).expect("HTTP").expect("whole");
     let endpoint = Endpoint::find(&Codes::builtin(), &head).expect("our path");
-    let room = RoomFacts { epoch: "e".into(), seed: 1, map_size_px: 1_440, tick_hz: 30, update_hz: 30 };
+    let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
+    let room = RoomFacts { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
     let mut receiver = Receiver::new(endpoint.clone(), room, AT.now);
     receiver.begin(1, &mut Grants);
     let ending = frames.iter().find_map(|piece| receiver.receive(piece, AT, &mut Grants).err())?;

@@ -3,8 +3,7 @@
 use crate::clan::ClanId;
 use crate::command::Action;
 use crate::controller::{Controller, Scenery, SceneryKind};
-use crate::entity::Embodied as _;
-use crate::entity::{EntityId, PlayerId};
+use crate::entity::{Embodied as _, EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{item, projectile, weapon, TickHz, PROJECTILES, WEAPONS};
 use crate::tests::{

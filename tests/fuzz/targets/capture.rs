@@ -9,6 +9,8 @@
 use tickwire::capture::pcapng::{About, write_interface, write_packet, write_section};
 use tickwire::capture::{self, Capture, Packet, Record, packet, record};
 use tickwire::explain::captured;
+use tickwire::game::Game as _;
+use tickwire::games::moo::Moo;
 use tickwire::packet::Codes;
 use tickwire::peer::Endpoint;
 use tickwire::replay;
@@ -134,7 +136,7 @@ fn understood(found: &Capture<'_>) {
     let mut items = 0;
     captured::walk(found, &codes, (None, otherwise), None, |_| items += 1);
     let find = |head: &RequestHead| Endpoint::find(&codes, head).ok();
-    match replay::replay(found, &find) {
+    match replay::replay(found, &[Moo::ABOUT], &find) {
         Ok(rooms) => assert!(rooms.iter().all(|(_, report)| report.ticks as usize <= found.packets.len())),
         Err(reason) => assert!(!reason.to_string().is_empty()),
     }

@@ -7,8 +7,8 @@
 //! nothing.
 
 use tickwire::explain::{Content, Conversation, Explanation, Problem, REST};
-use tickwire::packet::{Codes, Dialect, Direction};
 use tickwire::game::Breach;
+use tickwire::packet::{Codes, Dialect, Direction};
 use tickwire::ws::Side;
 use tickwire::ws::message::{Limits, Message, Reader};
 

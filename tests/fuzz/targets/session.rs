@@ -18,7 +18,8 @@ use std::time::Duration;
 
 use client::Client;
 use log::Log;
-use tickwire::feed::{Publisher, Rates};
+use tickwire::game::{Publisher as _, Rates};
+use tickwire::games::moo::Publisher;
 use tickwire::packet::Codes;
 use tickwire::world::rules::{AnimalKind, ITEMS};
 use tickwire::world::{Action, Command, Identity, PlayerId, Resource, Spawned, TickHz, World};
@@ -83,7 +84,7 @@ impl Game {
         let now = Duration::from_secs(100);
         let codes = Codes::builtin();
         Game {
-            publisher: Publisher::new(&world, Rates { tick_hz: 30, native_hz: 30, moomoo_hz: 10 }),
+            publisher: Publisher::new(&world, Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 }),
             clients: CLIENTS
                 .map(|(name, json)| Client::new(codes.dialect(name).expect("built in"), json, now)),
             waiting: Vec::new(),
@@ -203,7 +204,7 @@ impl Game {
         self.world.step(&mut commands);
         self.now += TICK;
         self.ticks += 1;
-        let published = self.publisher.publish(&self.world, |player| player.0 as i16 - 2);
+        let published = self.publisher.publish(&self.world, &|player| player.0 as i16 - 2);
         self.clients.iter_mut().for_each(|client| client.be_told(&published));
     }
 }

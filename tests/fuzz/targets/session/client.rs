@@ -6,13 +6,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire::feed::Layout;
-use tickwire::feed::{Messages, Published, Scratch, View};
+use tickwire::game::{Game as _, Messages, Profile, Published, Shared, View as _};
+use tickwire::games::moo::{Moo, Scratch, View};
 use tickwire::packet::{Dialect, Direction, msgpack};
 use tickwire::peer::receiver::{At, Denied, RoomFacts};
 use tickwire::peer::{Driver, Endpoint, Receiver};
-use tickwire::session::Profile;
-use tickwire::world::{Action, Command, PlayerId, Resource};
+use tickwire::sim::Raw;
+use tickwire::world::{Action, Command, Identity, PlayerId, TickHz};
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::message::{Limits, Message, Reader};
@@ -40,7 +40,7 @@ impl Client {
     pub fn new(dialect: Arc<Dialect>, is_json: bool, now: Duration) -> Client {
         let endpoint = Endpoint::new(dialect, is_json);
         Client {
-            view: View::new(if endpoint.is_native { Layout::Native } else { Layout::Moomoo }),
+            view: View::new(&endpoint.dialect),
             receiver: Receiver::new(endpoint.clone(), room(), now),
             endpoint,
             player: None,
@@ -135,7 +135,7 @@ impl Client {
     }
 
     /// Is told of a published tick.
-    pub fn be_told(&mut self, published: &Published) {
+    pub fn be_told(&mut self, published: &Published<Moo>) {
         if self.is_over || self.receiver.awaits_hello() {
             return;
         }
@@ -151,7 +151,8 @@ impl Client {
 }
 
 fn room() -> RoomFacts {
-    RoomFacts { epoch: "0".to_owned(), seed: 4, map_size_px: 1_440, tick_hz: 30, update_hz: 30 }
+    let identity = Identity { seed: 4, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
+    RoomFacts { about: Moo::ABOUT, epoch: "0".to_owned(), identity, update_hz: 30 }
 }
 
 /// What a server does for the client.
@@ -170,18 +171,21 @@ impl Driver for Server<'_> {
 
     fn follow(&mut self) {}
 
-    fn join(&mut self, Profile { name, skin, gift }: Profile) -> Result<PlayerId, Denied> {
+    fn join(&mut self, profile: Profile) -> Result<PlayerId, Denied> {
         *self.players += 1;
         let player = PlayerId(*self.players);
         *self.player = Some(player);
-        self.asked.of_operator.push(Action::Join { player, name, skin });
-        let gifts = Resource::ALL.into_iter().filter(|_| gift);
-        self.asked.of_operator.extend(gifts.map(|resource| Action::Grant { player, resource, amount: 100 }));
+        self.asked.of_operator.extend(Moo::join(player, &profile));
         Ok(player)
     }
 
-    fn command(&mut self, command: Command, tick: Option<u32>) -> Result<(), Denied> {
-        self.asked.commands.push((command, tick));
+    fn command(
+        &mut self,
+        command: Raw,
+        tick: Option<u32>,
+        _shared: Option<&'static Shared>,
+    ) -> Result<(), Denied> {
+        self.asked.commands.push((command.decoded().expect("an action of the game"), tick));
         Ok(())
     }
 
