@@ -39,6 +39,9 @@ impl<G: Game, L: Line> Core<L> for Room<G> {
     }
 }
 
+/// The settings of a room whose world has these parameters.
+pub type OptionsOf<'a> = &'a dyn Fn(&Identity) -> Options;
+
 /// A room that goes on, or why it cannot, in words.
 pub type Resumed<L> = Result<Box<dyn Core<L>>, String>;
 
@@ -51,7 +54,7 @@ pub struct Kind<L: 'static> {
     pub begin: fn(&Identity, Options) -> Box<dyn Core<L>>,
     /// A room whose world goes on from a snapshot, with options for that world; or why it cannot, in
     /// words.
-    pub resume: fn(&[u8], &dyn Fn(&Identity) -> Options) -> Resumed<L>,
+    pub resume: fn(&[u8], OptionsOf<'_>) -> Resumed<L>,
     /// Makes an audience of a room, one for each worker that has clients in it.
     pub audience: fn() -> Box<dyn Audience<L>>,
 }
