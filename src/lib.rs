@@ -82,3 +82,16 @@ pub mod net;
 
 #[cfg(not(target_family = "wasm"))]
 pub mod cli;
+
+#[cfg(not(target_family = "wasm"))]
+/// Runs a program whose game is this one: the whole command line, with `serve` as the default command.
+///
+/// ```no_run
+/// # use tickwire::games::moo::Moo;
+/// fn main() -> std::process::ExitCode {
+///     tickwire::serve::<Moo>()
+/// }
+/// ```
+pub fn serve<G: game::Game>() -> std::process::ExitCode {
+    cli::run_of(vec![net::Kind::of::<G>()])
+}

@@ -10,6 +10,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::codes;
+use super::games::Games;
 use super::output::{Failure, print};
 use crate::client::{dial, url::Url};
 use crate::packet::{Codes, Dialect};
@@ -99,7 +100,7 @@ fn attack_kinds() -> impl TypedValueParser<Value = Attack> {
 
 /// Runs the crowd; an error or a disconnect is a failure.
 pub fn run(args: &BotsArgs) -> Result<(), Failure> {
-    let codes = codes::load(args.codes.as_deref())?;
+    let codes = codes::load(args.codes.as_deref(), &Games::built_in())?;
     if let (Some(tables), true) = (&args.codes, args.hostile.is_some() || args.attack.is_some()) {
         let tables = tables.display();
         return Err(format!(

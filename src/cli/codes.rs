@@ -7,11 +7,13 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::games::Games;
 use super::output::{Failure, print};
 use super::tables::{self, Format};
 use crate::capture;
 use crate::client::url::Url;
 use crate::limits;
+use crate::packet::endpoint::PATHS;
 use crate::packet::{Codes, Dialect};
 use crate::peer::Endpoint;
 use crate::ws::http::{Headers, RequestHead};
@@ -28,15 +30,15 @@ pub struct CodesArgs {
     /// typescript for the types of a client.
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = FORMATS)]
     format: String,
-    /// Packet tables to print instead of the built-in tables: a directory of `.tsv` files, or a
-    /// capture that carries its tables.
+    /// Packet tables to print instead of the built-in tables: a directory of `.tsv` files, one such
+    /// file, or a capture that carries its tables.
     #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
 }
 
 /// Prints the tables.
-pub fn run(args: &CodesArgs) -> Result<(), Failure> {
-    let codes = load(args.codes.as_deref())?;
+pub fn run(args: &CodesArgs, games: &Games) -> Result<(), Failure> {
+    let codes = load(args.codes.as_deref(), games)?;
     let format = match args.format.as_str() {
         "markdown" => Format::Markdown,
         "json" => Format::Json,
@@ -48,22 +50,28 @@ pub fn run(args: &CodesArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The built-in tables, or the [given](given) ones.
+/// The tables of the games, or the [given](given) ones.
 ///
 /// # Errors
 /// As [`given`].
-pub fn load(tables: Option<&Path>) -> Result<Arc<Codes>, Failure> {
-    tables.map_or_else(|| Ok(Codes::builtin()), given)
+pub fn load(tables: Option<&Path>, games: &Games) -> Result<Arc<Codes>, Failure> {
+    tables.map_or_else(|| Ok(Arc::clone(&games.codes)), given)
 }
 
-/// The tables of a directory, every `.tsv` file in it, in the order of the file names; or those that
-/// a capture carries.
+/// The tables of a directory, every `.tsv` file in it, in the order of the file names; or of one such
+/// file; or those that a capture carries.
 ///
 /// # Errors
 /// The directory or a file cannot be read, or a table is invalid; the message names the
 /// file, the line and the reason.
 pub fn given(folder: &Path) -> Result<Arc<Codes>, Failure> {
     let unreadable = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    let is_table = |path: &Path| path.extension().is_some_and(|extension| extension == "tsv");
+    if folder.is_file() && is_table(folder) {
+        let text = fs::read_to_string(folder).map_err(|error| unreadable(folder, error))?;
+        let texts = [(folder.display().to_string(), text)];
+        return Ok(Arc::new(Codes::from_texts(&texts).map_err(|error| error.to_string())?));
+    }
     if folder.is_file() {
         let mut bytes = Vec::new();
         let opened = File::open(folder).map(|file| file.take(limits::CAPTURE_TABLES_BYTES));
@@ -73,7 +81,7 @@ pub fn given(folder: &Path) -> Result<Arc<Codes>, Failure> {
     }
     let entries = fs::read_dir(folder).map_err(|error| unreadable(folder, error))?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "tsv"));
+    paths.retain(|path| is_table(path));
     paths.sort();
     let mut texts = Vec::new();
     for path in &paths {
@@ -88,7 +96,7 @@ pub fn given(folder: &Path) -> Result<Arc<Codes>, Failure> {
 
 /// The tables that a capture carries, of which this is the beginning.
 fn carried(bytes: &[u8]) -> Result<Arc<Codes>, String> {
-    let neither = "neither a directory of .tsv files nor a capture";
+    let neither = "neither a directory of .tsv files, nor one such file, nor a capture";
     let capture = capture::read(bytes).map_err(|error| format!("{neither}: {error}"))?;
     match capture.tables()? {
         None => Err("this capture carries no packet tables".to_owned()),
@@ -100,9 +108,10 @@ fn carried(bytes: &[u8]) -> Result<Arc<Codes>, String> {
 ///
 /// # Errors
 /// As [`load`]; or a server cannot serve the tables.
-pub fn served(folder: Option<&Path>) -> Result<Arc<Codes>, Failure> {
-    let codes = load(folder)?;
+pub fn served(folder: Option<&Path>, games: &Games) -> Result<Arc<Codes>, Failure> {
+    let codes = load(folder, games)?;
     codes.check_served()?;
+    games.kinds.iter().try_for_each(|kind| kind.about.check_tables(&codes))?;
     Ok(codes)
 }
 
@@ -127,7 +136,7 @@ pub fn spoken(codes: &Codes, url: &Url, asked: Option<&str>) -> Result<(Arc<Dial
     let asked_dialect = named(codes, asked.unwrap_or(DIALECT));
     let head =
         RequestHead { method: "GET".to_owned(), target: url.target.clone(), headers: Headers::default() };
-    match Endpoint::find(codes, &head) {
+    match Endpoint::find(codes, &PATHS, &head) {
         Ok(found) if url.target != "/" => {
             let is_other = asked.is_some() && asked_dialect?.name() != found.dialect.name();
             if is_other {

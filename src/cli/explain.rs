@@ -14,6 +14,7 @@ use clap::Args;
 
 use super::codes;
 use super::color::Color;
+use super::games::Games;
 use super::output::{Failure, print, tell_error};
 use crate::capture;
 use crate::explain::input::{self, Piece};
@@ -76,7 +77,7 @@ pub struct ExplainArgs {
 }
 
 /// Prints the explanation.
-pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
+pub fn run(args: &ExplainArgs, games: &Games) -> Result<(), Failure> {
     let given = args.codes.as_deref().map(codes::given).transpose()?;
     let pieces = match contents(&args.what)? {
         Some((name, contents)) if input::is_capture(&contents) => {
@@ -85,7 +86,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         Some((name, contents)) => input::read(&contents).map_err(|error| format!("{name}: {error}"))?,
         None => vec![Piece { from: None, bytes: typed(&args.what)? }],
     };
-    let codes = given.unwrap_or_else(Codes::builtin);
+    let codes = given.unwrap_or_else(|| Arc::clone(&games.codes));
     let dialect = dialect(args, &codes)?;
     if args.client.is_some() || args.packet.is_some() {
         return Err("--client and --packet need a capture, and this input is not one".to_owned());

@@ -10,6 +10,7 @@ mod color;
 mod dissector;
 mod echo;
 mod explain;
+mod games;
 mod log;
 mod output;
 mod replay;
@@ -27,9 +28,11 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+pub use games::Games;
 use output::{Failure, keep_failure, tell_error, written};
 pub use serve::ServeArgs;
 
+use crate::net::Kind;
 use crate::platform;
 
 /// A multiplayer game server whose every byte you can inspect.
@@ -72,8 +75,22 @@ enum Command {
     Codes(codes::CodesArgs),
 }
 
-/// Runs the requested command.
+/// Runs the requested command, with the games of this project.
 pub fn run() -> ExitCode {
+    run_with(&Games::built_in())
+}
+
+/// Runs the requested command for a program with these games alone; the first is the one of the
+/// default room.
+pub fn run_of(kinds: Vec<Kind>) -> ExitCode {
+    match Games::of(kinds) {
+        Ok(games) => run_with(&games),
+        Err(line) => ended(Err(line)),
+    }
+}
+
+/// Runs the requested command for a program with these games.
+pub fn run_with(games: &Games) -> ExitCode {
     platform::prepare_terminal();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -81,16 +98,19 @@ pub fn run() -> ExitCode {
     };
     let done = match cli.command {
         // A server continues when nobody reads its output: that is no reason to disconnect players.
-        None => return ended(serve::run(&cli.serve)),
-        Some(Command::Serve(args)) => return ended(serve::run(&args)),
+        None => return ended(serve::run(&cli.serve, games)),
+        Some(Command::Serve(args)) => return ended(serve::run(&args, games)),
         Some(Command::Echo(args)) if !args.is_client() => return ended(echo::run(&args)),
-        Some(Command::Explain(args)) => explain::run(&args),
-        Some(Command::Talk(args)) => talk::run(&args),
+        Some(Command::Explain(args)) => explain::run(&args, games),
+        Some(Command::Talk(args)) => talk::run(&args, games),
+        Some(Command::Bots(_) | Command::Simulate(_)) if !games.are_built_in() => {
+            Err("bots and the simulator know only the games of tickwire itself".to_owned())
+        }
         Some(Command::Bots(args)) => bots::run(&args),
         Some(Command::Echo(args)) => echo::run(&args),
-        Some(Command::Replay(args)) => return replay::run(&args),
+        Some(Command::Replay(args)) => return replay::run(&args, games),
         Some(Command::Simulate(args)) => simulate::run(&args),
-        Some(Command::Codes(args)) => codes::run(&args),
+        Some(Command::Codes(args)) => codes::run(&args, games),
     };
     let written = ended(written());
     if done.is_ok() { written } else { ended(done) }

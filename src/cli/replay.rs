@@ -13,10 +13,10 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::codes;
+use super::games::Games;
 use super::output::{Failure, print, tell_error, written};
 use crate::capture;
 use crate::explain::input;
-use crate::games;
 use crate::limits;
 use crate::peer::Endpoint;
 use crate::replay::json::{self, counts, hex};
@@ -53,8 +53,8 @@ enum NoReport {
 }
 
 /// Runs the capture again and prints the result.
-pub fn run(args: &ReplayArgs) -> ExitCode {
-    let status = match report(args) {
+pub fn run(args: &ReplayArgs, games: &Games) -> ExitCode {
+    let status = match report(args, games) {
         Ok(rooms) => {
             print(&if args.json { format!("{:#}\n", json::rooms(&rooms)) } else { rooms_as_text(&rooms) });
             if rooms.iter().all(|(_, report)| report.is_same()) {
@@ -83,13 +83,13 @@ pub fn run(args: &ReplayArgs) -> ExitCode {
     }
 }
 
-fn report(args: &ReplayArgs) -> Result<Vec<(String, Report)>, NoReport> {
+fn report(args: &ReplayArgs, games: &Games) -> Result<Vec<(String, Report)>, NoReport> {
     let given = args.codes.as_deref().map(codes::given).transpose().map_err(NoReport::Unreadable)?;
     let bytes = read(&args.file).map_err(NoReport::Unreadable)?;
     let unreadable = |error| NoReport::Unreadable(format!("{}: {error}", name(&args.file)));
     let capture = capture::read(&bytes).map_err(unreadable)?;
     let codes = replay::codes(&capture, given).map_err(NoReport::NotReplayable)?;
-    replay::replay(&capture, &games::ABOUT, &|head| Endpoint::find(&codes, head).ok())
+    replay::replay(&capture, &games.about(), &|about, head| Endpoint::find(&codes, about.paths, head).ok())
         .map_err(NoReport::NotReplayable)
 }
 

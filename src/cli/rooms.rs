@@ -1,12 +1,11 @@
 //! The value of `--room`: a room's name, its game, and its options.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use tickwire_sim::Identity;
 
+use super::games::Games;
 use crate::game::About;
-use crate::games;
 use crate::limits;
 use crate::net::{Config, Kind};
 use crate::packet::endpoint::is_room_name;
@@ -36,18 +35,6 @@ pub struct RoomArg {
     options: Vec<(&'static str, u32)>,
 }
 
-/// The game of this name.
-///
-/// # Errors
-/// There is none; lists the games.
-pub fn game(name: &str) -> Result<Kind, String> {
-    let known = games::all().into_iter().find(|game| game.about.name == name);
-    known.ok_or_else(|| {
-        let names: Vec<&str> = games::ABOUT.iter().map(|about| about.name).collect();
-        format!("unknown game {name:?}; the games are: {}", names.join(", "))
-    })
-}
-
 /// Checks a tick rate.
 ///
 /// # Errors
@@ -66,17 +53,20 @@ pub fn check_tick_hz(about: &About, hz: u32) -> Result<u32, String> {
     }
 }
 
-impl FromStr for RoomArg {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<RoomArg, String> {
+impl RoomArg {
+    /// Reads the value of the flag, for a program with these games.
+    ///
+    /// # Errors
+    /// What is wrong, by name.
+    pub fn read(text: &str, games: &Games) -> Result<RoomArg, String> {
         let (room, options) = text.split_once(',').map_or((text, None), |(room, rest)| (room, Some(rest)));
         let (name, game_name) = room.split_once('=').map_or((room, None), |(room, game)| (room, Some(game)));
         if !is_room_name(name) {
             let most = limits::ROOM_NAME_CHARS;
             return Err(format!("{name:?} is not a room name: use 1 to {most} characters of a-z, 0-9 and -"));
         }
-        let game = game_name.map_or_else(|| Ok(games::default()), game)?;
+        let first = || games.kinds.first().copied().ok_or_else(|| "a server needs a game".to_owned());
+        let game = game_name.map_or_else(first, |name| games.named(name))?;
         let mut arg = RoomArg {
             name: name.to_owned(),
             game,
@@ -101,9 +91,7 @@ impl FromStr for RoomArg {
         }
         Ok(arg)
     }
-}
 
-impl RoomArg {
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         let about = self.game.about;
         match key {
@@ -168,12 +156,12 @@ mod tests {
         let mut server = Config::new(([127, 0, 0, 1], 0).into());
         server.identity = Identity { seed: 1, tick_hz: 30, options: vec![("map_size_px", 9_000)] };
         for text in ["two", "two=moo"] {
-            let plain: RoomArg = text.parse().expect("a name");
+            let plain = RoomArg::read(text, &Games::built_in()).expect("a name");
             assert_eq!((&*plain.name, plain.game.about.name), ("two", "moo"));
             assert_eq!(plain.identity(&server), server.identity);
         }
-        let arg: RoomArg =
-            "two=moo,seed=7,map-size=2000,tick-hz=60,max-clients=3".parse().expect("all is right");
+        let text = "two=moo,seed=7,map-size=2000,tick-hz=60,max-clients=3";
+        let arg = RoomArg::read(text, &Games::built_in()).expect("all is right");
         let expected = Identity { seed: 7, tick_hz: 60, options: vec![("map_size_px", 2_000)] };
         assert_eq!(arg.identity(&server), expected);
         assert_eq!(arg.options(&server, 60).max_clients, 3);
@@ -201,7 +189,7 @@ mod tests {
                 "colour=red: unknown option; the options are: seed, tick-hz, update-hz, moomoo-update-hz, command-delay-ticks, max-clients, restore, map-size",
             ),
         ] {
-            let problem = text.parse::<RoomArg>().expect_err(text);
+            let problem = RoomArg::read(text, &Games::built_in()).expect_err(text);
             assert!(problem.contains(expected), "{text}: {problem}");
         }
     }

@@ -14,12 +14,12 @@ use clap::Args;
 use tickwire_sim::{Declared, Identity};
 use tracing::info;
 
+use super::games::Games;
 use super::log::Log;
 use super::output::{Failure, print, print_aside};
 use super::rooms::{RoomArg, check_tick_hz};
 use super::{codes, terminal, values};
 use crate::game::{About, Rates};
-use crate::games;
 use crate::limits;
 use crate::net::console::admin;
 use crate::net::console::token::Token;
@@ -39,13 +39,13 @@ pub struct ServeArgs {
     /// Address and port to listen on; port 0 picks a free port.
     #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:3000", env = "TICKWIRE_BIND", value_parser = values::bind)]
     bind: SocketAddr,
-    /// Ticks per second of the world: 15, 20, 30 or 60.
-    #[arg(long, value_name = "HZ", default_value = "30", env = "TICKWIRE_TICK_HZ")]
-    tick_hz: u32,
-    /// Updates per second for native clients, at most the tick rate.
-    #[arg(long, value_name = "HZ", default_value = "30", env = "TICKWIRE_UPDATE_HZ",
-          value_parser = clap::value_parser!(u32).range(1..=60))]
-    update_hz: u32,
+    /// Ticks per second of the world: 15, 20, 30 or 60. By default, what is usual for the game: 30.
+    #[arg(long, value_name = "HZ", env = "TICKWIRE_TICK_HZ")]
+    tick_hz: Option<u32>,
+    /// Updates per second for native clients, at most the tick rate. By default, the tick rate that is
+    /// usual for the game.
+    #[arg(long, value_name = "HZ", env = "TICKWIRE_UPDATE_HZ", value_parser = clap::value_parser!(u32).range(1..=60))]
+    update_hz: Option<u32>,
     /// Updates per second for clients of the MooMoo dialects, at most the tick rate.
     #[arg(long, value_name = "HZ", default_value = "10", env = "TICKWIRE_MOOMOO_UPDATE_HZ",
           value_parser = clap::value_parser!(u32).range(1..=60))]
@@ -63,7 +63,7 @@ pub struct ServeArgs {
     /// so many clients in this room; restore, a file written by `room NAME save`. In the environment
     /// variable, separate rooms with semicolons.
     #[arg(long, value_name = "NAME[=GAME][,OPTION=VALUE…]", env = "TICKWIRE_ROOM", value_delimiter = ';')]
-    room: Vec<RoomArg>,
+    room: Vec<String>,
     /// Maximum number of concurrent clients, lowered if this machine cannot support that many.
     /// Further clients are refused with status 503.
     #[arg(long, value_name = "COUNT", default_value_t = limits::CLIENTS_DEFAULT, env = "TICKWIRE_MAX_CLIENTS")]
@@ -152,9 +152,9 @@ fn switch(text: &str) -> Result<bool, String> {
 }
 
 /// Serves until Ctrl-C, SIGTERM or the operator's `stop`.
-pub fn run(args: &ServeArgs) -> Result<(), Failure> {
-    let config = config(args)?;
-    let rooms = rooms(&config, args)?;
+pub fn run(args: &ServeArgs, games: &Games) -> Result<(), Failure> {
+    let config = config(args, games)?;
+    let rooms = rooms(&config, args, games)?;
     let log = Log::start(&args.log)?;
     let served = serve(config, rooms, args);
     log.finish();
@@ -162,7 +162,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
 }
 
 /// The default room, and those of `--room`.
-fn rooms(config: &Config, args: &ServeArgs) -> Result<Vec<Box<Core>>, Failure> {
+fn rooms(config: &Config, args: &ServeArgs, games: &Games) -> Result<Vec<Box<Core>>, Failure> {
     if args.room.len() >= limits::ROOMS {
         return Err(format!("--room: a server has at most {} rooms, with the default room", limits::ROOMS));
     }
@@ -173,8 +173,9 @@ fn rooms(config: &Config, args: &ServeArgs) -> Result<Vec<Box<Core>>, Failure> {
     };
     let mut rooms = vec![first];
     let mut names = BTreeSet::new();
-    for room in &args.room {
-        if !names.insert(&room.name) {
+    for text in &args.room {
+        let room = RoomArg::read(text, games).map_err(|reason| format!("--room {text}: {reason}"))?;
+        if !names.insert(room.name.clone()) {
             return Err(format!("--room {}: two rooms have this name", room.name));
         }
         let options = |identity: &Identity| room.options(config, identity.tick_hz);
@@ -249,7 +250,7 @@ fn serve(config: Config, rooms: Vec<Box<Core>>, args: &ServeArgs) -> Result<(), 
     Ok(())
 }
 
-fn config(args: &ServeArgs) -> Result<Config, Failure> {
+fn config(args: &ServeArgs, games: &Games) -> Result<Config, Failure> {
     if args.max_clients == 0 || args.max_clients_per_address == 0 {
         return Err("--max-clients and --max-clients-per-address must be at least 1".to_owned());
     }
@@ -260,13 +261,15 @@ fn config(args: &ServeArgs) -> Result<Config, Failure> {
         Some(Given(text)) => Token::new(text).map_err(|reason| format!("--admin-token: {reason}"))?,
         None => Token::random(),
     };
-    let game: Kind = games::default();
+    let game = *games.kinds.first().ok_or("a server needs a game")?;
     let identity = identity(game.about, args)?;
     let tick_hz = identity.tick_hz;
+    let usual_hz = game.about.tick_rates.first().copied().unwrap_or(tick_hz);
     Ok(Config {
+        games: games.kinds.clone(),
         game,
         identity,
-        update_hz: args.update_hz.min(tick_hz),
+        update_hz: args.update_hz.unwrap_or(usual_hz).min(tick_hz),
         moomoo_update_hz: args.moomoo_update_hz.min(tick_hz),
         max_clients: args.max_clients,
         max_clients_per_address: args.max_clients_per_address,
@@ -274,7 +277,7 @@ fn config(args: &ServeArgs) -> Result<Config, Failure> {
         trusted_proxies: args.trusted_proxy.clone(),
         command_delay_ticks: args.command_delay_ticks,
         allowed_origins: args.allow_origin.clone(),
-        codes: codes::served(args.codes.as_deref())?,
+        codes: codes::served(args.codes.as_deref(), games)?,
         admin_token,
         save_dir: args.save_dir.clone(),
         capture_dir: capture_dir(args),
@@ -289,8 +292,9 @@ fn config(args: &ServeArgs) -> Result<Config, Failure> {
 /// The parameters of the default room's world.
 fn identity(about: &About, args: &ServeArgs) -> Result<Identity, Failure> {
     let mut identity = (about.identity)(args.seed);
-    identity.tick_hz = check_tick_hz(about, args.tick_hz)
-        .map_err(|reason| format!("--tick-hz {}: {reason}", args.tick_hz))?;
+    if let Some(hz) = args.tick_hz {
+        identity.tick_hz = check_tick_hz(about, hz).map_err(|reason| format!("--tick-hz {hz}: {reason}"))?;
+    }
     if let Some(option) = about.options.iter().find(|option| option.flag == "map-size") {
         let (least, most, given) = (option.least, option.most, args.map_size);
         if !(least..=most).contains(&given) {
@@ -318,7 +322,7 @@ fn banner(server: &Server, is_new_token: bool) -> String {
     let (address, config) = (server.address(), server.config());
     let host = reachable(address);
     let mut text = format!("tickwire {}\n\n  play     http://{host}/\n", env!("CARGO_PKG_VERSION"));
-    for (path, dialect) in endpoint::PATHS {
+    for (path, dialect) in config.game.about.paths {
         text.push_str(&format!("  {dialect:<8} ws://{host}{path}\n"));
     }
     let token = if is_new_token { format!("#{}", config.admin_token.reveal()) } else { String::new() };
@@ -411,7 +415,7 @@ mod tests {
         fs::write(&file, world.snapshot()).expect("a file");
         let config = Config::new(([127, 0, 0, 1], 0).into());
         let options = |identity: &Identity| config.room_options("", identity.tick_hz);
-        let room = restore(&games::default(), &file, "--restore ", &options);
+        let room = restore(&Games::built_in().kinds[0], &file, "--restore ", &options);
         fs::remove_file(&file).expect("it was there");
         room.map(|room| room.handle().tick()).map_err(|failure| failure.to_string())
     }

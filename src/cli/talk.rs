@@ -14,6 +14,7 @@ use clap::{Args, ValueEnum};
 
 use super::codes;
 use super::color::Color;
+use super::games::Games;
 use super::output::{Failure, print};
 use super::terminal::Lines;
 use crate::client::talk::input::{self, Input, Speech};
@@ -66,8 +67,8 @@ enum Format {
 }
 
 /// Connects, and carries out the lines.
-pub fn run(args: &TalkArgs) -> Result<(), Failure> {
-    let codes = codes::load(args.codes.as_deref())?;
+pub fn run(args: &TalkArgs, games: &Games) -> Result<(), Failure> {
+    let codes = codes::load(args.codes.as_deref(), games)?;
     let (dialect, _) = codes::spoken(&codes, &args.url, args.dialect.as_deref())?;
     check_quiet(&args.quiet, &dialect)?;
     let mut url = args.url.clone().for_dialect(dialect.name());

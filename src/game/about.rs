@@ -8,7 +8,7 @@ use tickwire_sim::frame::Frame;
 use tickwire_sim::{Command, Declared, Encoded, Identity, Malformed, Membership, PlayerId};
 
 use super::verbs::{Profile, Verbs};
-use crate::packet::Dialect;
+use crate::packet::{Codes, Dialect, Direction};
 
 /// See the [module](self).
 pub struct About {
@@ -16,6 +16,12 @@ pub struct About {
     pub name: &'static str,
     /// As [`Game::PATHS`](super::Game::PATHS).
     pub paths: &'static [(&'static str, &'static str)],
+    /// As [`Game::TABLES`](super::Game::TABLES).
+    pub tables: &'static [(&'static str, &'static str)],
+    /// As [`Game::NEEDS`](super::Game::NEEDS).
+    pub needs: &'static [&'static str],
+    /// As [`Game::PAGE`](super::Game::PAGE).
+    pub page: Option<&'static str>,
     /// As [`Game::ORDERS`](super::Game::ORDERS).
     pub orders: &'static [Order],
     /// The options of its world.
@@ -44,6 +50,40 @@ pub struct About {
     pub recognizes: fn(&[u8]) -> bool,
     /// A world that goes on from a snapshot, or why it cannot, in words.
     pub restore: fn(&[u8]) -> Restored,
+}
+
+impl About {
+    /// Checks that tables have what the game needs: its dialects, and in each of them that has a hello,
+    /// the packets without which nobody can play.
+    ///
+    /// # Errors
+    /// The first that is missing, by name.
+    pub fn check_tables(&self, codes: &Codes) -> Result<(), String> {
+        for (_, name) in self.paths {
+            let Some(dialect) = codes.dialect(name) else {
+                return Err(format!(
+                    "the packet tables lack the dialect {name}, which the game {} needs",
+                    self.name
+                ));
+            };
+            if dialect.row(Direction::ToServer, "hello").is_none() {
+                continue;
+            }
+            let common = ["welcome", "spawned"].into_iter().chain(self.needs.iter().copied());
+            let missing = common.map(|packet| (Direction::ToClient, packet));
+            let mut missing = missing.chain([(Direction::ToServer, "enter")]);
+            if let Some((direction, packet)) =
+                missing.find(|(side, packet)| dialect.row(*side, packet).is_none())
+            {
+                let direction = direction.name();
+                return Err(format!(
+                    "the dialect {name} lacks the packet {packet} {direction}, which the game {} needs",
+                    self.name
+                ));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Debug for About {

@@ -13,6 +13,7 @@ pub mod breach;
 pub mod messages;
 pub mod play;
 pub mod records;
+pub mod simple;
 pub mod values;
 pub mod verbs;
 
@@ -20,4 +21,5 @@ pub use about::{About, Order, OrderError, Replica, Roster};
 pub use breach::Breach;
 pub use messages::{Messages, Writer};
 pub use play::{Game, Published, Publisher, Rates, Tick, Turn, View};
+pub use simple::{Simple, SimpleGame};
 pub use verbs::{Ask, Profile, Saved, Shared, Verbs};

@@ -21,6 +21,13 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     /// The paths below a room at which clients play it, each with its dialect; the first is the one
     /// for new clients.
     const PATHS: &'static [(&'static str, &'static str)];
+    /// The packet tables: file names and texts. A dialect's name is unique among all games of a server.
+    const TABLES: &'static [(&'static str, &'static str)];
+    /// The packets to its clients that the tables must have, besides those of every game.
+    const NEEDS: &'static [&'static str] = &[];
+    /// The page at a room's path, if it is not that of the server: one HTML file, in which script and
+    /// style may stand.
+    const PAGE: Option<&'static str> = None;
     /// The operator's commands for it.
     const ORDERS: &'static [Order] = &[];
     /// What the rest of the server knows of it.
@@ -227,6 +234,9 @@ impl About {
         About {
             name: G::NAME,
             paths: G::PATHS,
+            tables: G::TABLES,
+            needs: G::NEEDS,
+            page: G::PAGE,
             orders: G::ORDERS,
             options: G::Sim::OPTIONS,
             tick_rates: G::Sim::TICK_RATES,

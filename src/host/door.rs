@@ -10,7 +10,7 @@ use super::inspect_key::InspectKey;
 use super::refused::Refused;
 use crate::household::Household;
 use crate::packet::Codes;
-use crate::packet::endpoint::NoEndpoint;
+use crate::packet::endpoint::{self, NoEndpoint};
 use crate::peer::Endpoint;
 use crate::room::Handle;
 use crate::ws::http::RequestHead;
@@ -63,7 +63,8 @@ impl Door<'_> {
     ) -> Result<Entry, Refused> {
         let accepted = upgrade::accept(head, &SUBPROTOCOLS)?;
         upgrade::check_origin(head, self.origins)?;
-        let endpoint = Endpoint::find(self.codes, head)?;
+        let paths = self.room.map_or(&endpoint::PATHS[..], |room| room.about.paths);
+        let endpoint = Endpoint::find(self.codes, paths, head)?;
         let room = self.room.ok_or(NoEndpoint::Room)?;
         if room.is_over() {
             return Err(Refused::plain(503, "room_over"));

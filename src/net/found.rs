@@ -4,12 +4,20 @@ use std::borrow::Cow;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
+/// The page's content security policy: it may load from and connect to this server only, and run
+/// WebAssembly from there.
+const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' ws: wss:; \
+                      img-src 'self' data:; style-src 'self'; \
+                      object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+
 /// See the [module](self).
 pub struct Found {
     /// The status.
     pub status: u16,
     /// The content type.
     pub kind: &'static str,
+    /// The content security policy.
+    pub policy: &'static str,
     /// One header more.
     pub more: (&'static str, Cow<'static, str>),
     /// The body.
@@ -19,7 +27,7 @@ pub struct Found {
 impl Found {
     /// What no cache keeps without asking.
     pub fn new(status: u16, kind: &'static str, body: impl Into<Cow<'static, [u8]>>) -> Found {
-        Found { status, kind, more: ("Cache-Control", "no-cache".into()), body: body.into() }
+        Found { status, kind, policy: POLICY, more: ("Cache-Control", "no-cache".into()), body: body.into() }
     }
 
     /// The same, as plain text.

@@ -59,11 +59,11 @@ fn kind(name: &str) -> &'static str {
     }
 }
 
-/// The page's content security policy: it may load from and connect to this server only, and run
-/// WebAssembly from there.
-const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' ws: wss:; \
-                      img-src 'self' data:; style-src 'self'; \
-                      object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+/// The policy of a game's own page, in which script and style may stand: the page is one file of the
+/// program, and nothing that a client says gets into it.
+const PAGE_POLICY: &str = "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; connect-src 'self' ws: wss:; \
+                           img-src 'self' data:; style-src 'self' 'unsafe-inline'; \
+                           object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
 /// A response in two parts, so that the page's files need not be copied for each request.
 pub struct Response {
@@ -85,8 +85,8 @@ pub fn respond(host: &Host, head: &RequestHead, address: SocketAddr) -> Response
         let body = format!("only the methods {allowed} are allowed\n");
         Found { more: ("Allow", allowed.into()), ..Found::text(405, body) }
     };
-    let Found { status, kind, more, body } = found;
-    let head = http::response_head(status, kind, &headers((more.0, &more.1)), body.len());
+    let Found { status, kind, policy, more, body } = found;
+    let head = http::response_head(status, kind, &headers(policy, (more.0, &more.1)), body.len());
     Response { status, head, body: if is_head { Cow::default() } else { body } }
 }
 
@@ -96,14 +96,14 @@ const CODES: &str = "codes.json";
 const METRICS_PATH: &str = "/metrics";
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-fn headers<'a>(more: (&'a str, &'a str)) -> [(&'a str, &'a str); 5] {
+fn headers<'a>(policy: &'a str, more: (&'a str, &'a str)) -> [(&'a str, &'a str); 5] {
     [
         more,
         ("X-Content-Type-Options", "nosniff"),
         ("Referrer-Policy", "no-referrer"),
         // A page that opened this one cannot steer it, such as by another fragment.
         ("Cross-Origin-Opener-Policy", "same-origin"),
-        ("Content-Security-Policy", POLICY),
+        ("Content-Security-Policy", policy),
     ]
 }
 
@@ -128,9 +128,14 @@ fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
         // The path as it is: `//main.js` is another one, and a proxy's rule for `/metrics` does not hold for `//metrics`.
         path => path.strip_prefix('/').unwrap_or(path),
     };
-    if endpoint::PATHS.iter().any(|(known, _)| *known == path && *known != "/") {
+    let about = host.rooms.find(room).map(|room| room.handle.about);
+    let paths = about.map_or(&endpoint::PATHS[..], |about| about.paths);
+    if paths.iter().any(|(known, _)| *known == path && *known != "/") {
         let found = Found::text(426, "this is a WebSocket endpoint\n".to_owned());
         return Found { more: ("Upgrade", "websocket".into()), ..found };
+    }
+    if let Some(page) = about.and_then(|about| about.page).filter(|_| name == "index.html") {
+        return Found { policy: PAGE_POLICY, ..found(200, name, Some(page.as_bytes().into())) };
     }
     // A client that may not watch gets the page all the same, which asks for the token; the status
     // says that it is needed.

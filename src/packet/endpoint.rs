@@ -60,18 +60,22 @@ impl NoEndpoint {
     }
 }
 
-/// The dialect of a path in any room, or the one that the query selects instead, and whether it is
-/// spoken as JSON. The error names the part of the request that is wrong.
+/// The dialect of a path in any room, by the paths of the room's game, or the one that the query
+/// selects instead, and whether it is spoken as JSON. The error names the part of the request that is
+/// wrong. If the tables lack the dialect of the path, as those of another game do, it is their first.
 pub fn find<'c>(
     codes: &'c Codes,
+    paths: &[(&str, &str)],
     path: &str,
     dialect: Option<&str>,
     format: Option<&str>,
 ) -> Result<(&'c Arc<Dialect>, bool), NoEndpoint> {
     let (_, path) = room_of(path);
-    let (_, of_path) = PATHS.iter().find(|(known, _)| *known == path).ok_or(NoEndpoint::Path)?;
+    let (_, of_path) = paths.iter().find(|(known, _)| *known == path).ok_or(NoEndpoint::Path)?;
     let name = dialect.unwrap_or(of_path);
-    let dialect = codes.dialects().find(|dialect| dialect.name() == name).ok_or(NoEndpoint::Dialect)?;
+    let named = codes.dialects().find(|dialect| dialect.name() == name);
+    let otherwise = || codes.default_dialect().filter(|_| dialect.is_none());
+    let dialect = named.or_else(otherwise).ok_or(NoEndpoint::Dialect)?;
     match format {
         Some("json") => Ok((dialect, true)),
         Some("msgpack") | None => Ok((dialect, false)),

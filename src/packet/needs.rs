@@ -9,6 +9,14 @@ use super::grammar::{Shape, Unit};
 use super::row::{Code, Direction, Row};
 use super::{fit, json};
 
+/// The dialects of the game whose packets these are. A table with none of them is another game's.
+const DIALECTS: [&str; 5] = ["native", "legacy", "letters-2023", "letters-2024", "letters"];
+
+/// Whether a dialect is one of the game.
+pub fn is_of_the_game(dialect: &str) -> bool {
+    DIALECTS.contains(&dialect)
+}
+
 /// Whether a type can hold what the server needs.
 type Need = fn(&Shape) -> bool;
 

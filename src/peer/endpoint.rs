@@ -29,13 +29,14 @@ impl Endpoint {
         Endpoint { is_native: says_hello(&dialect), dialect, is_json }
     }
 
-    /// The endpoint that a request selects. The query may name another dialect and a format.
+    /// The endpoint that a request selects, by the paths of its room's game. The query may name another dialect and a format.
     ///
     /// # Errors
     /// [`NoEndpoint`] says what the request got wrong.
-    pub fn find(codes: &Codes, head: &RequestHead) -> Result<Endpoint, NoEndpoint> {
+    pub fn find(codes: &Codes, paths: &[(&str, &str)], head: &RequestHead) -> Result<Endpoint, NoEndpoint> {
         let (asked, format) = (head.query("dialect"), head.query("format"));
-        let (dialect, is_json) = endpoint::find(codes, head.path(), asked.as_deref(), format.as_deref())?;
+        let (dialect, is_json) =
+            endpoint::find(codes, paths, head.path(), asked.as_deref(), format.as_deref())?;
         Ok(Endpoint::new(Arc::clone(dialect), is_json))
     }
 

@@ -10,17 +10,17 @@ use std::time::Duration;
 use tickwire_sim::{PlayerId, Raw};
 
 use super::answers::{self, Answers, Differing};
-use super::recording::About;
+use super::recording::About as Client;
 use super::refusal::NotReplayable;
 use crate::capture::{Capture, Connection, End};
-use crate::game::{Profile, Shared};
+use crate::game::{About, Profile, Shared};
 use crate::packet::endpoint;
 use crate::peer::receiver::{At, Denied, RoomFacts};
 use crate::peer::{Driver, Endpoint, Receiver};
 use crate::ws::http::{HeadReader, RequestHead};
 
-/// Returns what a request asks for; `None` if it is for no game.
-pub type Find<'a> = &'a dyn Fn(&RequestHead) -> Option<Endpoint>;
+/// Returns what a request asks for in a room of a game; `None` if it is for no game.
+pub type Find<'a> = &'a dyn Fn(&About, &RequestHead) -> Option<Endpoint>;
 
 /// A command that a client asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +45,7 @@ pub struct Heard {
 pub fn hear(
     capture: &Capture<'_>,
     connection: &Connection<'_>,
-    about: About<'_>,
+    about: Client<'_>,
     mut room: RoomFacts,
     find: Find<'_>,
 ) -> Result<Heard, NotReplayable> {
@@ -83,7 +83,7 @@ pub fn hear(
             };
             rest = Some(reading.rest().to_vec());
             reader = None;
-            endpoint = head.and_then(|head| find(&head));
+            endpoint = head.and_then(|head| find(room.about, &head));
             if let Some(endpoint) = &endpoint {
                 let number = answers::learn(connection, endpoint, &mut room);
                 let begun = receiver.insert(Receiver::new(endpoint.clone(), room.clone(), now));

@@ -21,8 +21,9 @@ const SHOWN_BYTES: usize = 64;
 /// One line that says why the file cannot be read.
 pub fn of_file(bytes: &[u8], games: &[&'static About], given: Option<Arc<Codes>>) -> Result<Value, String> {
     let capture = capture::read(bytes).map_err(|error| error.to_string())?;
-    let replayed = codes(&capture, given)
-        .and_then(|codes| replay(&capture, games, &|head| Endpoint::find(&codes, head).ok()));
+    let replayed = codes(&capture, given).and_then(|codes| {
+        replay(&capture, games, &|about, head| Endpoint::find(&codes, about.paths, head).ok())
+    });
     Ok(replayed.map_or_else(|reason| refused(&reason), |reports| rooms(&reports)))
 }
 

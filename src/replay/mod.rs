@@ -30,9 +30,7 @@ use crate::capture::{Capture, Connection, End, Hole};
 use crate::game::{About, Replica};
 use crate::limits;
 use crate::packet::Codes;
-use crate::peer::Endpoint;
 use crate::plural::count;
-use crate::ws::http::RequestHead;
 pub use answers::{Differing, Frame};
 use client::{Find, Said};
 use recording::{Recording, Tick};
@@ -124,7 +122,7 @@ pub fn codes(capture: &Capture<'_>, given: Option<Arc<Codes>>) -> Result<Arc<Cod
 pub fn replay(
     capture: &Capture<'_>,
     games: &[&'static About],
-    find: &dyn Fn(&RequestHead) -> Option<Endpoint>,
+    find: Find<'_>,
 ) -> Result<Vec<(String, Report)>, NotReplayable> {
     let connections = capture.connections();
     let recordings = recording::read(capture, games, &connections)?;

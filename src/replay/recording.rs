@@ -234,8 +234,15 @@ impl<'a> Room<'a> {
         if self.next_part != self.parts {
             return Err("the snapshot of the world is not complete".to_owned());
         }
-        let known = games.iter().find(|game| (game.recognizes)(&self.snapshot)).or(games.first());
-        let about = *known.ok_or("no game was given by which the world could be read")?;
+        let known = games.iter().find(|game| (game.recognizes)(&self.snapshot));
+        let Some(about) = known.copied() else {
+            let names: Vec<&str> = games.iter().map(|game| game.name).collect();
+            return Err(format!(
+                "the world in this capture is of no game that this program has ({}); replay it with the program \
+                 of its game",
+                names.join(", ")
+            ));
+        };
         let world = (about.restore)(&self.snapshot)?;
         let (identity, tick) = (world.identity(), world.tick());
         let map_size_px = identity.option("map_size_px").unwrap_or_default();

@@ -10,14 +10,19 @@
 //! equal commands give equal worlds in debug and release, on every machine and in the browser: a
 //! world uses integers only, and has no clock, no globals, no hash maps and no dependencies.
 
+mod checksum;
 mod command;
 mod encoded;
+pub mod fields;
 pub mod frame;
 mod reader;
+pub mod rng;
 mod sim;
 
+pub use checksum::Checksum;
 pub use command::{Command, PlayerId, Raw};
 pub use encoded::Encoded;
 pub use frame::{FRAME_COMMANDS, TEXT_BYTES};
 pub use reader::{Malformed, Reader};
+pub use rng::Rng;
 pub use sim::{Action, Declared, Identity, Membership, Rejected, Sim, Stepped};

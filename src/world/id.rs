@@ -40,5 +40,4 @@ impl EntityId {
     }
 }
 
-scalar!(PlayerId, 2, |value| u64::from(value.0), |raw| Some(PlayerId(raw as u16)));
 scalar!(EntityId, 4, |value| u64::from(value.0), |raw| Some(EntityId(raw as u32)));

@@ -61,13 +61,12 @@ mod view;
 mod world;
 
 mod check;
-mod checksum;
 mod difference;
 mod fields;
 pub mod snapshot;
 
 pub mod fixed;
-pub mod rng;
+pub use tickwire_sim::rng;
 pub mod trig;
 
 #[cfg(test)]

@@ -7,9 +7,9 @@
 //! player depends on the length of a tick; here it must not. So the constants for each tick rate
 //! are chosen such that walking follows the same curve, sampled more or less often.
 
-use crate::checksum::Checksum;
 use crate::fields::{scalar, Sink};
 use crate::trig;
+use tickwire_sim::Checksum;
 
 mod ages;
 mod animals;

@@ -3,7 +3,6 @@
 //! This file keeps the two consistent and finds players and structures by number. Ticks are
 //! executed in `step`, and the public view is in `view`. Only commands and ticks change the state.
 
-use crate::checksum::Checksum;
 use crate::controller::{Controller, Player};
 use crate::crowd::Crowd;
 use crate::entity::Embodied as _;
@@ -16,6 +15,7 @@ use crate::rules::{self, Group, Item, Rates};
 use crate::scratch::Scratch;
 use crate::state::{Identity, State};
 use crate::terrain::{Obstacle, Terrain};
+use tickwire_sim::Checksum;
 
 /// The whole world: the state, and the indices derived from it.
 #[derive(Clone, Debug)]

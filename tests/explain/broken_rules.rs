@@ -150,7 +150,7 @@ fn endpoint_of(target: &str) -> (Arc<Dialect>, bool) {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let format = query.strip_prefix("format=");
     let codes = Codes::builtin();
-    let (dialect, json) = endpoint::find(&codes, path, None, format).expect("one of ours");
+    let (dialect, json) = endpoint::find(&codes, &endpoint::PATHS, path, None, format).expect("one of ours");
     (dialect.clone(), json)
 }
 

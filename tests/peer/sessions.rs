@@ -14,6 +14,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use tickwire::capture::{self, Capture, End};
+use tickwire::game::About;
 use tickwire::games;
 use tickwire::net::recorder::Target;
 use tickwire::packet::client_packet::{ClanAction, Mode};
@@ -278,7 +279,7 @@ fn a_peer_without_sockets_replays_a_capture_like_the_server() {
     }
     let capture = capture::read(&file).expect("a capture");
     let run_again = |capture: &Capture<'_>| {
-        let find = |head: &_| Endpoint::find(&Codes::builtin(), head).ok();
+        let find = |about: &About, head: &_| Endpoint::find(&Codes::builtin(), about.paths, head).ok();
         replay::replay(capture, &games::ABOUT, &find).expect("replayable")
     };
     let (_, report) = run_again(&capture).pop().expect("the default room");

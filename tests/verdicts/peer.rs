@@ -5,6 +5,7 @@ use std::time::Duration;
 use tickwire::game::{Game as _, Profile, Shared};
 use tickwire::games::moo::Moo;
 use tickwire::packet::Codes;
+use tickwire::packet::endpoint::PATHS;
 use tickwire::peer::receiver::{At, Denied, RoomFacts};
 use tickwire::peer::{Driver, Ending, Endpoint, Receiver};
 use tickwire::sim::Raw;
@@ -48,7 +49,7 @@ pub struct End {
 pub fn end(pieces: &[&[u8]]) -> Option<End> {
     let (request, frames) = pieces.split_first().expect("a request");
     let head = HeadReader::new().receive(request).expect("HTTP").expect("whole");
-    let endpoint = Endpoint::find(&Codes::builtin(), &head).expect("our path");
+    let endpoint = Endpoint::find(&Codes::builtin(), &PATHS, &head).expect("our path");
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
     let room = RoomFacts { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
     let mut receiver = Receiver::new(endpoint.clone(), room, AT.now);

@@ -14,6 +14,7 @@ use crate::feed::{
     Events, Layout, MoomooScratch, MoomooView, NativeScratch, NativeView, Since, State, WorldReader,
 };
 use crate::game::{self, Game, Messages, Order, Profile, Published, Rates, Roster, Turn, Writer};
+use crate::packet::codes::BUILTIN;
 use crate::packet::{Dialect, Lane};
 use crate::session::says_hello;
 use crate::world::{Action, PlayerId, Resource, World, code_hash, rules};
@@ -26,6 +27,7 @@ impl Game for Moo {
     const NAME: &'static str = "moo";
     const PATHS: &'static [(&'static str, &'static str)] =
         &[("/play", "native"), ("/", "legacy"), ("/moomoo", "legacy"), ("/server", "letters")];
+    const TABLES: &'static [(&'static str, &'static str)] = &BUILTIN;
     const ORDERS: &'static [Order] = &ORDERS;
 
     type Sim = World;

@@ -5,10 +5,9 @@
 
 use crate::controller::walk::walk;
 use crate::entity::{Body, PlayerId};
-use crate::fields::{fields, Field, Reader, Sink};
+use crate::fields::{fields, Field, Reader, Sink, Unreadable};
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, AnimalKind, Rates};
-use crate::snapshot::SnapshotError;
 use crate::terrain::Terrain;
 
 /// The goal of an animal.
@@ -45,8 +44,8 @@ impl Field for Mood {
         sink.put(*self as u64, 1);
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Mood, SnapshotError> {
-        Mood::ALL.get(reader.scalar(1)? as usize).copied().ok_or(SnapshotError::Value("mood"))
+    fn read(reader: &mut Reader<'_>) -> Result<Mood, Unreadable> {
+        Mood::ALL.get(reader.scalar(1)? as usize).copied().ok_or(Unreadable::Value("mood"))
     }
 }
 

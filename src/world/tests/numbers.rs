@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
 
-use crate::checksum::Checksum;
 use crate::fields::Sink;
 use crate::fixed::{square_root, Angle, Fixed};
 use crate::rng::Rng;
 use crate::rules::{self, code_hash, TickHz};
 use crate::trig::{cosine, direction, searched, sine, QUARTER};
+use tickwire_sim::Checksum;
 
 #[test]
 fn a_pixel_is_65536_parts_and_does_not_overflow() {
@@ -145,7 +145,7 @@ fn chance_stays_in_its_bounds_and_reaches_them() {
 #[test]
 fn the_generator_is_splitmix64() {
     // The published first numbers from state 0.
-    let mut rng = Rng { state: 0 };
+    let mut rng = Rng::from_state(0);
     let drawn = [rng.next_u64(), rng.next_u64(), rng.next_u64()];
     assert_eq!(drawn, [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f]);
 }

@@ -135,7 +135,8 @@ fn understood(found: &Capture<'_>) {
     let otherwise = codes.default_dialect().expect("every table has a dialect");
     let mut items = 0;
     captured::walk(found, &codes, (None, otherwise), None, |_| items += 1);
-    let find = |head: &RequestHead| Endpoint::find(&codes, head).ok();
+    let find =
+        |about: &tickwire::game::About, head: &RequestHead| Endpoint::find(&codes, about.paths, head).ok();
     match replay::replay(found, &[Moo::ABOUT], &find) {
         Ok(rooms) => assert!(rooms.iter().all(|(_, report)| report.ticks as usize <= found.packets.len())),
         Err(reason) => assert!(!reason.to_string().is_empty()),

@@ -122,7 +122,7 @@ fn comes_back(head: &RequestHead, bytes: &[u8]) {
 fn is_answered(head: &RequestHead) {
     let codes = Codes::builtin();
     let [dialect, format] = ["dialect", "format"].map(|name| head.query(name));
-    let _ = endpoint::find(&codes, head.path(), dialect.as_deref(), format.as_deref());
+    let _ = endpoint::find(&codes, &endpoint::PATHS, head.path(), dialect.as_deref(), format.as_deref());
     let _ = upgrade::check_origin(head, &["https://game.example".to_owned()]);
     match upgrade::accept(head, &["tickwire.v1"]) {
         Ok(accepted) => {

@@ -5,7 +5,7 @@
 /// A generator. Its whole state is one number, which is part of the world's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng {
-    pub(crate) state: u64,
+    state: u64,
 }
 
 impl Rng {
@@ -15,6 +15,16 @@ impl Rng {
         let mut rng = Rng { state: u64::from(seed) << 32 | u64::from(purpose) };
         rng.next_u64();
         rng
+    }
+
+    /// The generator with this state.
+    pub const fn from_state(state: u64) -> Rng {
+        Rng { state }
+    }
+
+    /// The whole state.
+    pub const fn state(&self) -> u64 {
+        self.state
     }
 
     /// The next 64 bits.

@@ -11,16 +11,22 @@ use crate::fields::Sink;
 
 /// The checksum of the scalars so far.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Checksum(u64);
+pub struct Checksum(u64);
+
+impl Default for Checksum {
+    fn default() -> Checksum {
+        Checksum::new()
+    }
+}
 
 impl Checksum {
     /// The value before the first scalar.
-    pub(crate) fn new() -> Checksum {
+    pub fn new() -> Checksum {
         Checksum(0x7469_636b_7769_7265)
     }
 
     /// The value after the last scalar.
-    pub(crate) fn get(self) -> u64 {
+    pub fn get(self) -> u64 {
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed ^ (mixed >> 31)

@@ -1,0 +1,248 @@
+//! Pong for two, and for all who watch: a whole multiplayer game in this file, a table of packets
+//! (`pong.tsv`) and a page (`pong.html`).
+//!
+//! ```text
+//! cargo run --release --example pong          the game at http://127.0.0.1:3000/
+//! ```
+//!
+//! The program has the whole command line of tickwire: rooms (`--room NAME`), captures (`--capture
+//! FILE`), `explain`, `replay`, and the inspector at `/wire`. The first two who enter play; the others
+//! watch, and take a side that becomes free.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use tickwire::game::simple::{Row, Simple, SimpleGame, Turns};
+use tickwire::packet::Decoded;
+use tickwire::sim::{Action, Identity, Malformed, PlayerId, Reader, fields};
+
+/// The field, in units of the wire: pixels of the page at its natural size.
+const WIDTH: i32 = 800;
+const HEIGHT: i32 = 600;
+/// Of a paddle's centre from its end of the field.
+const INSET: i32 = 24;
+const PADDLE: (i32, i32) = (12, 96);
+const RADIUS: i32 = 8;
+/// Positions have so many steps a unit, so that slow movements add up.
+const STEPS: i32 = 256;
+/// Of a paddle, and of the ball when it is served, in units a second.
+const PADDLE_SPEED: i32 = 480;
+const BALL_SPEED: i32 = 380;
+/// A paddle makes the ball faster by one part in so many.
+const FASTER: i32 = 16;
+/// Points that win the match, and the ticks before a serve and before the next match.
+const TO_WIN: u8 = 11;
+const SERVE_AFTER: u32 = 60;
+const NEXT_AFTER: u32 = 180;
+
+/// What a player can do: move the own paddle up (-1) or down (1), or stop it (0).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Paddle(i8);
+
+impl Action for Paddle {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(self.0 as u8);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Paddle, Malformed> {
+        from.u8().map(|byte| Paddle(byte as i8))
+    }
+}
+
+/// One side of the field.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Side {
+    player: Option<PlayerId>,
+    /// The centre of its paddle.
+    y: i32,
+    direction: i32,
+    score: u8,
+}
+
+fields!(Side: player: Option<PlayerId>, y: i32, direction: i32, score: u8);
+
+/// Someone in the room, in the order in which they came.
+#[derive(Clone, Debug, PartialEq)]
+struct Guest {
+    player: PlayerId,
+    name: Arc<str>,
+}
+
+fields!(Guest: player: PlayerId, name: Arc<str>);
+
+/// The whole state of the game.
+#[derive(Clone, Debug, PartialEq)]
+struct Pong {
+    guests: Vec<Guest>,
+    left: Side,
+    right: Side,
+    /// The ball's centre, and its way in a second, in [`STEPS`].
+    x: i32,
+    y: i32,
+    vx: i32,
+    vy: i32,
+    /// Ticks until the ball is served; it rests in the middle.
+    serve_in: u32,
+    winner: Option<PlayerId>,
+}
+
+fields!(Pong: guests: Vec<Guest>, left: Side, right: Side, x: i32, y: i32, vx: i32, vy: i32, serve_in: u32,
+    winner: Option<PlayerId>);
+
+impl SimpleGame for Pong {
+    const NAME: &'static str = "pong";
+    const TABLE: (&'static str, &'static str) = ("pong.tsv", include_str!("pong.tsv"));
+    const DIALECT: &'static str = "pong";
+    const PAGE: &'static str = include_str!("pong.html");
+
+    type Action = Paddle;
+
+    fn new(_: &Identity) -> Pong {
+        let side = Side { y: HEIGHT / 2 * STEPS, ..Side::default() };
+        let (x, y) = (WIDTH / 2 * STEPS, HEIGHT / 2 * STEPS);
+        let (left, right) = (side.clone(), side);
+        Pong { guests: Vec::new(), left, right, x, y, vx: 0, vy: 0, serve_in: 0, winner: None }
+    }
+
+    fn action(packet: &Decoded<'_>) -> Option<Paddle> {
+        let direction = packet.number("direction").filter(|way: &i8| way.abs() <= 1);
+        direction.filter(|_| packet.row.name == "paddle").map(Paddle)
+    }
+
+    fn join(&mut self, player: PlayerId, name: &str) {
+        self.guests.push(Guest { player, name: name.into() });
+        self.take_sides();
+    }
+
+    fn leave(&mut self, player: PlayerId) {
+        self.guests.retain(|guest| guest.player != player);
+        for side in [&mut self.left, &mut self.right] {
+            if side.player == Some(player) {
+                side.player = None;
+                side.direction = 0;
+            }
+        }
+        self.take_sides();
+    }
+
+    fn act(&mut self, player: PlayerId, Paddle(direction): Paddle) -> Result<(), &'static str> {
+        let sides = [&mut self.left, &mut self.right];
+        let own = sides.into_iter().find(|side| side.player == Some(player));
+        own.ok_or("watching")?.direction = direction.into();
+        Ok(())
+    }
+
+    fn tick(&mut self, turns: &mut Turns<'_>) {
+        let hz = turns.tick_hz as i32;
+        let (half, height) = (PADDLE.1 / 2 * STEPS, HEIGHT * STEPS);
+        for side in [&mut self.left, &mut self.right] {
+            side.y = (side.y + side.direction * PADDLE_SPEED * STEPS / hz).clamp(half, height - half);
+        }
+        if self.left.player.is_none() || self.right.player.is_none() {
+            return;
+        }
+        if self.serve_in > 0 {
+            self.serve_in -= 1;
+            if self.serve_in == 0 {
+                self.serve(turns);
+            }
+            return;
+        }
+        (self.x, self.y) = (self.x + self.vx / hz, self.y + self.vy / hz);
+        let edge = RADIUS * STEPS;
+        if self.y < edge && self.vy < 0 || self.y > height - edge && self.vy > 0 {
+            self.vy = -self.vy;
+        }
+        self.meet_paddles();
+        if !(0..=WIDTH * STEPS).contains(&self.x) {
+            self.score(self.x < 0);
+        }
+    }
+
+    fn show(&self, row: &mut Row) {
+        let unit = |steps: i32| (steps / STEPS).max(0);
+        let name = |side: &Side| {
+            let guest = self.guests.iter().find(|guest| side.player == Some(guest.player));
+            guest.map(|guest| guest.name.to_string())
+        };
+        row.set("ball_x", unit(self.x));
+        row.set("ball_y", unit(self.y));
+        row.set("left_y", unit(self.left.y));
+        row.set("right_y", unit(self.right.y));
+        row.set_or_nil("left", self.left.player.map(|player| player.0));
+        row.set_or_nil("right", self.right.player.map(|player| player.0));
+        row.set_or_nil("left_name", name(&self.left));
+        row.set_or_nil("right_name", name(&self.right));
+        row.set("left_score", self.left.score);
+        row.set("right_score", self.right.score);
+        row.set("serve_in", self.serve_in);
+        row.set_or_nil("winner", self.winner.map(|player| player.0));
+    }
+}
+
+impl Pong {
+    /// Those who came first take the sides that are free; with another opponent, a new match begins.
+    fn take_sides(&mut self) {
+        let waiting = |left: &Side, right: &Side, guest: &&Guest| {
+            ![left.player, right.player].contains(&Some(guest.player))
+        };
+        for is_left in [true, false] {
+            let (left, right) = (&self.left, &self.right);
+            let next = self.guests.iter().find(|guest| waiting(left, right, guest)).map(|guest| guest.player);
+            let side = if is_left { &mut self.left } else { &mut self.right };
+            if side.player.is_none() && next.is_some() {
+                side.player = next;
+                self.begin(SERVE_AFTER);
+            }
+        }
+    }
+
+    /// A match begins, so many ticks from now.
+    fn begin(&mut self, serve_in: u32) {
+        (self.left.score, self.right.score, self.winner) = (0, 0, None);
+        self.rest(serve_in);
+    }
+
+    fn rest(&mut self, serve_in: u32) {
+        (self.x, self.y, self.vx, self.vy) = (WIDTH / 2 * STEPS, HEIGHT / 2 * STEPS, 0, 0);
+        self.serve_in = serve_in;
+    }
+
+    fn serve(&mut self, turns: &mut Turns<'_>) {
+        if self.winner.is_some() {
+            self.begin(0);
+        }
+        let way = if turns.random.below(2) == 0 { -1 } else { 1 };
+        self.vx = way * BALL_SPEED * STEPS;
+        self.vy = turns.random.between(-BALL_SPEED / 2, BALL_SPEED / 2) * STEPS;
+    }
+
+    /// A paddle sends the ball back: the farther from its middle, the steeper.
+    fn meet_paddles(&mut self) {
+        let reach = (PADDLE.1 / 2 + RADIUS) * STEPS;
+        let line = (INSET + PADDLE.0 / 2 + RADIUS) * STEPS;
+        let behind = (INSET - PADDLE.0 / 2) * STEPS;
+        let from_left = behind..=line;
+        let from_right = WIDTH * STEPS - line..=WIDTH * STEPS - behind;
+        for (side, range, way) in [(&self.left, from_left, 1), (&self.right, from_right, -1)] {
+            let off = self.y - side.y;
+            if range.contains(&self.x) && off.abs() <= reach && self.vx.signum() == -way {
+                let speed = (self.vx.abs() + self.vx.abs() / FASTER).min(3 * BALL_SPEED * STEPS);
+                self.vx = way * speed;
+                self.vy = (i64::from(speed) * i64::from(off) / i64::from(reach)) as i32;
+            }
+        }
+    }
+
+    fn score(&mut self, is_for_right: bool) {
+        let side = if is_for_right { &mut self.right } else { &mut self.left };
+        side.score += 1;
+        let has_won = side.score >= TO_WIN;
+        self.winner = side.player.filter(|_| has_won);
+        self.rest(if has_won { NEXT_AFTER } else { SERVE_AFTER });
+    }
+}
+
+fn main() -> ExitCode {
+    tickwire::serve::<Simple<Pong>>()
+}

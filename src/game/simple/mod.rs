@@ -1,0 +1,230 @@
+//! A game of one file: its author writes a state and four functions, and everyone sees the whole state.
+//!
+//! ```text
+//!   packet ─► SimpleGame::action ─► room ─► SimpleGame::act, tick ─► show ─► the row `state`, encoded once for all
+//! ```
+//!
+//! [`Simple`] makes a [`Game`] of a [`SimpleGame`]: joins and leaves, sequences, snapshot, checksum,
+//! and a view that sends the packet `state` of the game's table to every client whenever it changed.
+//! A game in which clients see different things implements [`Game`] itself.
+
+mod rules;
+mod world;
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use rules::Told;
+pub use rules::{Row, SimpleGame, Turns};
+use tickwire_sim::{Action as _, Encoded, PlayerId};
+use world::code_hash;
+pub use world::{Deed, World};
+
+use super::about::Roster;
+use super::messages::Messages;
+use super::play::{Game, Published, Publisher, Rates, Turn, View};
+use super::verbs::{Ask, Profile, Verbs};
+use crate::limits;
+use crate::packet::{Decoded, Dialect, Lane};
+
+/// A [`Game`] made of a [`SimpleGame`].
+#[derive(Debug)]
+pub struct Simple<S>(PhantomData<S>);
+
+impl<S: SimpleGame> Game for Simple<S> {
+    const NAME: &'static str = S::NAME;
+    const PATHS: &'static [(&'static str, &'static str)] = &[("/play", S::DIALECT)];
+    const TABLES: &'static [(&'static str, &'static str)] = &[S::TABLE];
+    const NEEDS: &'static [&'static str] = &["state"];
+    const PAGE: Option<&'static str> = Some(S::PAGE);
+
+    type Sim = World<S>;
+    type Events = Events;
+    type State = State;
+    type Publisher = Reporter;
+    type View = Watcher;
+    type Scratch = ();
+
+    fn code_hash() -> u64 {
+        code_hash::<S>()
+    }
+
+    fn verbs(_: &Dialect) -> Box<dyn Verbs> {
+        Box::new(Meaning::<S>(PhantomData))
+    }
+
+    fn join(player: PlayerId, profile: &Profile) -> Vec<Deed<S::Action>> {
+        vec![Deed::Join(player, profile.name.clone())]
+    }
+
+    fn leave(player: PlayerId) -> Deed<S::Action> {
+        Deed::Leave(player)
+    }
+
+    fn names(sim: &World<S>) -> Vec<(PlayerId, String)> {
+        sim.seats.iter().map(|seat| (seat.player, seat.name.to_string())).collect()
+    }
+
+    fn roster(published: &Published<Simple<S>>) -> Roster {
+        let players = published.state.players.iter();
+        let players = players.map(|(player, name)| (*player, name.to_string(), String::new())).collect();
+        Roster { heading: "", players }
+    }
+}
+
+/// What the packets of a client mean.
+#[derive(Debug)]
+struct Meaning<S>(PhantomData<S>);
+
+impl<S: SimpleGame> Verbs for Meaning<S> {
+    /// A name without control characters; spaces at its ends do not count.
+    fn profile(&self, packet: &Decoded<'_>) -> Profile {
+        let said = packet.text("name").unwrap_or_default();
+        let name: String = said.trim().chars().filter(|sign| !sign.is_control()).collect();
+        let name: String = name.chars().take(limits::NAME_CHARS).collect();
+        let name = if name.is_empty() { "unknown".to_owned() } else { name };
+        Profile { name, more: Encoded::new(&[]) }
+    }
+
+    fn packet(&mut self, packet: &Decoded<'_>, _now: Duration, asks: &mut Vec<Ask>) {
+        asks.push(match S::action(packet) {
+            Some(action) => Ask::Act(Deed::Act(action).encoded(), None),
+            None => Ask::Refuse("unused_packet", None),
+        });
+    }
+}
+
+/// The events of a tick, encoded for the first client that is told of them.
+#[derive(Debug)]
+pub struct Events {
+    tick: u32,
+    told: Vec<Told>,
+    encoded: OnceLock<(String, Vec<Option<Vec<u8>>>)>,
+}
+
+/// The state after a tick.
+#[derive(Debug)]
+pub struct State {
+    rates: Rates,
+    players: Vec<(PlayerId, Arc<str>)>,
+    row: Row,
+    /// Counts the changes of `row`; its argument `tick` does not count.
+    version: u64,
+    encoded: OnceLock<(String, Option<Vec<u8>>)>,
+}
+
+/// Encoded by the first that asks, and again only in another dialect, which no game of one file has.
+fn once<'c, T: Clone>(
+    cell: &'c OnceLock<(String, T)>,
+    dialect: &Dialect,
+    encode: impl Fn() -> T,
+) -> Cow<'c, T> {
+    let (name, encoded) = cell.get_or_init(|| (dialect.name().to_owned(), encode()));
+    if name == dialect.name() { Cow::Borrowed(encoded) } else { Cow::Owned(encode()) }
+}
+
+/// The [`Publisher`] of a simple game.
+#[derive(Debug)]
+pub struct Reporter {
+    rates: Rates,
+    last: Row,
+    version: u64,
+}
+
+impl<S: SimpleGame> Publisher<Simple<S>> for Reporter {
+    fn new(_: &World<S>, rates: Rates) -> Reporter {
+        Reporter { rates, last: Row::default(), version: 0 }
+    }
+
+    fn publish(&mut self, world: &World<S>, _: &dyn Fn(PlayerId) -> i16) -> Published<Simple<S>> {
+        let mut row = Row::default();
+        world.game.show(&mut row);
+        if row != self.last || self.version == 0 {
+            self.version += 1;
+            self.last.clone_from(&row);
+        }
+        row.set("tick", world.tick);
+        let players: Vec<_> = world.seats.iter().map(|seat| (seat.player, Arc::clone(&seat.name))).collect();
+        let (rates, version, encoded) = (self.rates, self.version, OnceLock::new());
+        let told = world.told.clone();
+        Published {
+            tick: world.tick,
+            players: players.len(),
+            event_bytes: told.iter().map(|told| 64 + 32 * told.row.0.len()).sum(),
+            events: Arc::new(Events { tick: world.tick, told, encoded: OnceLock::new() }),
+            state: Arc::new(State { rates, players, row, version, encoded }),
+        }
+    }
+}
+
+/// The [`View`] of a simple game.
+#[derive(Debug)]
+pub struct Watcher {
+    player: Option<PlayerId>,
+    /// The body of which the client has been told.
+    spawned: Option<PlayerId>,
+    /// The version of the state that the client has; 0 for none.
+    version: u64,
+}
+
+impl<S: SimpleGame> View<Simple<S>> for Watcher {
+    fn new(_: &Dialect) -> Watcher {
+        Watcher { player: None, spawned: None, version: 0 }
+    }
+
+    fn follow(&mut self, player: Option<PlayerId>, _: Option<PlayerId>) {
+        self.player = player;
+    }
+
+    fn update(
+        &mut self,
+        missed: &[Arc<Events>],
+        newest: &Published<Simple<S>>,
+        is_behind: bool,
+        dialect: &Dialect,
+        (): &mut (),
+        messages: &mut Messages,
+    ) -> Turn {
+        let State { rates, players, row, version, encoded } = &*newest.state;
+        let mut ticks = missed.iter().map(|events| events.tick).chain([newest.tick]);
+        let turn = match ticks.any(|tick| rates.is_turn(rates.update_hz, tick)) {
+            false => Turn::NotDue,
+            true if is_behind => Turn::HeldBack,
+            true => Turn::Written,
+        };
+        for events in missed.iter().chain([&newest.events]) {
+            let encode = || events.told.iter().map(|told| told.row.encode(dialect, told.packet)).collect();
+            let packets = once(&events.encoded, dialect, encode);
+            let mut out = messages.writer(dialect, Lane::Reliable);
+            for (told, bytes) in events.told.iter().zip(packets.iter()) {
+                let Some(bytes) = bytes else { continue };
+                out.whole(told.packet, |_, out| {
+                    out.extend_from_slice(bytes);
+                    true
+                });
+            }
+        }
+        if turn != Turn::Written {
+            return turn;
+        }
+        let mut out = messages.writer(dialect, Lane::Latest);
+        let is_there = |player: &PlayerId| players.binary_search_by_key(player, |(own, _)| *own).is_ok();
+        let body = self.player.filter(is_there);
+        if body != self.spawned {
+            self.spawned = body;
+            if let Some(player) = body {
+                out.send("spawned", player);
+            }
+        }
+        if self.version != *version {
+            self.version = *version;
+            let bytes = once(encoded, dialect, || row.encode(dialect, "state"));
+            out.whole("state", |_, out| {
+                (*bytes).as_ref().inspect(|bytes| out.extend_from_slice(bytes)).is_some()
+            });
+        }
+        turn
+    }
+}

@@ -1,0 +1,116 @@
+//! What the author of a simple game writes.
+
+use std::fmt::Debug;
+
+use rmpv::Value;
+use tickwire_sim::fields::Field;
+use tickwire_sim::{Action, Declared, Identity, PlayerId, Rng};
+
+#[cfg(doc)]
+use crate::limits;
+use crate::packet::{Decoded, Dialect, Direction};
+
+/// A game whose clients all see the same.
+///
+/// The state is the type itself. It is deterministic: integers only, no clock, no hash maps; random
+/// numbers come from [`Turns::random`]. The table must have the packets that every game has (`hello`,
+/// `enter` and `ping`; `welcome`, `spawned`, `pong` and `error`), and `state`.
+pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static {
+    /// Its name, as in `--game`: a few of a-z, 0-9 and -.
+    const NAME: &'static str;
+    /// The packet table: the name of its file, and its text. Its first dialect is the game's.
+    const TABLE: (&'static str, &'static str);
+    /// The name of that dialect.
+    const DIALECT: &'static str;
+    /// The page of the game, as HTML.
+    const PAGE: &'static str;
+    /// The version of its rules: raised with every change of them, so that a replay by other rules is
+    /// refused.
+    const VERSION: u32 = 1;
+    /// Ticks per second; the first is the default.
+    const TICK_RATES: &'static [u32] = &[60, 30];
+    /// Options of the game.
+    const OPTIONS: &'static [Declared] = &[];
+
+    /// What a player can do.
+    type Action: Action;
+
+    /// The state at the beginning.
+    fn new(identity: &Identity) -> Self;
+
+    /// What a packet asks for; `None` if it asks for nothing.
+    fn action(packet: &Decoded<'_>) -> Option<Self::Action>;
+
+    /// A player comes. Its name has at most [`limits::NAME_CHARS`] characters.
+    fn join(&mut self, player: PlayerId, name: &str);
+
+    /// A player goes.
+    fn leave(&mut self, player: PlayerId);
+
+    /// Carries out what a player asks for.
+    ///
+    /// # Errors
+    /// A rule's name: the player may not do this, and nothing has changed.
+    fn act(&mut self, player: PlayerId, action: Self::Action) -> Result<(), &'static str>;
+
+    /// One tick passes, after the actions of all players.
+    fn tick(&mut self, turns: &mut Turns<'_>);
+
+    /// The values of the packet `state`, by the names of its arguments.
+    fn show(&self, row: &mut Row);
+}
+
+/// What a game may use in a tick.
+#[derive(Debug)]
+pub struct Turns<'a> {
+    /// The number of this tick, from 0.
+    pub tick: u32,
+    /// Ticks per second.
+    pub tick_hz: u32,
+    /// The generator of the world, whose state is part of it.
+    pub random: &'a mut Rng,
+    pub(super) told: &'a mut Vec<Told>,
+}
+
+impl Turns<'_> {
+    /// Tells every client of an event: a packet of the table, in its reliable lane.
+    pub fn tell(&mut self, packet: &'static str, values: impl FnOnce(&mut Row)) {
+        let mut row = Row::default();
+        values(&mut row);
+        self.told.push(Told { packet, row });
+    }
+}
+
+/// Values by the names of a table's arguments. One without an argument is left out, and an argument
+/// without a value is nil.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Row(pub(super) Vec<(&'static str, Value)>);
+
+impl Row {
+    /// Sets an argument.
+    pub fn set(&mut self, argument: &'static str, value: impl Into<Value>) {
+        self.0.push((argument, value.into()));
+    }
+
+    /// Sets an argument that may be nil.
+    pub fn set_or_nil(&mut self, argument: &'static str, value: Option<impl Into<Value>>) {
+        self.0.push((argument, value.map_or(Value::Nil, Into::into)));
+    }
+
+    pub(super) fn encode(&self, dialect: &Dialect, packet: &str) -> Option<Vec<u8>> {
+        let row = dialect.row(Direction::ToClient, packet)?;
+        let value = |name: &str| self.0.iter().find(|(own, _)| *own == name).map(|(_, value)| value.clone());
+        let arguments = row.arguments.iter().map(|argument| value(&argument.name).unwrap_or(Value::Nil));
+        let arguments: Vec<Value> = arguments.collect();
+        dialect.encode(Direction::ToClient, packet, &arguments).ok()
+    }
+}
+
+/// An event, for every client.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// Its name.
+    pub packet: &'static str,
+    /// Its values.
+    pub row: Row,
+}

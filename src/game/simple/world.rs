@@ -1,0 +1,274 @@
+//! The world of a simple game: its state, and who is in it.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use tickwire_sim::fields::{Bytes, Field, Reader as State, Sink, Unreadable};
+use tickwire_sim::{
+    Action, Checksum, Command, Declared, Identity, Malformed, Membership, PlayerId, Reader, Rejected, Rng,
+    Sim, Stepped, frame,
+};
+
+use super::rules::{SimpleGame, Told, Turns};
+
+/// What happens in the world of a simple game: who comes and goes, and what players do.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Deed<A> {
+    /// A player comes, with its name.
+    Join(PlayerId, String),
+    /// A player goes.
+    Leave(PlayerId),
+    /// A player does something.
+    Act(A),
+}
+
+impl<A: Action> Action for Deed<A> {
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Deed::Join(player, name) => {
+                out.push(0);
+                out.extend(player.0.to_le_bytes());
+                frame::write_text(name, out);
+            }
+            Deed::Leave(player) => {
+                out.push(1);
+                out.extend(player.0.to_le_bytes());
+            }
+            Deed::Act(action) => {
+                out.push(2);
+                action.write(out);
+            }
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Deed<A>, Malformed> {
+        match from.u8()? {
+            0 => Ok(Deed::Join(PlayerId(from.u16()?), from.text()?)),
+            1 => Ok(Deed::Leave(PlayerId(from.u16()?))),
+            2 => A::read(from).map(Deed::Act),
+            kind => Err(Malformed::Kind(kind)),
+        }
+    }
+
+    fn membership(&self) -> Option<Membership> {
+        match self {
+            Deed::Join(player, name) => Some(Membership::Joins(*player, name.clone())),
+            Deed::Leave(player) => Some(Membership::Leaves(*player)),
+            Deed::Act(_) => None,
+        }
+    }
+}
+
+/// A player of a simple game, as its world knows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seat {
+    /// Its number.
+    pub player: PlayerId,
+    /// Its name.
+    pub name: Arc<str>,
+    /// The sequence of its last command.
+    sequence: u64,
+}
+
+tickwire_sim::fields!(Seat: player: PlayerId, name: Arc<str>, sequence: u64);
+
+/// The world of a simple game: its state, and what every world has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct World<S> {
+    identity: Identity,
+    pub(super) tick: u32,
+    operator_sequence: u64,
+    random: Rng,
+    /// In the order of their numbers.
+    pub(super) seats: Vec<Seat>,
+    pub(super) game: S,
+    /// The events of the last tick, which are no part of the state.
+    pub(super) told: Vec<Told>,
+}
+
+/// What snapshots of all simple games begin with; the name of the game follows.
+const MAGIC: &[u8] = b"TWSG";
+
+impl<S: SimpleGame> World<S> {
+    fn write(&self, sink: &mut impl Sink) {
+        sink.put(self.identity.seed.into(), 4);
+        sink.put(self.identity.tick_hz.into(), 4);
+        self.identity.options.iter().for_each(|(_, value)| sink.put((*value).into(), 4));
+        self.tick.write(sink);
+        self.operator_sequence.write(sink);
+        self.random.write(sink);
+        self.seats.write(sink);
+        self.game.write(sink);
+    }
+
+    fn seat(&self, player: PlayerId) -> Result<usize, usize> {
+        self.seats.binary_search_by_key(&player, |seat| seat.player)
+    }
+
+    /// # Errors
+    /// The rule that the command breaks.
+    fn apply(&mut self, command: Command<Deed<S::Action>>) -> Result<Option<PlayerId>, &'static str> {
+        let Command { player, sequence, action } = command;
+        if player == PlayerId::OPERATOR {
+            if sequence <= self.operator_sequence {
+                return Err("repeated");
+            }
+            self.operator_sequence = sequence;
+        } else {
+            let at = self.seat(player).map_err(|_| "unknown_issuer")?;
+            if sequence <= self.seats[at].sequence {
+                return Err("repeated");
+            }
+            self.seats[at].sequence = sequence;
+        }
+        match action {
+            Deed::Act(action) if player != PlayerId::OPERATOR => self.game.act(player, action).map(|()| None),
+            Deed::Act(_) => Err("player_only"),
+            _ if player != PlayerId::OPERATOR => Err("operator_only"),
+            Deed::Join(player, name) => {
+                let Err(at) = self.seat(player) else { return Err("already_joined") };
+                if player == PlayerId::OPERATOR {
+                    return Err("reserved_player");
+                }
+                let name: Arc<str> = name.into();
+                self.game.join(player, &name);
+                self.seats.insert(at, Seat { player, name, sequence: 0 });
+                Ok(None)
+            }
+            Deed::Leave(player) => {
+                let at = self.seat(player).map_err(|_| "unknown_player")?;
+                self.seats.remove(at);
+                self.game.leave(player);
+                Ok(Some(player))
+            }
+        }
+    }
+}
+
+impl<S: SimpleGame> Sim for World<S> {
+    type Action = Deed<S::Action>;
+
+    const OPTIONS: &'static [Declared] = S::OPTIONS;
+    const TICK_RATES: &'static [u32] = S::TICK_RATES;
+
+    fn new(identity: &Identity) -> World<S> {
+        let mut own = Identity::of::<World<S>>(identity.seed);
+        if S::TICK_RATES.contains(&identity.tick_hz) {
+            own.tick_hz = identity.tick_hz;
+        }
+        for option in S::OPTIONS {
+            let given = identity.option(option.name).unwrap_or(option.default);
+            own.set(option.name, given.clamp(option.least, option.most));
+        }
+        World {
+            tick: 0,
+            operator_sequence: 0,
+            random: Rng::new(own.seed, 0),
+            seats: Vec::new(),
+            game: S::new(&own),
+            told: Vec::new(),
+            identity: own,
+        }
+    }
+
+    fn identity(&self) -> Identity {
+        self.identity.clone()
+    }
+
+    fn tick(&self) -> u32 {
+        self.tick
+    }
+
+    fn operator_sequence(&self) -> u64 {
+        self.operator_sequence
+    }
+
+    fn players(&self) -> impl Iterator<Item = PlayerId> {
+        self.seats.iter().map(|seat| seat.player)
+    }
+
+    fn step(&mut self, commands: &mut Vec<Command<Self::Action>>, out: &mut Stepped) {
+        out.clear();
+        self.told.clear();
+        // Equal commands are equal in every field, so the result of an unstable sort is unique.
+        commands.sort_unstable();
+        for command in commands.drain(..) {
+            let (player, sequence) = (command.player, command.sequence);
+            let joining = match &command.action {
+                Deed::Join(player, _) => Some(*player),
+                _ => None,
+            };
+            match self.apply(command) {
+                Ok(left) => out.left.extend(left),
+                Err(reason) => out.rejected.push(Rejected { player, sequence, joining, reason }),
+            }
+        }
+        let World { identity, tick, random, game, told, .. } = self;
+        game.tick(&mut Turns { tick: *tick, tick_hz: identity.tick_hz, random, told });
+        self.tick += 1;
+    }
+
+    fn checksum(&self) -> u64 {
+        let mut checksum = Checksum::new();
+        self.write(&mut checksum);
+        checksum.get()
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        let mut out = Bytes(MAGIC.to_vec());
+        S::NAME.bytes().chain([0]).for_each(|byte| out.0.push(byte));
+        out.0.extend(code_hash::<S>().to_le_bytes());
+        self.write(&mut out);
+        out.0.extend(self.checksum().to_le_bytes());
+        out.0
+    }
+
+    fn recognizes(bytes: &[u8]) -> bool {
+        let name = bytes.strip_prefix(MAGIC).and_then(|rest| rest.strip_prefix(S::NAME.as_bytes()));
+        name.is_some_and(|rest| rest.first() == Some(&0))
+    }
+
+    fn restore(bytes: &[u8]) -> Result<World<S>, String> {
+        if !Self::recognizes(bytes) {
+            return Err(format!("these bytes are not a snapshot of {}", S::NAME));
+        }
+        let rest = &bytes[MAGIC.len() + S::NAME.len() + 1..];
+        let mut reader = State::new(rest);
+        let found = reader.scalar(8).map_err(|error| error.to_string())?;
+        if found != code_hash::<S>() {
+            let own = code_hash::<S>();
+            return Err(format!(
+                "the snapshot was made with other rules ({found:016x}, this program has {own:016x})"
+            ));
+        }
+        read(&mut reader).map_err(|error| error.to_string())
+    }
+}
+
+fn read<S: SimpleGame>(reader: &mut State<'_>) -> Result<World<S>, Unreadable> {
+    let (seed, tick_hz) = (u32::read(reader)?, u32::read(reader)?);
+    let mut identity = Identity { seed, tick_hz, options: Vec::new() };
+    for option in S::OPTIONS {
+        identity.options.push((option.name, u32::read(reader)?));
+    }
+    let world = World {
+        identity,
+        tick: Field::read(reader)?,
+        operator_sequence: Field::read(reader)?,
+        random: Field::read(reader)?,
+        seats: Field::read(reader)?,
+        game: Field::read(reader)?,
+        told: Vec::new(),
+    };
+    let is_sorted = world.seats.is_sorted_by(|one, next| one.player < next.player);
+    if reader.scalar(8)? != world.checksum() || !reader.rest().is_empty() {
+        return Err(Unreadable::Value("checksum"));
+    }
+    if is_sorted { Ok(world) } else { Err(Unreadable::Value("order of the players")) }
+}
+
+/// FNV-1a over what names the rules: a game changes its name or its table when it changes them.
+pub fn code_hash<S: SimpleGame>() -> u64 {
+    let bytes = S::NAME.bytes().chain(S::TABLE.1.bytes()).chain(S::VERSION.to_le_bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}

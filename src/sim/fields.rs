@@ -1,0 +1,235 @@
+//! Visits every field of the state in a fixed order.
+//!
+//! Each type lists its fields once ([`fields!`]), and the compiler rejects a list that omits one.
+//! Snapshot, checksum and comparison are only different sinks of the same visit, so they cannot
+//! diverge.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::{PlayerId, Rng};
+
+/// Why bytes are not the fields of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// The bytes end before the state does.
+    Truncated,
+    /// The name of a value that no state can have.
+    Value(&'static str),
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unreadable::Truncated => out.write_str("the snapshot is truncated"),
+            Unreadable::Value(what) => write!(out, "the snapshot contains an impossible value: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+/// Receives the scalars of a state one by one.
+pub trait Sink {
+    /// One scalar, and its size in bytes in a snapshot (1, 2, 4 or 8).
+    fn put(&mut self, value: u64, bytes: usize);
+
+    /// The scalars up to the matching [`Sink::leave`] belong to this field.
+    fn enter(&mut self, _field: &'static str) {}
+
+    /// The field ends.
+    fn leave(&mut self) {}
+}
+
+/// A value that is part of the state.
+pub trait Field: Sized {
+    /// Size in bytes of the smallest value, for checking a declared count against the remaining
+    /// bytes.
+    const LEAST_BYTES: usize;
+
+    /// Passes its scalars to the sink.
+    fn write(&self, sink: &mut impl Sink);
+
+    /// Reads its scalars from a snapshot.
+    ///
+    /// # Errors
+    /// The bytes are not those of such a value.
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Unreadable>;
+}
+
+/// Reads little-endian scalars from bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    /// A reader at the start of the bytes.
+    pub fn new(bytes: &'a [u8]) -> Reader<'a> {
+        Reader { bytes }
+    }
+
+    /// The unread bytes.
+    pub fn rest(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The next bytes, of that number.
+    ///
+    /// # Errors
+    /// [`Unreadable::Truncated`]: there are fewer.
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8], Unreadable> {
+        if count > self.bytes.len() {
+            return Err(Unreadable::Truncated);
+        }
+        let (taken, rest) = self.bytes.split_at(count);
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    /// The next scalar of that many bytes, at most 8.
+    ///
+    /// # Errors
+    /// [`Unreadable::Truncated`]: there are fewer.
+    pub fn scalar(&mut self, bytes: usize) -> Result<u64, Unreadable> {
+        Ok(self.take(bytes)?.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+    }
+}
+
+/// Writes scalars as little-endian bytes.
+#[derive(Clone, Debug, Default)]
+pub struct Bytes(pub Vec<u8>);
+
+impl Sink for Bytes {
+    fn put(&mut self, value: u64, bytes: usize) {
+        self.0.extend_from_slice(&value.to_le_bytes()[..bytes]);
+    }
+}
+
+/// Makes a struct part of the state. Both directions name every field, so a new field does not
+/// compile until it is in the list.
+#[macro_export]
+macro_rules! fields {
+    ($type:ident: $($field:ident: $kind:ty),+ $(,)?) => {
+        impl $crate::fields::Field for $type {
+            const LEAST_BYTES: usize = 0 $(+ <$kind as $crate::fields::Field>::LEAST_BYTES)+;
+
+            fn write(&self, sink: &mut impl $crate::fields::Sink) {
+                let $type { $($field),+ } = self;
+                $(
+                    sink.enter(stringify!($field));
+                    $crate::fields::Field::write($field, sink);
+                    sink.leave();
+                )+
+            }
+
+            fn read(
+                reader: &mut $crate::fields::Reader<'_>,
+            ) -> Result<Self, $crate::fields::Unreadable> {
+                $(let $field = <$kind as $crate::fields::Field>::read(reader)?;)+
+                Ok($type { $($field),+ })
+            }
+        }
+    };
+}
+
+/// Makes a number, or a wrapper around a number, part of the state.
+#[macro_export]
+macro_rules! scalar {
+    ($type:ty, $bytes:literal, $to:expr, $from:expr) => {
+        impl $crate::fields::Field for $type {
+            const LEAST_BYTES: usize = $bytes;
+
+            fn write(&self, sink: &mut impl $crate::fields::Sink) {
+                let to: fn(&$type) -> u64 = $to;
+                sink.put(to(self), $bytes);
+            }
+
+            fn read(reader: &mut $crate::fields::Reader<'_>) -> Result<Self, $crate::fields::Unreadable> {
+                let from: fn(u64) -> Option<$type> = $from;
+                from(reader.scalar($bytes)?).ok_or($crate::fields::Unreadable::Value(stringify!($type)))
+            }
+        }
+    };
+}
+
+scalar!(bool, 1, |value| u64::from(*value), |raw| (raw < 2).then_some(raw == 1));
+scalar!(u8, 1, |value| u64::from(*value), |raw| Some(raw as u8));
+scalar!(u16, 2, |value| u64::from(*value), |raw| Some(raw as u16));
+scalar!(u32, 4, |value| u64::from(*value), |raw| Some(raw as u32));
+scalar!(u64, 8, |value| *value, Some);
+scalar!(i32, 4, |value| u64::from(*value as u32), |raw| Some(raw as u32 as i32));
+scalar!(i16, 2, |value| u64::from(*value as u16), |raw| Some(raw as u16 as i16));
+scalar!(i64, 8, |value| *value as u64, |raw| Some(raw as i64));
+scalar!(PlayerId, 2, |value| u64::from(value.0), |raw| Some(PlayerId(raw as u16)));
+scalar!(Rng, 8, |value| value.state(), |state| Some(Rng::from_state(state)));
+
+impl<T: Field> Field for Option<T> {
+    const LEAST_BYTES: usize = 1;
+
+    fn write(&self, sink: &mut impl Sink) {
+        self.is_some().write(sink);
+        if let Some(value) = self {
+            value.write(sink);
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Unreadable> {
+        Ok(if bool::read(reader)? { Some(T::read(reader)?) } else { None })
+    }
+}
+
+impl<T: Field + Copy + Default, const N: usize> Field for [T; N] {
+    const LEAST_BYTES: usize = N * T::LEAST_BYTES;
+
+    fn write(&self, sink: &mut impl Sink) {
+        self.iter().for_each(|item| item.write(sink));
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Unreadable> {
+        let mut items = [T::default(); N];
+        for item in &mut items {
+            *item = T::read(reader)?;
+        }
+        Ok(items)
+    }
+}
+
+impl Field for Arc<str> {
+    const LEAST_BYTES: usize = 1;
+
+    fn write(&self, sink: &mut impl Sink) {
+        // Every text of the state is limited to far less than 256 bytes when it is applied.
+        sink.put(self.len() as u64, 1);
+        self.bytes().for_each(|byte| sink.put(u64::from(byte), 1));
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Unreadable> {
+        let length = reader.scalar(1)? as usize;
+        let text = std::str::from_utf8(reader.take(length)?);
+        text.map(Arc::from).map_err(|_| Unreadable::Value("text"))
+    }
+}
+
+impl<T: Field> Field for Vec<T> {
+    const LEAST_BYTES: usize = 4;
+
+    fn write(&self, sink: &mut impl Sink) {
+        sink.put(self.len() as u64, 4);
+        self.iter().for_each(|item| item.write(sink));
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Unreadable> {
+        let length = reader.scalar(4)? as usize;
+        // Memory is reserved only for as many values as the bytes can hold, whatever the count
+        // says.
+        if length > reader.rest().len() / T::LEAST_BYTES {
+            return Err(Unreadable::Truncated);
+        }
+        let mut items = Vec::with_capacity(length);
+        for _ in 0..length {
+            items.push(T::read(reader)?);
+        }
+        Ok(items)
+    }
+}
