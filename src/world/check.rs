@@ -10,9 +10,9 @@ use crate::controller::kit::EARNED_MOST;
 use crate::controller::shot::velocity;
 use crate::controller::{Animal, Controller, Kit, Mood, Player, Poison};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
+use crate::fields::SnapshotError;
 use crate::fixed::Fixed;
 use crate::rules::{self, Group};
-use crate::snapshot::SnapshotError;
 use crate::state::State;
 use crate::text::{check_clan_name, check_name};
 

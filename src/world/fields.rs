@@ -7,3 +7,41 @@ use crate::fixed::{Angle, Fixed};
 
 scalar!(Fixed, 4, |value| u64::from(value.0 as u32), |raw| Some(Fixed(raw as u32 as i32)));
 scalar!(Angle, 2, |value| u64::from(value.0), |raw| Some(Angle(raw as u16)));
+
+/// Why bytes are not a snapshot that this code can restore.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// The bytes do not begin like a snapshot.
+    NotASnapshot,
+    /// The layout differs from the one that this code writes.
+    Version {
+        /// The layout number in the bytes.
+        found: u16,
+    },
+    /// The world was made with other rules.
+    Code {
+        /// The code hash in the bytes; see [`crate::rules::code_hash`].
+        found: u64,
+    },
+    /// The bytes end before the state does.
+    Truncated,
+    /// Bytes follow the state.
+    Trailing {
+        /// The number of extra bytes.
+        bytes: usize,
+    },
+    /// The name of a value that no world can have.
+    Value(&'static str),
+    /// Each value is possible, but the checksum does not match.
+    Checksum,
+}
+
+impl From<Unreadable> for SnapshotError {
+    fn from(why: Unreadable) -> SnapshotError {
+        match why {
+            Unreadable::Truncated => SnapshotError::Truncated,
+            Unreadable::Value(what) => SnapshotError::Value(what),
+        }
+    }
+}

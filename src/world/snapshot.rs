@@ -16,7 +16,8 @@
 use std::fmt;
 
 use crate::check::check;
-use crate::fields::{Bytes, Field, Reader, Sink, Unreadable};
+pub use crate::fields::SnapshotError;
+use crate::fields::{Bytes, Field, Reader, Sink};
 use crate::rules;
 use crate::state::State;
 use crate::world::World;
@@ -27,44 +28,6 @@ pub(crate) const MAGIC: &[u8; 4] = b"TWSN";
 const VERSION: u16 = 1;
 /// Size of the checksum at the end, in bytes.
 const CHECKSUM_BYTES: usize = 8;
-
-/// Why bytes are not a snapshot that this code can restore.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SnapshotError {
-    /// The bytes do not begin like a snapshot.
-    NotASnapshot,
-    /// The layout differs from the one that this code writes.
-    Version {
-        /// The layout number in the bytes.
-        found: u16,
-    },
-    /// The world was made with other rules.
-    Code {
-        /// The code hash in the bytes; see [`crate::rules::code_hash`].
-        found: u64,
-    },
-    /// The bytes end before the state does.
-    Truncated,
-    /// Bytes follow the state.
-    Trailing {
-        /// The number of extra bytes.
-        bytes: usize,
-    },
-    /// The name of a value that no world can have.
-    Value(&'static str),
-    /// Each value is possible, but the checksum does not match.
-    Checksum,
-}
-
-impl From<Unreadable> for SnapshotError {
-    fn from(why: Unreadable) -> SnapshotError {
-        match why {
-            Unreadable::Truncated => SnapshotError::Truncated,
-            Unreadable::Value(what) => SnapshotError::Value(what),
-        }
-    }
-}
 
 impl fmt::Display for SnapshotError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
