@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use tickwire::game::simple::{Row, Simple, SimpleGame, Turns};
 use tickwire::packet::Decoded;
-use tickwire::sim::{Action, Identity, Malformed, PlayerId, Reader, fields};
+use tickwire::sim::{Identity, PlayerId, fields};
 
 /// The field, in units of the wire: pixels of the page at its natural size.
 const WIDTH: i32 = 800;
@@ -37,17 +37,11 @@ const NEXT_AFTER: u32 = 180;
 
 /// What a player can do: move the own paddle up (-1) or down (1), or stop it (0).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Paddle(i8);
-
-impl Action for Paddle {
-    fn write(&self, out: &mut Vec<u8>) {
-        out.push(self.0 as u8);
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Paddle, Malformed> {
-        from.u8().map(|byte| Paddle(byte as i8))
-    }
+pub struct Paddle {
+    pub direction: i8,
 }
+
+fields!(Paddle: direction: i8);
 
 /// One side of the field.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,7 +66,7 @@ fields!(Guest: player: PlayerId, name: Arc<str>);
 
 /// The whole state of the game.
 #[derive(Clone, Debug, PartialEq)]
-struct Pong {
+pub struct Pong {
     guests: Vec<Guest>,
     left: Side,
     right: Side,
@@ -106,7 +100,7 @@ impl SimpleGame for Pong {
 
     fn action(packet: &Decoded<'_>) -> Option<Paddle> {
         let direction = packet.number("direction").filter(|way: &i8| way.abs() <= 1);
-        direction.filter(|_| packet.row.name == "paddle").map(Paddle)
+        direction.filter(|_| packet.row.name == "paddle").map(|direction| Paddle { direction })
     }
 
     fn join(&mut self, player: PlayerId, name: &str) {
@@ -125,7 +119,7 @@ impl SimpleGame for Pong {
         self.take_sides();
     }
 
-    fn act(&mut self, player: PlayerId, Paddle(direction): Paddle) -> Result<(), &'static str> {
+    fn act(&mut self, player: PlayerId, Paddle { direction }: Paddle) -> Result<(), &'static str> {
         let sides = [&mut self.left, &mut self.right];
         let own = sides.into_iter().find(|side| side.player == Some(player));
         own.ok_or("watching")?.direction = direction.into();

@@ -212,7 +212,10 @@ lesson() {
     node --test --test-reporter=tap "$copy/tests/browser/unit/"
 }
 
-browser() { timeout --kill-after=10 900 node tests/browser/run.mjs && timeout --kill-after=10 300 node tests/browser/tables.mjs; }
+browser() {
+    cargo build --quiet --locked --example pong && timeout --kill-after=10 900 node tests/browser/run.mjs &&
+        timeout --kill-after=10 300 node tests/browser/tables.mjs && timeout --kill-after=10 300 node tests/browser/pong.mjs
+}
 
 inspector() { timeout --kill-after=10 600 node tests/browser/wire.mjs; }
 

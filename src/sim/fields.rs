@@ -159,6 +159,7 @@ scalar!(u16, 2, |value| u64::from(*value), |raw| Some(raw as u16));
 scalar!(u32, 4, |value| u64::from(*value), |raw| Some(raw as u32));
 scalar!(u64, 8, |value| *value, Some);
 scalar!(i32, 4, |value| u64::from(*value as u32), |raw| Some(raw as u32 as i32));
+scalar!(i8, 1, |value| u64::from(*value as u8), |raw| Some(raw as u8 as i8));
 scalar!(i16, 2, |value| u64::from(*value as u16), |raw| Some(raw as u16 as i16));
 scalar!(i64, 8, |value| *value as u64, |raw| Some(raw as i64));
 scalar!(PlayerId, 2, |value| u64::from(value.0), |raw| Some(PlayerId(raw as u16)));

@@ -20,8 +20,12 @@ mod echo;
 mod hostile_clients;
 #[cfg(target_os = "linux")]
 mod last_words;
+mod pong;
 #[path = "../support/program.rs"]
 mod program;
+#[allow(dead_code, reason = "its `main` is of the example")]
+#[path = "../../examples/pong.rs"]
+mod program_of_pong;
 mod proxied;
 #[path = "../support/raw.rs"]
 mod raw;
@@ -33,6 +37,8 @@ mod rooms;
 mod rows_answers;
 mod rows_live;
 mod rows_wire;
+#[path = "../support/same_world.rs"]
+mod same_world;
 mod scribe;
 #[path = "../support/mod.rs"]
 mod support;

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use rmpv::Value;
 use tickwire_sim::fields::Field;
-use tickwire_sim::{Action, Declared, Identity, PlayerId, Rng};
+use tickwire_sim::{Declared, Identity, PlayerId, Rng};
 
 #[cfg(doc)]
 use crate::limits;
@@ -32,8 +32,8 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     /// Options of the game.
     const OPTIONS: &'static [Declared] = &[];
 
-    /// What a player can do.
-    type Action: Action;
+    /// What a player can do: a struct with [`fields!`](tickwire_sim::fields!).
+    type Action: Field + Clone + Debug + Ord + Send + 'static;
 
     /// The state at the beginning.
     fn new(identity: &Identity) -> Self;
@@ -95,6 +95,15 @@ impl Row {
     /// Sets an argument that may be nil.
     pub fn set_or_nil(&mut self, argument: &'static str, value: Option<impl Into<Value>>) {
         self.0.push((argument, value.map_or(Value::Nil, Into::into)));
+    }
+
+    /// Sets an argument that is a list of groups: a record for each thing.
+    pub fn list<const N: usize>(
+        &mut self,
+        argument: &'static str,
+        records: impl IntoIterator<Item = [Value; N]>,
+    ) {
+        self.0.push((argument, Value::Array(records.into_iter().flatten().collect())));
     }
 
     pub(super) fn encode(&self, dialect: &Dialect, packet: &str) -> Option<Vec<u8>> {

@@ -22,7 +22,7 @@ pub enum Deed<A> {
     Act(A),
 }
 
-impl<A: Action> Action for Deed<A> {
+impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for Deed<A> {
     fn write(&self, out: &mut Vec<u8>) {
         match self {
             Deed::Join(player, name) => {
@@ -36,7 +36,9 @@ impl<A: Action> Action for Deed<A> {
             }
             Deed::Act(action) => {
                 out.push(2);
-                action.write(out);
+                let mut bytes = Bytes(std::mem::take(out));
+                action.write(&mut bytes);
+                *out = bytes.0;
             }
         }
     }
@@ -45,7 +47,15 @@ impl<A: Action> Action for Deed<A> {
         match from.u8()? {
             0 => Ok(Deed::Join(PlayerId(from.u16()?), from.text()?)),
             1 => Ok(Deed::Leave(PlayerId(from.u16()?))),
-            2 => A::read(from).map(Deed::Act),
+            2 => {
+                let mut fields = State::new(from.rest());
+                let action = A::read(&mut fields).map_err(|why| match why {
+                    Unreadable::Truncated => Malformed::Truncated,
+                    Unreadable::Value(what) => Malformed::Value(what, 0),
+                })?;
+                from.take(from.rest().len() - fields.rest().len())?;
+                Ok(Deed::Act(action))
+            }
             kind => Err(Malformed::Kind(kind)),
         }
     }

@@ -1,0 +1,195 @@
+//! The game of `examples/pong.rs` on a whole server: two play, a third watches, and everything around it
+//! knows the game by its table alone.
+
+use std::fs;
+use std::sync::Arc;
+
+use tickwire::capture;
+use tickwire::game::simple::{Deed, Simple, World};
+use tickwire::game::{About, Game};
+use tickwire::net::recorder::Target;
+use tickwire::net::{Config, Kind, Server};
+use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
+use tickwire::replay;
+use tickwire::sim::{Rng, Sim};
+
+use crate::program_of_pong::{Paddle, Pong};
+use crate::replay::File;
+use crate::rooms::page;
+use crate::same_world::three_ways;
+use crate::support::Peer;
+
+type Game_ = Simple<Pong>;
+const ABOUT: &About = Game_::ABOUT;
+
+fn codes() -> Arc<Codes> {
+    Arc::new(Codes::from_texts(ABOUT.tables).expect("the table of the example"))
+}
+
+fn server() -> Server {
+    let mut config = Config::new("127.0.0.1:0".parse().expect("an address"));
+    let game = Kind::of::<Game_>();
+    (config.games, config.game, config.codes) = (vec![game], game, codes());
+    config.identity = (ABOUT.identity)(7);
+    (config.update_hz, config.address_budgets) = (60, false);
+    Server::start(config).expect("a free port")
+}
+
+/// Somebody at the server, who speaks by the table.
+struct Guest {
+    peer: Peer,
+    dialect: Arc<Dialect>,
+    sequence: u32,
+}
+
+impl Guest {
+    fn connect(server: &Server) -> Guest {
+        let dialect = codes().dialect("pong").expect("the game's");
+        let mut guest = Guest { peer: Peer::connect(server.address(), "/play"), dialect, sequence: 0 };
+        guest.say("hello", &[1.into(), 0.into()]);
+        assert_eq!(guest.hear("welcome", |_| true).number::<u8>("tick_hz"), Some(60));
+        guest
+    }
+
+    fn say(&mut self, packet: &str, values: &[Value]) {
+        let message = self.dialect.encode(Direction::ToServer, packet, values).expect("a packet of the game");
+        self.peer.send(&message);
+    }
+
+    /// Reads up to the first packet of this name with which `wanted` is content.
+    fn hear(&mut self, name: &str, wanted: impl Fn(&Decoded<'_>) -> bool) -> Decoded<'_> {
+        let Guest { peer, dialect, .. } = self;
+        let decode = |message: &[u8]| dialect.decode(Direction::ToClient, message).expect("by the table");
+        let is_it = |message: &[u8]| {
+            let packet = decode(message);
+            packet.row.name == name && wanted(&packet)
+        };
+        let message = peer.receive_until(is_it).unwrap_or_else(|how| panic!("{name}: {how}"));
+        decode(&message)
+    }
+
+    fn enter(&mut self, name: &str) -> u16 {
+        self.say("enter", &[name.into()]);
+        self.hear("spawned", |_| true).number("player").expect("a number")
+    }
+
+    fn paddle(&mut self, direction: i8) {
+        self.sequence += 1;
+        self.say("paddle", &[self.sequence.into(), Value::Nil, direction.into()]);
+    }
+}
+
+#[test]
+fn two_play_a_third_watches_and_takes_the_side_that_becomes_free() {
+    let server = server();
+    let [mut ann, mut bob, mut cy] = [(); 3].map(|()| Guest::connect(&server));
+    // Whoever only watches is told of the field at once.
+    assert_eq!(cy.hear("state", |_| true).get("left"), None);
+    let (left, right) = (ann.enter("Ann"), bob.enter("Bob"));
+    let state = cy.hear("state", |state| state.number::<u16>("right").is_some());
+    assert_eq!((state.text("left_name"), state.number("left")), (Some("Ann".to_owned()), Some(left)));
+    ann.paddle(-1);
+    bob.paddle(1);
+    let moved = |state: &Decoded<'_>| {
+        state.number::<u16>("left_y").expect("y") < 250 && state.number::<u16>("right_y").expect("y") > 350
+    };
+    cy.hear("state", moved);
+    // Nobody plays for another, and what is no move is refused by name.
+    let watcher = cy.enter("Cy");
+    cy.paddle(1);
+    ann.say("paddle", &[9.into(), Value::Nil, 7.into()]);
+    cy.hear("state", |state| state.number::<u16>("left_y") == Some(48));
+    drop(ann);
+    let state = cy.hear("state", |state| state.number("left") == Some(watcher));
+    assert_eq!((state.number("right"), state.number("left_score")), (Some(right), Some(0)));
+    server.stop();
+}
+
+#[test]
+fn pages_tables_metrics_and_the_operator_know_the_game_without_a_line_of_its_own() {
+    let server = server();
+    let (status, text) = page(&server, "/", "");
+    assert!(status == 200 && text.contains("<title>Pong</title>"), "{text}");
+    for (path, holds) in [
+        ("/codes.json", "\"pong.tsv\""),
+        ("/tickwire.js", "export"),
+        ("/wire", "<title>tickwire wire</title>"),
+        ("/metrics", "tickwire_clients"),
+        ("/healthz", "ok"),
+    ] {
+        let (status, text) = page(&server, path, "");
+        assert!(status == 200 && text.contains(holds), "{path}: {status} {text}");
+    }
+    let mut ann = Guest::connect(&server);
+    ann.enter("Ann");
+    let run =
+        |line: &str| server.console().run(line, tickwire::net::console::Source::Terminal).expect("an answer");
+    assert!(run("players").text.contains("127.0.0.1        \"Ann\""), "{}", run("players").text);
+    let no = server
+        .console()
+        .run("grant 1 wood 5", tickwire::net::console::Source::Terminal)
+        .expect("an answer")
+        .text;
+    assert!(no.contains("there is no command \"grant\""), "{no}");
+    run("kick Ann");
+    assert_eq!(ann.peer.receive_close(), "1008 kicked");
+    server.stop();
+}
+
+#[test]
+fn a_capture_replays_the_same_and_a_program_without_the_game_says_so() {
+    let (server, file) = (server(), File::new("pong"));
+    server.capture(Target::File(file.0.clone())).expect("a new file");
+    let [mut ann, mut bob] = [(); 2].map(|()| Guest::connect(&server));
+    (ann.enter("Ann"), bob.enter("Bob"));
+    for direction in [-1, 1, 0, 1] {
+        ann.paddle(direction);
+        bob.paddle(-direction);
+        ann.say("ping", &[3.into()]);
+        ann.hear("pong", |_| true);
+    }
+    bob.hear("state", |state| state.number::<u16>("ball_x") != Some(400));
+    server.stop();
+    let bytes = fs::read(&file.0).expect("the file");
+    let report = replay::json::of_file(&bytes, &[ABOUT], None).expect("a capture");
+    assert_eq!(report["verdict"], "same", "{report:#}");
+    assert_eq!((&report["matched"], &report["clients"]), (&8.into(), &2.into()), "{report:#}");
+    let other = replay::json::of_file(&bytes, &tickwire::games::ABOUT, None).expect("a capture");
+    let reason = other["reason"].as_str().expect("a reason");
+    assert!(reason.contains("is of no game that this program has"), "{reason}");
+    let capture = capture::read(&bytes).expect("a capture");
+    let tables = capture.tables().expect("good ones").expect("carried");
+    assert_eq!(tables[0].0, "pong.tsv");
+}
+
+#[test]
+fn the_world_is_the_same_in_any_order_and_from_any_snapshot() {
+    let act = |random: &mut Rng| Deed::Act(Paddle { direction: random.between(-1, 1) as i8 });
+    let checksums = [1, 2].map(|seed| three_ways::<Game_>(seed, 10_000, act));
+    // Of every build on every machine.
+    assert_eq!(
+        checksums.map(|checksum| format!("{checksum:016x}")),
+        ["2731fe2b17500020", "511b08e0ed131d1e"]
+    );
+}
+
+#[test]
+fn a_snapshot_of_another_game_or_other_rules_is_refused() {
+    let world = World::<Pong>::new(&(ABOUT.identity)(1));
+    let bytes = world.snapshot();
+    assert_eq!(World::<Pong>::restore(&bytes).as_ref(), Ok(&world));
+    for (at, says) in [(0, "not a snapshot of pong"), (5, "not a snapshot of pong"), (9, "other rules")] {
+        let mut wrong = bytes.clone();
+        wrong[at] ^= 1;
+        let reason = World::<Pong>::restore(&wrong).expect_err("refused");
+        assert!(reason.contains(says), "{at}: {reason}");
+    }
+    for end in 0..bytes.len() {
+        assert!(World::<Pong>::restore(&bytes[..end]).is_err(), "{end} bytes");
+    }
+    for at in 17..bytes.len() {
+        let mut wrong = bytes.clone();
+        wrong[at] ^= 1;
+        assert!(World::<Pong>::restore(&wrong).is_err(), "byte {at}");
+    }
+}
