@@ -38,6 +38,7 @@ const NEXT_AFTER: u32 = 180;
 /// What a player can do: move the own paddle up (-1) or down (1), or stop it (0).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Paddle {
+    /// -1, 0 or 1.
     pub direction: i8,
 }
 

@@ -288,6 +288,26 @@ fn every_block_is_run_or_says_why_not() {
     }
 }
 
+/// What docs/your-first-game.md shows is what examples/ has, so that it compiles, and nothing of it is missing.
+#[test]
+fn the_first_game_is_the_one_in_examples() {
+    let read = |path: &str| fs::read_to_string(top().join(path)).expect("it can be read");
+    let text = read("docs/your-first-game.md");
+    for (mark, file) in [("tsv", "coins.tsv"), ("rust", "coins.rs"), ("html", "coins.html")] {
+        let example = read(&format!("examples/{file}"));
+        let begin = format!("```{mark}\n");
+        let blocks = text.split(&begin).skip(1).filter_map(|rest| rest.split("```").next());
+        let mut rest = example.as_str();
+        for block in blocks {
+            let at = rest.find(block).unwrap_or_else(|| panic!("{file} does not go on so:\n{block}"));
+            let left_out: String = rest[..at].lines().filter(|line| !line.starts_with("//!")).collect();
+            assert_eq!(left_out.trim(), "", "the document leaves this out");
+            rest = &rest[at + block.len()..];
+        }
+        assert_eq!(rest.trim(), "", "the document does not show the end of {file}");
+    }
+}
+
 /// The block `sh` of docs/tools.md, but for what installs packages: a frame is captured, and shown in three ways.
 #[test]
 fn the_first_frame_is_shown() {

@@ -1,0 +1,121 @@
+//! Coins: whoever reaches the coin first gets a point, and the next coin appears elsewhere. The game of
+//! docs/your-first-game.md: this file, a table of packets (`coins.tsv`) and a page (`coins.html`).
+//!
+//! ```text
+//! cargo run --release --example coins          the game at http://127.0.0.1:3000/
+//! ```
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use tickwire::game::simple::{Row, Simple, SimpleGame, Turns};
+use tickwire::packet::Decoded;
+use tickwire::sim::{Identity, PlayerId, fields};
+
+const WIDTH: i32 = 640;
+const HEIGHT: i32 = 480;
+/// Pixels a second.
+const SPEED: i32 = 180;
+/// Whoever is so near the coin has it.
+const REACH: i32 = 20;
+
+/// What a player can do: walk up (1), right (2), down (3) or left (4), or stop (0).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Go {
+    direction: u8,
+}
+
+fields!(Go: direction: u8);
+
+/// A player on the field.
+#[derive(Clone, Debug, PartialEq)]
+struct Runner {
+    player: PlayerId,
+    name: Arc<str>,
+    x: i32,
+    y: i32,
+    direction: u8,
+    score: u16,
+}
+
+fields!(Runner: player: PlayerId, name: Arc<str>, x: i32, y: i32, direction: u8, score: u16);
+
+/// The whole state of the game.
+#[derive(Clone, Debug, PartialEq)]
+struct Coins {
+    runners: Vec<Runner>,
+    coin_x: i32,
+    coin_y: i32,
+}
+
+fields!(Coins: runners: Vec<Runner>, coin_x: i32, coin_y: i32);
+
+impl SimpleGame for Coins {
+    const NAME: &'static str = "coins";
+    const DIALECT: &'static str = "coins";
+    const TABLE: (&'static str, &'static str) = ("coins.tsv", include_str!("coins.tsv"));
+    const PAGE: &'static str = include_str!("coins.html");
+    const TICK_RATES: &'static [u32] = &[30];
+
+    type Action = Go;
+
+    fn new(_: &Identity) -> Coins {
+        Coins { runners: Vec::new(), coin_x: WIDTH / 2, coin_y: HEIGHT / 4 }
+    }
+
+    fn join(&mut self, player: PlayerId, name: &str) {
+        let (x, y) = (WIDTH / 2, HEIGHT / 2);
+        self.runners.push(Runner { player, name: name.into(), x, y, direction: 0, score: 0 });
+    }
+
+    fn leave(&mut self, player: PlayerId) {
+        self.runners.retain(|runner| runner.player != player);
+    }
+
+    fn action(packet: &Decoded<'_>) -> Option<Go> {
+        match packet.row.name.as_str() {
+            "go" => Some(Go { direction: packet.number("direction")? }),
+            _ => None,
+        }
+    }
+
+    fn act(&mut self, player: PlayerId, go: Go) -> Result<(), &'static str> {
+        let runner = self.runners.iter_mut().find(|runner| runner.player == player);
+        runner.ok_or("not_running")?.direction = go.direction;
+        Ok(())
+    }
+
+    fn tick(&mut self, turns: &mut Turns<'_>) {
+        let step = SPEED / turns.tick_hz as i32;
+        for runner in &mut self.runners {
+            let (dx, dy) =
+                [(0, 0), (0, -step), (step, 0), (0, step), (-step, 0)][usize::from(runner.direction)];
+            runner.x = (runner.x + dx).clamp(0, WIDTH);
+            runner.y = (runner.y + dy).clamp(0, HEIGHT);
+            let (off_x, off_y) = (runner.x - self.coin_x, runner.y - self.coin_y);
+            if off_x * off_x + off_y * off_y <= REACH * REACH {
+                runner.score += 1;
+                self.coin_x = turns.random.between(REACH, WIDTH - REACH);
+                self.coin_y = turns.random.between(REACH, HEIGHT - REACH);
+                let (player, name) = (runner.player.0, runner.name.to_string());
+                turns.tell("caught", |row| {
+                    row.set("player", player);
+                    row.set("name", name);
+                });
+            }
+        }
+    }
+
+    fn show(&self, row: &mut Row) {
+        let runner = |one: &Runner| {
+            [one.player.0.into(), (&*one.name).into(), one.x.into(), one.y.into(), one.score.into()]
+        };
+        row.list("runners", self.runners.iter().map(runner));
+        row.set("coin_x", self.coin_x);
+        row.set("coin_y", self.coin_y);
+    }
+}
+
+fn main() -> ExitCode {
+    tickwire::serve::<Simple<Coins>>()
+}
