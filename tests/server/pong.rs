@@ -141,7 +141,7 @@ fn a_capture_replays_the_same_and_a_program_without_the_game_says_so() {
     let (server, file) = (server(), File::new("pong"));
     server.capture(Target::File(file.0.clone())).expect("a new file");
     let [mut ann, mut bob] = [(); 2].map(|()| Guest::connect(&server));
-    (ann.enter("Ann"), bob.enter("Bob"));
+    let _ = (ann.enter("Ann"), bob.enter("Bob"));
     for direction in [-1, 1, 0, 1] {
         ann.paddle(direction);
         bob.paddle(-direction);
