@@ -7,6 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::fixed::{Angle, Fixed};
 use crate::{PlayerId, Rng};
 
 /// Why bytes are not the fields of a state.
@@ -164,6 +165,8 @@ scalar!(i16, 2, |value| u64::from(*value as u16), |raw| Some(raw as u16 as i16))
 scalar!(i64, 8, |value| *value as u64, |raw| Some(raw as i64));
 scalar!(PlayerId, 2, |value| u64::from(value.0), |raw| Some(PlayerId(raw as u16)));
 scalar!(Rng, 8, |value| value.state(), |state| Some(Rng::from_state(state)));
+scalar!(Fixed, 4, |value| u64::from(value.0 as u32), |raw| Some(Fixed(raw as u32 as i32)));
+scalar!(Angle, 2, |value| u64::from(value.0), |raw| Some(Angle(raw as u16)));
 
 impl<T: Field> Field for Option<T> {
     const LEAST_BYTES: usize = 1;

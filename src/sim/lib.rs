@@ -8,16 +8,19 @@
 //!
 //! A [`Sim`] is a function of its [`Identity`] and the commands of each tick. Equal identities and
 //! equal commands give equal worlds in debug and release, on every machine and in the browser: a
-//! world uses integers only, and has no clock, no globals, no hash maps and no dependencies.
+//! world uses integers only, and has no clock, no globals, no hash maps and no dependencies. What
+//! worlds compute with is here too: [`rng`], [`fixed`] (lengths, angles, roots) and [`trig`].
 
 mod checksum;
 mod command;
 mod encoded;
 pub mod fields;
+pub mod fixed;
 pub mod frame;
 mod reader;
 pub mod rng;
 mod sim;
+pub mod trig;
 
 pub use checksum::Checksum;
 pub use command::{Command, PlayerId, Raw};

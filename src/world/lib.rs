@@ -65,9 +65,7 @@ mod difference;
 mod fields;
 pub mod snapshot;
 
-pub mod fixed;
-pub use tickwire_sim::rng;
-pub mod trig;
+pub use tickwire_sim::{fixed, rng, trig};
 
 #[cfg(test)]
 mod tests;

@@ -32,7 +32,7 @@ impl Fixed {
     }
 
     /// The distance between two coordinates.
-    pub(crate) const fn apart(self, other: Fixed) -> u32 {
+    pub const fn apart(self, other: Fixed) -> u32 {
         self.0.abs_diff(other.0)
     }
 
@@ -56,22 +56,22 @@ impl Fixed {
 
 /// Whether the vector with these components is at most that long; the length may be at most 2^31.
 /// Most vectors already exceed it along one axis.
-pub(crate) const fn is_within(dx: u32, dy: u32, reach: u32) -> bool {
+pub const fn is_within(dx: u32, dy: u32, reach: u32) -> bool {
     dx <= reach && dy <= reach && square(dx) + square(dy) <= square(reach)
 }
 
 /// Whether it is shorter than that.
-pub(crate) const fn is_shorter(dx: u32, dy: u32, reach: u32) -> bool {
+pub const fn is_shorter(dx: u32, dy: u32, reach: u32) -> bool {
     dx < reach && dy < reach && square(dx) + square(dy) < square(reach)
 }
 
 /// The square of a component, with 32 binary places.
-pub(crate) const fn square(side: u32) -> u64 {
+pub const fn square(side: u32) -> u64 {
     side as u64 * side as u64
 }
 
 /// Converts a wide number to a narrow one, saturating at the limits.
-pub(crate) const fn clamp_i32(wide: i64) -> i32 {
+pub const fn clamp_i32(wide: i64) -> i32 {
     if wide > i32::MAX as i64 {
         i32::MAX
     } else if wide < i32::MIN as i64 {
@@ -95,17 +95,13 @@ impl Angle {
     /// The absolute angle to another direction, in 1/65,536 of a turn.
     pub const fn off(self, other: Angle) -> u16 {
         let off = self.0.wrapping_sub(other.0);
-        if off > 0x8000 {
-            off.wrapping_neg()
-        } else {
-            off
-        }
+        if off > 0x8000 { off.wrapping_neg() } else { off }
     }
 }
 
 /// The direction of a vector, as a vector and its length: the given vector scaled up until rounding
 /// the length no longer matters. The zero vector points to the right.
-pub(crate) fn ray(dx: i64, dy: i64) -> (i64, i64, i64) {
+pub fn ray(dx: i64, dy: i64) -> (i64, i64, i64) {
     let longest = dx.unsigned_abs().max(dy.unsigned_abs());
     if longest == 0 {
         return (1, 0, 1);

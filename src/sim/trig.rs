@@ -6,7 +6,7 @@
 use crate::fixed::Angle;
 
 /// Sine of the first quarter turn in 256 steps; 65,536 is 1.
-pub(crate) const QUARTER: [i32; 257] = [
+pub const QUARTER: [i32; 257] = [
     0, 402, 804, 1206, 1608, 2010, 2412, 2814, 3216, 3617, 4019, 4420, 4821, 5222, 5623, 6023, 6424, 6824,
     7224, 7623, 8022, 8421, 8820, 9218, 9616, 10014, 10411, 10808, 11204, 11600, 11996, 12391, 12785, 13180,
     13573, 13966, 14359, 14751, 15143, 15534, 15924, 16314, 16703, 17091, 17479, 17867, 18253, 18639, 19024,
@@ -31,11 +31,7 @@ pub const fn sine(angle: Angle) -> i32 {
     let turned = angle.0 & 0x7fff;
     let mirrored = if turned > 0x4000 { 0x8000 - turned } else { turned };
     let value = first_quarter(mirrored);
-    if angle.0 < 0x8000 {
-        value
-    } else {
-        -value
-    }
+    if angle.0 < 0x8000 { value } else { -value }
 }
 
 /// The cosine of the angle; 65,536 is 1.
@@ -92,7 +88,7 @@ const EIGHTH: [u16; 257] = {
 };
 
 /// The result of [`first_eighth`], found by bisection where possible.
-pub(crate) const fn searched(along: i64, across: i64) -> u16 {
+pub const fn searched(along: i64, across: i64) -> u16 {
     let (mut low, mut high) = (0, 0x2000);
     while high - low > 1 {
         let middle = (low + high) / 2;
@@ -114,11 +110,7 @@ const fn shortfall(parts: u16, along: i64, across: i64) -> i64 {
 /// This unit of a turn or the next one, whichever is nearer to the vector; this one if both are
 /// equally near.
 const fn nearer(low: u16, along: i64, across: i64) -> u16 {
-    if shortfall(low, along, across) > -shortfall(low + 1, along, across) {
-        low + 1
-    } else {
-        low
-    }
+    if shortfall(low, along, across) > -shortfall(low + 1, along, across) { low + 1 } else { low }
 }
 
 /// The sine of 0 to 16,384 units of a turn.
