@@ -3,10 +3,14 @@
 use std::sync::Arc;
 
 use super::output::Failure;
+use super::values::number;
 use crate::game::About;
 use crate::games;
 use crate::net::Kind;
 use crate::packet::Codes;
+
+/// Values of options of a game, by name.
+pub type OptionValues = Vec<(&'static str, u32)>;
 
 /// See the [module](self).
 #[derive(Debug, Clone)]
@@ -20,7 +24,7 @@ pub struct Games {
 impl Games {
     /// The games of this project.
     pub fn built_in() -> Games {
-        Games { kinds: games::all().to_vec(), codes: Codes::builtin() }
+        Games { kinds: games::all().to_vec(), codes: games::codes() }
     }
 
     /// These games alone.
@@ -52,6 +56,36 @@ impl Games {
         })
     }
 
+    /// The same games, this one first: the value of `--game`, whose options follow behind commas. With
+    /// the values of these options, by name.
+    ///
+    /// # Errors
+    /// There is no such game or option, or the value of an option is out of its bounds.
+    pub fn beginning_with(&self, text: &str) -> Result<(Games, OptionValues), Failure> {
+        let (name, rest) = text.split_once(',').map_or((text, None), |(name, rest)| (name, Some(rest)));
+        let first = self.named(name)?;
+        let mut options: OptionValues = Vec::new();
+        for option in rest.into_iter().flat_map(|rest| rest.split(',')) {
+            let (key, value) =
+                option.split_once('=').ok_or_else(|| format!("{option:?} must be OPTION=VALUE"))?;
+            let Some(own) = first.about.options.iter().find(|own| own.flag == key) else {
+                let names: Vec<&str> = first.about.options.iter().map(|own| own.flag).collect();
+                return Err(format!(
+                    "{key}: unknown option; the options of {name} are: {}",
+                    names.join(", ")
+                ));
+            };
+            if options.iter().any(|(known, _)| *known == own.name) {
+                return Err(format!("{key} is given twice"));
+            }
+            let number = number(value, own.least, own.most);
+            options.push((own.name, number.map_err(|problem| format!("{key}={value}: {problem}"))?));
+        }
+        let others = self.kinds.iter().filter(|kind| kind.about.name != name).copied();
+        let kinds = std::iter::once(first).chain(others).collect();
+        Ok((Games { kinds, codes: Arc::clone(&self.codes) }, options))
+    }
+
     /// What there is to know of each game.
     pub fn about(&self) -> Vec<&'static About> {
         self.kinds.iter().map(|kind| kind.about).collect()
@@ -60,5 +94,29 @@ impl Games {
     /// Whether these are the games of this project, for which it has bots and a simulator.
     pub fn are_built_in(&self) -> bool {
         self.kinds.iter().all(|kind| games::ABOUT.iter().any(|own| own.name == kind.about.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_game_is_named_with_its_options_and_refused_by_name() {
+        let games = Games::built_in();
+        let first =
+            |text| games.beginning_with(text).map(|(games, options)| (games.kinds[0].about.name, options));
+        assert_eq!(first("tanks"), Ok(("tanks", vec![])));
+        assert_eq!(first("tanks,round=60"), Ok(("tanks", vec![("round_s", 60)])));
+        assert_eq!(first("moo,map-size=2000"), Ok(("moo", vec![("map_size_px", 2000)])));
+        for (text, problem) in [
+            ("chess", "unknown game \"chess\"; the games are: moo, tanks"),
+            ("tanks,round", "\"round\" must be OPTION=VALUE"),
+            ("tanks,map-size=2000", "map-size: unknown option; the options of tanks are: round"),
+            ("tanks,round=1", "round=1: must be a whole number from 5 to 3600"),
+            ("tanks,round=60,round=60", "round is given twice"),
+        ] {
+            assert_eq!(first(text), Err(problem.to_owned()));
+        }
     }
 }

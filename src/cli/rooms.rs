@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use tickwire_sim::Identity;
 
 use super::games::Games;
+use super::values::number;
 use crate::game::About;
 use crate::limits;
 use crate::net::{Config, Kind};
@@ -131,8 +132,11 @@ impl RoomArg {
 
     /// The settings of the room, whose world has this tick rate.
     pub fn options(&self, server: &Config, tick_hz: u32) -> Options {
+        // Another game has another usual rate.
+        let is_same = self.game.about.name == server.game.about.name;
+        let usual_hz = if is_same { server.update_hz } else { tick_hz };
         let config = Config {
-            update_hz: self.update_hz.unwrap_or(server.update_hz),
+            update_hz: self.update_hz.unwrap_or(usual_hz),
             moomoo_update_hz: self.moomoo_update_hz.unwrap_or(server.moomoo_update_hz),
             command_delay_ticks: self.command_delay_ticks.unwrap_or(server.command_delay_ticks),
             ..server.clone()
@@ -140,11 +144,6 @@ impl RoomArg {
         let options = config.room_options(&self.name, tick_hz);
         Options { max_clients: self.max_clients.unwrap_or(options.max_clients), ..options }
     }
-}
-
-fn number(text: &str, least: u32, most: u32) -> Result<u32, String> {
-    let number = text.parse().ok().filter(|number| (least..=most).contains(number));
-    number.ok_or_else(|| format!("must be a whole number from {least} to {most}"))
 }
 
 #[cfg(test)]
@@ -174,7 +173,7 @@ mod tests {
             ("Two", "\"Two\" is not a room name: use 1 to 32 characters of a-z, 0-9 and -"),
             ("a/b", "is not a room name"),
             (&"a".repeat(33), "is not a room name"),
-            ("two=tanks", "unknown game \"tanks\"; the games are: moo"),
+            ("two=chess", "unknown game \"chess\"; the games are: moo, tanks"),
             ("two=", "unknown game \"\""),
             ("two,seed", "\"seed\" must be OPTION=VALUE"),
             ("two,", "\"\" must be OPTION=VALUE"),

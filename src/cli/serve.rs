@@ -14,7 +14,7 @@ use clap::Args;
 use tickwire_sim::{Declared, Identity};
 use tracing::info;
 
-use super::games::Games;
+use super::games::{Games, OptionValues};
 use super::log::Log;
 use super::output::{Failure, print, print_aside};
 use super::rooms::{RoomArg, check_tick_hz};
@@ -57,8 +57,12 @@ pub struct ServeArgs {
     /// Side length of the square map, in pixels.
     #[arg(long, value_name = "PX", default_value = "14400", env = "TICKWIRE_MAP_SIZE")]
     map_size: u32,
+    /// The game of the default room, and of rooms that name none: moo or tanks. The options are those
+    /// of the game: map-size for moo, round (seconds) for tanks. Default: moo.
+    #[arg(long, value_name = "GAME[,OPTION=VALUE…]", env = "TICKWIRE_GAME")]
+    game: Option<String>,
     /// Another room, at /r/NAME/, with a world of its own; may be repeated. NAME has up to 32 of a-z,
-    /// 0-9 and -. GAME is moo, the only game. The options are seed, map-size, tick-hz, update-hz,
+    /// 0-9 and -. GAME is moo or tanks. The options are those of the game; seed, tick-hz, update-hz,
     /// moomoo-update-hz and command-delay-ticks, whose defaults are those flags; max-clients, at most
     /// so many clients in this room; restore, a file written by `room NAME save`. In the environment
     /// variable, separate rooms with semicolons.
@@ -152,8 +156,11 @@ fn switch(text: &str) -> Result<bool, String> {
 }
 
 /// Serves until Ctrl-C, SIGTERM or the operator's `stop`.
-pub fn run(args: &ServeArgs, games: &Games) -> Result<(), Failure> {
-    let config = config(args, games)?;
+pub fn run(args: &ServeArgs, all: &Games) -> Result<(), Failure> {
+    let first = args.game.as_deref().map(|text| all.beginning_with(text));
+    let (games, options) = first.transpose().map_err(|reason| format!("--game {reason}"))?.unzip();
+    let games = games.as_ref().unwrap_or(all);
+    let config = config(args, games, &options.unwrap_or_default())?;
     let rooms = rooms(&config, args, games)?;
     let log = Log::start(&args.log)?;
     let served = serve(config, rooms, args);
@@ -250,7 +257,7 @@ fn serve(config: Config, rooms: Vec<Box<Core>>, args: &ServeArgs) -> Result<(), 
     Ok(())
 }
 
-fn config(args: &ServeArgs, games: &Games) -> Result<Config, Failure> {
+fn config(args: &ServeArgs, games: &Games, options: &OptionValues) -> Result<Config, Failure> {
     if args.max_clients == 0 || args.max_clients_per_address == 0 {
         return Err("--max-clients and --max-clients-per-address must be at least 1".to_owned());
     }
@@ -262,7 +269,8 @@ fn config(args: &ServeArgs, games: &Games) -> Result<Config, Failure> {
         None => Token::random(),
     };
     let game = *games.kinds.first().ok_or("a server needs a game")?;
-    let identity = identity(game.about, args)?;
+    let mut identity = identity(game.about, args)?;
+    options.iter().for_each(|(name, value)| identity.set(name, *value));
     let tick_hz = identity.tick_hz;
     let usual_hz = game.about.tick_rates.first().copied().unwrap_or(tick_hz);
     Ok(Config {

@@ -50,6 +50,15 @@ pub fn origin(text: &str) -> Result<String, String> {
     }
 }
 
+/// A number between these.
+///
+/// # Errors
+/// The text is no such number.
+pub fn number(text: &str, least: u32, most: u32) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| format!("must be a whole number from {least} to {most}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -80,7 +80,7 @@ impl Config {
             trusted_proxies: Vec::new(),
             command_delay_ticks: 0,
             allowed_origins: Vec::new(),
-            codes: Codes::builtin(),
+            codes: games::codes(),
             admin_token: Token::random(),
             save_dir: PathBuf::from("."),
             capture_dir: PathBuf::from("."),

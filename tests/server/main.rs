@@ -46,6 +46,7 @@ mod tables;
 #[path = "../support/tables.rs"]
 mod tables_of;
 mod talk;
+mod tanks;
 mod tap;
 mod wire;
 #[path = "../rows"]

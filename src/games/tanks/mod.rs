@@ -1,0 +1,321 @@
+//! Tanks: everybody against everybody on a map with walls, in rounds.
+//!
+//! ```text
+//!   packet `control` ─► what the player asks of the own tank
+//!   a tick: tanks drive ─► push each other apart ─► fire ─► shells fly and hit ─► supplies, returns, clock
+//! ```
+//!
+//! docs/tanks.md has the rules by number; [`rules`] has their numbers. Tanks act in the order of their
+//! players' numbers, and shells in the order in which they were fired.
+
+mod map;
+mod round;
+mod rules;
+mod shell;
+mod tank;
+#[cfg(test)]
+mod tests;
+
+use tickwire_sim::fixed::{Angle, Fixed, is_shorter, ray, square};
+use tickwire_sim::trig::direction;
+use tickwire_sim::{Declared, Identity, PlayerId, Rng, fields};
+
+use crate::game::simple::{Row, SimpleGame, Turns};
+use crate::packet::{Decoded, Value};
+use map::Map;
+use round::Round;
+pub use rules::Kind;
+use shell::{Met, Shell};
+pub use tank::Control;
+use tank::Tank;
+
+/// The whole state of the game.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tanks {
+    map: Map,
+    round: Round,
+    /// In the order of their players' numbers.
+    tanks: Vec<Tank>,
+    /// In the order in which they were fired.
+    shells: Vec<Shell>,
+    next_shell: u16,
+    /// Ticks since the list of players was sent, and whether it has changed since.
+    roster_age: u32,
+    has_news: bool,
+}
+
+fields!(Tanks: map: Map, round: Round, tanks: Vec<Tank>, shells: Vec<Shell>, next_shell: u16,
+    roster_age: u32, has_news: bool);
+
+impl SimpleGame for Tanks {
+    const NAME: &'static str = "tanks";
+    const TABLE: (&'static str, &'static str) =
+        ("tanks.tsv", include_str!("../../../packet_codes/tanks.tsv"));
+    const DIALECT: &'static str = "tanks";
+    const PAGE: &'static str = include_str!("page.html");
+    const TICK_RATES: &'static [u32] = &[rules::TICK_HZ];
+    const OPTIONS: &'static [Declared] = &[Declared {
+        name: "round_s",
+        flag: "round",
+        unit: "s",
+        meaning: "length of a round",
+        default: rules::ROUND_S,
+        least: 5,
+        most: 3600,
+    }];
+
+    type Action = Control;
+
+    fn new(identity: &Identity) -> Tanks {
+        Tanks {
+            map: Map::new(identity.seed),
+            round: Round::first(identity.option("round_s").unwrap_or(rules::ROUND_S)),
+            tanks: Vec::new(),
+            shells: Vec::new(),
+            next_shell: 0,
+            roster_age: 0,
+            has_news: false,
+        }
+    }
+
+    fn action(packet: &Decoded<'_>) -> Option<Control> {
+        let way = |name| packet.number::<i8>(name).filter(|way| (-1..=1).contains(way));
+        let control = Control {
+            drive: way("drive")?,
+            turn: way("turn")?,
+            aim: packet.angle("aim")?,
+            fires: packet.truth("fires")?,
+            kind: Kind::numbered(packet.number("kind")?)?,
+        };
+        Some(control).filter(|_| packet.row.name == "control")
+    }
+
+    /// The tank appears in the same tick: only there are random numbers.
+    fn join(&mut self, player: PlayerId, name: &str) {
+        if let Err(at) = self.tanks.binary_search_by_key(&player, |tank| tank.player) {
+            self.tanks.insert(at, Tank::new(player, name));
+            self.has_news = true;
+        }
+    }
+
+    fn leave(&mut self, player: PlayerId) {
+        self.tanks.retain(|tank| tank.player != player);
+        self.shells.retain(|shell| shell.owner != player);
+        self.has_news = true;
+    }
+
+    fn act(&mut self, player: PlayerId, control: Control) -> Result<(), &'static str> {
+        let own = self.tanks.iter_mut().find(|tank| tank.player == player);
+        own.ok_or("no_tank")?.control = control;
+        Ok(())
+    }
+
+    fn tick(&mut self, turns: &mut Turns<'_>) {
+        for hit in self.step(turns.tick, turns.random) {
+            turns.tell("hit", |row| {
+                row.set("player", hit.player.0);
+                row.set("by", hit.by.0);
+                row.set("damage", hit.damage);
+                row.set("destroyed", hit.is_destroyed);
+            });
+        }
+        self.roster_age += 1;
+        let due = if self.has_news { rules::ROSTER_SOON } else { rules::ROSTER_EVERY };
+        if self.roster_age >= due {
+            (self.roster_age, self.has_news) = (0, false);
+            turns.tell("roster", |row| self.list(row));
+        }
+    }
+
+    fn show(&self, row: &mut Row) {
+        let turn8 = |angle: Angle| angle.0.wrapping_add(0x80) >> 8;
+        self.round.show(row);
+        row.list(
+            "tanks",
+            self.tanks.iter().map(|tank| {
+                let (x, y) = (tank.x.to_half_px(), tank.y.to_half_px());
+                let [regular, piercing] = tank.shells.map(Value::from);
+                let ways = [turn8(tank.hull).into(), tank.turret.0.into()];
+                let [hull, turret]: [Value; 2] = ways;
+                let (health, reload) = (tank.health.into(), tank.reload.into());
+                [tank.player.0.into(), x.into(), y.into(), hull, turret, health, regular, piercing, reload]
+            }),
+        );
+        row.list(
+            "shells",
+            self.shells.iter().map(|shell| {
+                let (x, y) = (shell.x.to_half_px(), shell.y.to_half_px());
+                [shell.id.into(), x.into(), y.into(), turn8(shell.way).into(), (shell.kind as u8).into()]
+            }),
+        );
+    }
+}
+
+/// A shell that has hit a tank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Hit {
+    player: PlayerId,
+    by: PlayerId,
+    damage: u8,
+    is_destroyed: bool,
+}
+
+impl Tanks {
+    /// A tick of the game; returns what was hit.
+    fn step(&mut self, tick: u32, random: &mut Rng) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        if self.round.is_over() {
+            if self.round.wait() {
+                self.begin_round();
+            }
+        } else {
+            hits = self.play(tick);
+            if self.round.run(&self.tanks) {
+                self.shells.clear();
+                self.has_news = true;
+            }
+        }
+        self.appear(random);
+        hits
+    }
+
+    /// A tick of a round; returns what was hit.
+    fn play(&mut self, tick: u32) -> Vec<Hit> {
+        for tank in self.tanks.iter_mut().filter(|tank| tank.is_alive()) {
+            tank.drive(&self.map);
+        }
+        self.push_apart();
+        self.fire();
+        let hits = self.fly();
+        self.has_news |= !hits.is_empty();
+        self.supply(tick);
+        self.tanks.iter_mut().for_each(|tank| tank.respawn = tank.respawn.saturating_sub(1));
+        hits
+    }
+
+    /// Two tanks that overlap are pushed apart, half of the way each, and no tank into a wall.
+    fn push_apart(&mut self) {
+        for first in 0..self.tanks.len() {
+            for second in first + 1..self.tanks.len() {
+                let [one, two] = [&self.tanks[first], &self.tanks[second]];
+                let reach = 2 * rules::TANK_RADIUS.0;
+                let is_near = is_shorter(one.x.apart(two.x), one.y.apart(two.y), reach as u32);
+                if !is_near || !one.is_alive() || !two.is_alive() {
+                    continue;
+                }
+                let (dx, dy) = (two.x.minus(one.x), two.y.minus(one.y));
+                let apart = i64::from(reach) - length(dx, dy);
+                let (along, across, long) = ray(dx.0.into(), dy.0.into());
+                let half = |part: i64| Fixed((apart * part / long / 2) as i32);
+                let (x, y) = (half(along), half(across));
+                let back = |way: Fixed| Fixed::ZERO.minus(way);
+                self.tanks[first].move_by(&self.map, back(x), back(y));
+                self.tanks[second].move_by(&self.map, x, y);
+            }
+        }
+    }
+
+    fn fire(&mut self) {
+        for tank in &mut self.tanks {
+            if let Some(kind) = tank.fire() {
+                self.shells.push(Shell::fired(self.next_shell, tank, kind));
+                self.next_shell = self.next_shell.wrapping_add(1);
+            }
+        }
+    }
+
+    /// Shells fly; those that meet something are gone.
+    fn fly(&mut self) -> Vec<Hit> {
+        let Tanks { map, tanks, shells, .. } = self;
+        let mut hits = Vec::new();
+        shells.retain_mut(|shell| {
+            let met = shell.fly(map, tanks);
+            if let Met::Tank(at) = met {
+                hits.push(hit(tanks, at, shell));
+            }
+            met == Met::Nothing
+        });
+        hits
+    }
+
+    /// Tanks at a depot are supplied and repaired.
+    fn supply(&mut self, tick: u32) {
+        if !tick.is_multiple_of(rules::SUPPLY_EVERY) {
+            return;
+        }
+        let at_depot = |tank: &&mut Tank| tank.is_alive() && Map::is_at_depot(tank.x, tank.y);
+        for tank in self.tanks.iter_mut().filter(at_depot) {
+            tank.health = (tank.health + rules::SUPPLY).min(rules::HEALTH);
+            tank.stock(Kind::Regular, rules::SUPPLY);
+            if tick.is_multiple_of(rules::PIERCING_EVERY) {
+                tank.stock(Kind::Piercing, 1);
+            }
+        }
+    }
+
+    /// Tanks that are due come (back), where they are farthest from the others.
+    fn appear(&mut self, random: &mut Rng) {
+        for at in 0..self.tanks.len() {
+            if self.tanks[at].is_alive() || self.tanks[at].respawn > 0 {
+                continue;
+            }
+            let others = || self.tanks.iter().filter(|tank| tank.is_alive());
+            let nearest = |&(x, y): &(Fixed, Fixed)| {
+                let far = |tank: &Tank| square(tank.x.apart(x)) + square(tank.y.apart(y));
+                others().map(far).min().unwrap_or(u64::MAX)
+            };
+            let places: Vec<_> = (0..rules::SPAWN_TRIES).map(|_| self.map.place(random)).collect();
+            let Some(place) = places.into_iter().max_by_key(nearest) else { continue };
+            let middle = Fixed::from_px(rules::TILES * rules::TILE_PX / 2);
+            let (dx, dy) = (middle.minus(place.0), middle.minus(place.1));
+            let heading = direction(dx.0.into(), dy.0.into());
+            self.tanks[at].appear(place, heading);
+        }
+    }
+
+    /// All tanks come anew, without points.
+    fn begin_round(&mut self) {
+        self.shells.clear();
+        for tank in &mut self.tanks {
+            let control = tank.control;
+            *tank = Tank { control, ..Tank::new(tank.player, &tank.name) };
+        }
+        self.has_news = true;
+    }
+
+    /// The list of players.
+    fn list(&self, row: &mut Row) {
+        row.list(
+            "players",
+            self.tanks.iter().map(|tank| {
+                let [score, destroyed, lost] = [tank.score, tank.destroyed, tank.lost].map(Value::from);
+                [tank.player.0.into(), tank.name.to_string().into(), score, destroyed, lost]
+            }),
+        );
+    }
+}
+
+/// The length of a vector, in the parts of [`Fixed`].
+fn length(dx: Fixed, dy: Fixed) -> i64 {
+    let square = square(dx.0.unsigned_abs()) + square(dy.0.unsigned_abs());
+    tickwire_sim::fixed::square_root(square) as i64
+}
+
+/// A shell hits the tank at this place of the list.
+fn hit(tanks: &mut [Tank], at: usize, shell: &Shell) -> Hit {
+    let target = &mut tanks[at];
+    let damage = shell.kind.shells().damage.min(target.health);
+    let player = target.player;
+    target.health -= damage;
+    let is_destroyed = !target.is_alive();
+    if is_destroyed {
+        target.respawn = rules::RESPAWN;
+        target.lost = target.lost.saturating_add(1);
+    }
+    if let Some(owner) = tanks.iter_mut().find(|tank| tank.player == shell.owner) {
+        let bonus = if is_destroyed { rules::DESTROY_POINTS } else { 0 };
+        owner.score = owner.score.saturating_add(u16::from(damage) + bonus);
+        owner.destroyed = owner.destroyed.saturating_add(u16::from(is_destroyed));
+    }
+    Hit { player, by: shell.owner, damage, is_destroyed }
+}

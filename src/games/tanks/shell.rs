@@ -1,0 +1,72 @@
+//! A shell: how it flies, and what it meets.
+
+use tickwire_sim::PlayerId;
+use tickwire_sim::fields;
+use tickwire_sim::fixed::{Angle, Fixed, is_within};
+use tickwire_sim::trig::{cosine, sine};
+
+use super::map::Map;
+use super::rules::{Kind, MUZZLE, SHELL_RADIUS, STEP_PX, TANK_RADIUS, TICK_HZ};
+use super::tank::Tank;
+
+/// A shell in flight.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shell {
+    /// Unlike that of any other shell in flight.
+    pub id: u16,
+    pub owner: PlayerId,
+    pub x: Fixed,
+    pub y: Fixed,
+    pub way: Angle,
+    pub kind: Kind,
+}
+
+fields!(Shell: id: u16, owner: PlayerId, x: Fixed, y: Fixed, way: Angle, kind: Kind);
+
+/// What a shell meets in a tick.
+#[derive(Debug, PartialEq)]
+pub enum Met {
+    Nothing,
+    Wall,
+    /// A tank, at this place of the list.
+    Tank(usize),
+}
+
+impl Shell {
+    /// A shell that leaves the muzzle of a tank.
+    pub fn fired(id: u16, tank: &Tank, kind: Kind) -> Shell {
+        let Tank { player: owner, x, y, turret: way, .. } = *tank;
+        let mut shell = Shell { id, owner, x, y, way, kind };
+        shell.advance(MUZZLE);
+        shell
+    }
+
+    fn advance(&mut self, length: Fixed) {
+        self.x = self.x.plus(length.times(cosine(self.way)));
+        self.y = self.y.plus(length.times(sine(self.way)));
+    }
+
+    /// The controller: one tick of flight, in steps, up to what the shell meets.
+    pub fn fly(&mut self, map: &Map, tanks: &[Tank]) -> Met {
+        let speed = self.kind.shells().speed_px;
+        let steps = speed / (TICK_HZ as i32 * STEP_PX) + 1;
+        let step = Fixed(speed * 65_536 / TICK_HZ as i32 / steps);
+        for taken in 0..=steps {
+            if taken > 0 {
+                self.advance(step);
+            }
+            if map.is_blocked(self.x, self.y, SHELL_RADIUS) {
+                return Met::Wall;
+            }
+            let hit = tanks.iter().position(|tank| {
+                let reach = TANK_RADIUS.plus(SHELL_RADIUS).0 as u32;
+                let is_near = is_within(tank.x.apart(self.x), tank.y.apart(self.y), reach);
+                is_near && tank.is_alive() && tank.player != self.owner
+            });
+            if let Some(at) = hit {
+                return Met::Tank(at);
+            }
+        }
+        Met::Nothing
+    }
+}

@@ -1,0 +1,55 @@
+// The game tanks, without its server: its page makes the server's map, and reads and sends only what is in the table.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { Dialect, blend } from '../../../src/web/codec.js';
+import { encode as toMsgpack } from '../../../src/web/msgpack.js';
+import { parse } from '../lib/tables.mjs';
+
+const read = (name) => readFileSync(new URL(`../../../${name}`, import.meta.url), 'utf8');
+const page = read('src/games/tanks/page.html');
+const tanks = new Dialect({ tables: [{ rows: parse(read('packet_codes/tanks.tsv')) }] }, 'tanks');
+const names = (fields) => fields.map(({ name }) => name);
+const members = (packet, list) => names(tanks.heard.get(packet).fields.find(({ name }) => name === list).members);
+
+test('the page makes the map of the server', () => {
+  const consts = /const TILES = [^;]*;\n\s*const DEPOTS = [^;]*;/.exec(page)[0];
+  const body = /function makeMap\(seed\) \{[^]*?\n  \}\n/.exec(page)[0];
+  const makeMap = new Function(`${consts} ${body} return makeMap;`)();
+  const hash = (seed) => makeMap(seed).flat().reduce((sum, wall) => Math.imul(sum ^ Number(wall), 0x01000193) >>> 0, 0x811c9dc5);
+  // src/games/tanks/tests/mod.rs has the same numbers for the map of the server.
+  assert.deepEqual([1, 2, 77].map(hash), [1847946806, 22364261, 1276770070]);
+});
+
+test('the page reads what the table has', () => {
+  const read = (what) => [...page.matchAll(new RegExp(`\\b${what}\\.(\\w+)`, 'g'))].map(([, name]) => name);
+  for (const [what, known, least] of [
+    ['state', names(tanks.heard.get('state').fields), 6],
+    ['tank', members('state', 'tanks'), 6],
+    ['own', members('state', 'tanks'), 6],
+    ['shell', members('state', 'shells'), 4],
+    ['hit', [...names(tanks.heard.get('hit').fields), 'at'], 3],
+  ]) {
+    const found = new Set(read(what));
+    assert.ok(found.size >= least, `${what}: ${[...found]}`);
+    for (const name of found) assert.ok(known.includes(name), `${what} has no ${name}`);
+  }
+});
+
+test('what the page sends is in the table, and no client can name a tank, a place or a speed', () => {
+  assert.deepEqual([...page.matchAll(/game\.send\('(\w+)'/g)].map(([, packet]) => packet), ['control']);
+  const sent = /const control = \{ (.*) \};/.exec(page)[1].matchAll(/(?:^|, )(\w+)(?=:|,|$)/g);
+  assert.deepEqual([...sent].map(([, name]) => name), ['drive', 'turn', 'aim', 'fires', 'kind']);
+  const control = { sequence: 1, tick: null, drive: -1, turn: 1, aim: 16384, fires: true, kind: 1 };
+  assert.equal(Buffer.from(tanks.encode('control', control)).toString('hex'), '92049701c0ff01cd4000c301');
+  for (const wrong of ['player', 'x', 'speed', 'reload']) assert.throws(() => tanks.encode('control', { ...control, [wrong]: 1 }), new RegExp(wrong));
+});
+
+test('tanks and shells move evenly, turrets the short way round, and health does not', () => {
+  const state = (tick, tank, shell) => tanks.decode(toMsgpack([5, [tick, 1, false, 90, null, tank, shell]])).values;
+  const before = state(90, [7, 1000, 2000, 10, 65000, 100, 40, 5, 0], [3, 100, 100, 0, 1]);
+  const after = state(91, [7, 1010, 2000, 12, 464, 90, 39, 5, 119], [3, 150, 100, 0, 1]);
+  const shown = blend(tanks.heard.get('state').fields, before, after, 0.5, { units: false });
+  assert.deepEqual(shown.tanks, [{ ...before.tanks[0], x: 1005, hull: 11, turret: 65500 }]);
+  assert.deepEqual(shown.shells, [{ ...before.shells[0], x: 125 }]);
+});

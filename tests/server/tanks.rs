@@ -1,0 +1,166 @@
+//! The game tanks on a whole server, in a room beside the default game: its clients, its pages, its
+//! captures. docs/tanks.md has its rules, whose tests are beside the game.
+
+use std::fs;
+use std::sync::Arc;
+
+use tickwire::game::simple::{Deed, Simple};
+use tickwire::game::{About, Game};
+use tickwire::games;
+use tickwire::games::tanks::{Control, Kind, Tanks};
+use tickwire::net::recorder::Target;
+use tickwire::net::{Config, Server};
+use tickwire::packet::{Decoded, Dialect, Direction, Value};
+use tickwire::replay;
+use tickwire::room::Options;
+use tickwire::sim::Rng;
+
+use crate::clients::Native;
+use crate::replay::File;
+use crate::rooms::page;
+use crate::same_world::three_ways;
+use crate::support::Peer;
+
+const ABOUT: &About = Simple::<Tanks>::ABOUT;
+
+/// A server with the default game at `/` and tanks at `/r/arena/`.
+fn server() -> Server {
+    let config = Config::new("127.0.0.1:0".parse().expect("an address"));
+    let kind = games::all().into_iter().find(|kind| kind.about.name == ABOUT.name).expect("registered");
+    let identity = (ABOUT.identity)(7);
+    let options = config.room_options("arena", identity.tick_hz);
+    let rates = tickwire::game::Rates { update_hz: 60, ..options.rates };
+    let arena = (kind.begin)(&identity, Options { rates, ..options });
+    let rooms = vec![config.room("", &config.identity), arena];
+    Server::start_rooms(config, rooms).expect("a free port")
+}
+
+/// Somebody in the room, who speaks by the table.
+struct Guest {
+    peer: Peer,
+    dialect: Arc<Dialect>,
+    sequence: u32,
+}
+
+impl Guest {
+    fn connect(server: &Server) -> Guest {
+        let dialect = games::codes().dialect("tanks").expect("the game's");
+        let mut guest =
+            Guest { peer: Peer::connect(server.address(), "/r/arena/play"), dialect, sequence: 0 };
+        guest.say("hello", &[1.into(), 0.into()]);
+        let welcome = guest.hear("welcome", |_| true);
+        assert_eq!((welcome.number::<u8>("tick_hz"), welcome.number("seed")), (Some(60), Some(7)));
+        guest
+    }
+
+    fn say(&mut self, packet: &str, values: &[Value]) {
+        let message = self.dialect.encode(Direction::ToServer, packet, values).expect("a packet of the game");
+        self.peer.send(&message);
+    }
+
+    /// Reads up to the first packet of this name with which `wanted` is content.
+    fn hear(&mut self, name: &str, wanted: impl Fn(&Decoded<'_>) -> bool) -> Decoded<'_> {
+        let Guest { peer, dialect, .. } = self;
+        let decode = |message: &[u8]| dialect.decode(Direction::ToClient, message).expect("by the table");
+        let is_it = |message: &[u8]| {
+            let packet = decode(message);
+            packet.row.name == name && wanted(&packet)
+        };
+        let message = peer.receive_until(is_it).unwrap_or_else(|how| panic!("{name}: {how}"));
+        decode(&message)
+    }
+
+    fn enter(&mut self, name: &str) -> u16 {
+        self.say("enter", &[name.into()]);
+        self.hear("spawned", |_| true).number("player").expect("a number")
+    }
+
+    fn control(&mut self, drive: i8, turn: i8, fires: bool) {
+        self.sequence += 1;
+        let own = [drive.into(), turn.into(), 0.into(), fires.into(), 0.into()];
+        self.say("control", &[[self.sequence.into(), Value::Nil].as_slice(), &own].concat());
+    }
+}
+
+/// A tank of the state: its player, place and angles, health, and shells left.
+fn tank(state: &Decoded<'_>, player: u16) -> Option<Vec<i64>> {
+    let tanks = state.get("tanks").and_then(Value::as_array).expect("a list");
+    let numbers: Vec<i64> = tanks.iter().filter_map(Value::as_i64).collect();
+    numbers.chunks_exact(9).find(|tank| tank[0] == i64::from(player)).map(<[i64]>::to_vec)
+}
+
+#[test]
+fn two_play_and_a_third_watches_and_a_control_moves_only_the_own_tank() {
+    let server = server();
+    let [mut ann, mut bob, mut cy] = [(); 3].map(|()| Guest::connect(&server));
+    let (first, second) = (ann.enter("Ann"), bob.enter("Bob"));
+    let both = |state: &Decoded<'_>| tank(state, first).is_some() && tank(state, second).is_some();
+    let state = cy.hear("state", both);
+    let before = [first, second].map(|player| tank(&state, player).expect("there"));
+    assert_eq!(before.each_ref().map(|tank| &tank[5..]), [&[100, 40, 5, 0]; 2]);
+    let roster = cy.hear("roster", |roster| {
+        roster.get("players").and_then(Value::as_array).is_some_and(|list| list.len() == 10)
+    });
+    assert_eq!(roster.get("players").and_then(|list| list[1].as_str()), Some("Ann"));
+    // What no tank can do is refused, and nothing comes of it: the tank stays in its place.
+    ann.control(2, 0, false);
+    // It turns and fires; the other one does nothing.
+    ann.control(0, 1, true);
+    let state = cy
+        .hear("state", |state| tank(state, first).is_some_and(|own| own[3] != before[0][3] && own[6] == 39));
+    assert_eq!(tank(&state, second), Some(before[1].clone()));
+    let own = tank(&state, first).expect("there");
+    assert!(own[1..3] == before[0][1..3] && own[8] > 0, "in its place, and it reloads: {own:?}");
+    drop(bob);
+    cy.hear("state", |state| tank(state, second).is_none());
+    assert_eq!(server.stop(), 0);
+}
+
+#[test]
+fn each_room_has_the_page_of_its_game_and_the_tables_of_all() {
+    let server = server();
+    for (path, holds) in [("/", "<title>tickwire"), ("/r/arena/", "<title>Tanks</title>")] {
+        let (status, text) = page(&server, path, "");
+        assert!(status == 200 && text.contains(holds), "{path}: {text}");
+    }
+    let (_, tables) = page(&server, "/r/arena/codes.json", "");
+    assert!(["native.tsv", "moomoo.tsv", "tanks.tsv"].iter().all(|file| tables.contains(file)));
+    assert_eq!(server.stop(), 0);
+}
+
+#[test]
+fn a_capture_of_both_games_replays_the_same() {
+    let (server, file) = (server(), File::new("tanks"));
+    server.capture(Target::File(file.0.clone())).expect("a new file");
+    let mut ann = Guest::connect(&server);
+    ann.enter("Ann");
+    let _ada = Native::play_at(server.address(), "/play", "Ada");
+    for way in [1, -1, 0, 1] {
+        ann.control(way, -way, way == 1);
+        ann.say("ping", &[3.into()]);
+        ann.hear("pong", |_| true);
+    }
+    server.stop();
+    let bytes = fs::read(&file.0).expect("the file");
+    let report = replay::json::of_file(&bytes, &games::ABOUT, None).expect("a capture");
+    let rooms = report["rooms"].as_array().expect("two rooms");
+    assert!(rooms.iter().all(|room| room["verdict"] == "same"), "{report:#}");
+    assert_eq!(rooms.len(), 2, "{report:#}");
+}
+
+#[test]
+fn rule_16_the_same_commands_give_the_same_game_in_any_order_and_from_any_snapshot() {
+    let act = |random: &mut Rng| {
+        let way = |random: &mut Rng| random.between(-1, 1) as i8;
+        let kind = if random.below(5) == 0 { Kind::Piercing } else { Kind::Regular };
+        let (drive, turn) = (way(random), way(random));
+        let (aim, fires) = (random.below(0x1_0000) as u16, random.below(4) > 0);
+        Deed::Act(Control { drive, turn, aim, fires, kind })
+    };
+    let checksums = [1, 2].map(|seed| three_ways::<Simple<Tanks>>(seed, 10_000, act));
+    // Of every build on every machine.
+    assert_eq!(
+        checksums.map(|checksum| format!("{checksum:016x}")),
+        ["5f5bcffcb175ed60", "a5e9cfa07f9ceded"]
+    );
+}
