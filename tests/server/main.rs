@@ -47,6 +47,7 @@ mod tables;
 mod tables_of;
 mod talk;
 mod tanks;
+mod tanks_bots;
 mod tap;
 mod wire;
 #[path = "../rows"]

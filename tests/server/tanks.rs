@@ -24,8 +24,9 @@ use crate::support::Peer;
 const ABOUT: &About = Simple::<Tanks>::ABOUT;
 
 /// A server with the default game at `/` and tanks at `/r/arena/`.
-fn server() -> Server {
-    let config = Config::new("127.0.0.1:0".parse().expect("an address"));
+pub fn server() -> Server {
+    let mut config = Config::new("127.0.0.1:0".parse().expect("an address"));
+    (config.address_budgets, config.max_clients_per_address) = (false, config.max_clients);
     let kind = games::all().into_iter().find(|kind| kind.about.name == ABOUT.name).expect("registered");
     let identity = (ABOUT.identity)(7);
     let options = config.room_options("arena", identity.tick_hz);
@@ -36,14 +37,14 @@ fn server() -> Server {
 }
 
 /// Somebody in the room, who speaks by the table.
-struct Guest {
-    peer: Peer,
-    dialect: Arc<Dialect>,
+pub struct Guest {
+    pub peer: Peer,
+    pub dialect: Arc<Dialect>,
     sequence: u32,
 }
 
 impl Guest {
-    fn connect(server: &Server) -> Guest {
+    pub fn connect(server: &Server) -> Guest {
         let dialect = games::codes().dialect("tanks").expect("the game's");
         let mut guest =
             Guest { peer: Peer::connect(server.address(), "/r/arena/play"), dialect, sequence: 0 };
@@ -70,14 +71,19 @@ impl Guest {
         decode(&message)
     }
 
-    fn enter(&mut self, name: &str) -> u16 {
+    pub fn enter(&mut self, name: &str) -> u16 {
         self.say("enter", &[name.into()]);
         self.hear("spawned", |_| true).number("player").expect("a number")
     }
 
     fn control(&mut self, drive: i8, turn: i8, fires: bool) {
+        self.control_with((drive, turn), (0, fires, false));
+    }
+
+    /// Drive and turn; aim, whether it fires, and whether with armour-piercing shells.
+    pub fn control_with(&mut self, (drive, turn): (i8, i8), (aim, fires, pierces): (u16, bool, bool)) {
         self.sequence += 1;
-        let own = [drive.into(), turn.into(), 0.into(), fires.into(), 0.into()];
+        let own = [drive.into(), turn.into(), aim.into(), fires.into(), u8::from(pierces).into()];
         self.say("control", &[[self.sequence.into(), Value::Nil].as_slice(), &own].concat());
     }
 }
