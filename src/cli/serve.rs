@@ -68,6 +68,11 @@ pub struct ServeArgs {
     /// variable, separate rooms with semicolons.
     #[arg(long, value_name = "NAME[=GAME][,OPTION=VALUE…]", env = "TICKWIRE_ROOM", value_delimiter = ';')]
     room: Vec<String>,
+    /// Rooms that a path may make, at once: whoever connects at /r/NAME/ then finds a room of the
+    /// default room's game and options there. It ends when it has been empty for a minute. 0: none.
+    #[arg(long, value_name = "COUNT", default_value_t = 0, env = "TICKWIRE_ROOMS_ON_DEMAND",
+          value_parser = clap::value_parser!(u16).range(0..limits::ROOMS as i64))]
+    rooms_on_demand: u16,
     /// Maximum number of concurrent clients, lowered if this machine cannot support that many.
     /// Further clients are refused with status 503.
     #[arg(long, value_name = "COUNT", default_value_t = limits::CLIENTS_DEFAULT, env = "TICKWIRE_MAX_CLIENTS")]
@@ -172,6 +177,11 @@ pub fn run(args: &ServeArgs, all: &Games) -> Result<(), Failure> {
 fn rooms(config: &Config, args: &ServeArgs, games: &Games) -> Result<Vec<Box<Core>>, Failure> {
     if args.room.len() >= limits::ROOMS {
         return Err(format!("--room: a server has at most {} rooms, with the default room", limits::ROOMS));
+    }
+    let left = limits::ROOMS - 1 - args.room.len();
+    if config.rooms_on_demand > left {
+        let given = config.rooms_on_demand;
+        return Err(format!("--rooms-on-demand {given}: must be at most {left} besides the other rooms"));
     }
     let options = |identity: &Identity| config.room_options("", identity.tick_hz);
     let first = match &args.restore {
@@ -279,6 +289,7 @@ fn config(args: &ServeArgs, games: &Games, options: &OptionValues) -> Result<Con
         identity,
         update_hz: args.update_hz.unwrap_or(usual_hz).min(tick_hz),
         moomoo_update_hz: args.moomoo_update_hz.min(tick_hz),
+        rooms_on_demand: usize::from(args.rooms_on_demand),
         max_clients: args.max_clients,
         max_clients_per_address: args.max_clients_per_address,
         address_budgets: args.address_budgets,
@@ -338,7 +349,11 @@ fn banner(server: &Server, is_new_token: bool) -> String {
     for room in rooms.iter().filter(|room| !room.options.name.is_empty()) {
         text.push_str(&room_line(&host, room));
     }
-    if rooms.len() > 1 {
+    if config.rooms_on_demand > 0 {
+        let (path, most) = (endpoint::ROOMS, config.rooms_on_demand);
+        text.push_str(&format!("  room     http://{host}{path}NAME/  made on demand, at most {most}\n"));
+    }
+    if rooms.len() > 1 || config.rooms_on_demand > 0 {
         text.push_str(&format!("  rooms    http://{host}{}\n", room_pages::LIST_PATH));
     }
     text.push_str(&format!("  wire     http://{host}{}\n", wire::PATH));

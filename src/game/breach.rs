@@ -34,7 +34,7 @@ pub enum Breach {
     Kicked,
     /// The operator banned the client's address.
     Banned,
-    /// The server is shutting down.
+    /// The server is shutting down, or the operator has ended the room.
     GoingAway,
     /// The server fell behind and gave up events that the client should have received: more than
     /// [`limits::MISSED_EVENT_BYTES`] waited.
@@ -56,7 +56,12 @@ const ROWS: [(Breach, &str, u16, &str); 14] = [
     (Breach::Full, "full", 1013, "the world is full"),
     (Breach::Kicked, "kicked", 1008, "the operator kicked this client"),
     (Breach::Banned, "banned", 1008, "the operator banned this address"),
-    (Breach::GoingAway, "going_away", 1001, "the server is shutting down"),
+    (
+        Breach::GoingAway,
+        "going_away",
+        1001,
+        "the server is shutting down, or the operator has ended the room",
+    ),
     (Breach::Overloaded, "overloaded", 1013, "the server fell behind and lost events"),
     (Breach::InternalError, "internal_error", 1011, "a bug in the server"),
 ];

@@ -26,12 +26,14 @@ pub enum Spending {
     Client,
     /// Joining the world.
     Join,
+    /// Making a room on demand.
+    Room,
     /// An action of a game that reaches other players.
     Shared(&'static Shared),
 }
 
 /// How many kinds of spending there are that no game declares.
-const OWN_KINDS: usize = 3;
+const OWN_KINDS: usize = 4;
 /// How many kinds of spending there are.
 const KINDS: usize = OWN_KINDS + limits::GAME_BUDGETS;
 
@@ -73,6 +75,7 @@ impl Spending {
             Spending::Connection => 0,
             Spending::Client => 1,
             Spending::Join => 2,
+            Spending::Room => 3,
             Spending::Shared(shared) => OWN_KINDS + shared.slot.min(limits::GAME_BUDGETS - 1),
         }
     }
@@ -83,6 +86,7 @@ impl Spending {
             Spending::Connection => "address_connection_rate",
             Spending::Client => "address_client_rate",
             Spending::Join => "address_join_rate",
+            Spending::Room => "address_room_rate",
             Spending::Shared(shared) => shared.rule,
         }
     }
@@ -94,6 +98,7 @@ impl Spending {
                 "too many connections from your address: wait a few seconds"
             }
             Spending::Join => "too many joins from your address: wait a few seconds and enter again",
+            Spending::Room => "too many new rooms from your address: wait a few seconds",
             Spending::Shared(shared) => shared.detail,
         }
     }
@@ -108,6 +113,7 @@ impl Spending {
                 Rate::per_second(limits::ADDRESS_CLIENTS_PER_SECOND, limits::ADDRESS_CLIENTS_BURST)
             }
             Spending::Join => Rate::per_second(limits::ADDRESS_JOINS_PER_SECOND, limits::ADDRESS_JOINS_BURST),
+            Spending::Room => Rate { every: limits::ADDRESS_ROOM_EVERY, burst: limits::ADDRESS_ROOMS_BURST },
             Spending::Shared(shared) => Rate { every: shared.every, burst: shared.burst },
         }
     }

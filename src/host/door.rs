@@ -14,7 +14,7 @@ use crate::packet::endpoint::{self, NoEndpoint};
 use crate::peer::Endpoint;
 use crate::room::Handle;
 use crate::ws::http::RequestHead;
-use crate::ws::upgrade;
+use crate::ws::upgrade::{self, Accepted};
 
 /// The subprotocols we speak: that of the native dialect.
 pub const SUBPROTOCOLS: [&str; 1] = ["tickwire.v1"];
@@ -50,6 +50,17 @@ pub struct Entry {
 }
 
 impl Door<'_> {
+    /// Checks what a request says, whether or not there is a place.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub fn check(&self, head: &RequestHead) -> Result<(Accepted, Endpoint), Refused> {
+        let accepted = upgrade::accept(head, &SUBPROTOCOLS)?;
+        upgrade::check_origin(head, self.origins)?;
+        let paths = self.room.map_or(&endpoint::PATHS[..], |room| room.about.paths);
+        Ok((accepted, Endpoint::find(self.codes, paths, head)?))
+    }
+
     /// Checks a request, and turns its permit into that of a client.
     ///
     /// # Errors
@@ -61,10 +72,7 @@ impl Door<'_> {
         permit: &mut Permit,
         now: Duration,
     ) -> Result<Entry, Refused> {
-        let accepted = upgrade::accept(head, &SUBPROTOCOLS)?;
-        upgrade::check_origin(head, self.origins)?;
-        let paths = self.room.map_or(&endpoint::PATHS[..], |room| room.about.paths);
-        let endpoint = Endpoint::find(self.codes, paths, head)?;
+        let (accepted, endpoint) = self.check(head)?;
         let room = self.room.ok_or(NoEndpoint::Room)?;
         if room.is_over() {
             return Err(Refused::plain(503, "room_over"));

@@ -30,6 +30,11 @@ const _: () = {
         ECHO_COPIES * ECHO_MESSAGE_BYTES_MOST <= ECHO_MEMORY_BYTES,
         "at least one client must fit in memory"
     );
+    assert!(PRIVATE_NAME_CHARS <= ROOM_NAME_CHARS);
+    assert!(
+        (PRIVATE_NAME_CHARS - "p-".len() - PRIVATE_NAME_SHOWN) * 5 >= 96,
+        "what logs hide of a private name, at 5 bits a character, cannot be guessed"
+    );
     assert!(EXPLAIN_PASTED_BYTES < EXPLAIN_BYTES);
     assert!(TALK_LINE_BYTES > 4 * MESSAGE_BYTES, "the longest message can be typed in hexadecimal");
     assert!(TOKEN_CHARS_MOST * 4 < HEAD_BYTES);

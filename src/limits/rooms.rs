@@ -8,6 +8,23 @@ pub const ROOMS: usize = 1_024;
 /// Characters of a room's name: each record of a capture carries it. Beyond: the server does not
 /// start, and a path below a longer name is unknown.
 pub const ROOM_NAME_CHARS: usize = 32;
+/// Fewest characters of a private room's name, `p-` included: 24 out of 32 are 120 bits, of which
+/// logs show 20. Below: the room is listed like any other.
+pub const PRIVATE_NAME_CHARS: usize = 26;
+/// Characters of a private name, behind `p-`, that logs, metrics and captures show. The others are
+/// replaced.
+pub const PRIVATE_NAME_SHOWN: usize = 4;
+/// Time that a room on demand may be empty, so that players who lose their connections find their
+/// world again. Beyond: the room ends.
+pub const ROOM_EMPTY_TIME: Duration = Duration::from_secs(60);
+/// Rooms on demand that one address has made and that have not ended, unless `--address-budgets off`
+/// lifts the limit: a household needs few. Beyond: 429.
+pub const ADDRESS_ROOMS: usize = 16;
+/// Time between two rooms that one address makes, in the long run, unless `--address-budgets off`
+/// lifts the limit: the world of each is generated. Beyond the burst: 429.
+pub const ADDRESS_ROOM_EVERY: Duration = Duration::from_secs(10);
+/// Rooms that one address may make at once.
+pub const ADDRESS_ROOMS_BURST: u32 = 16;
 /// Time between two beginnings of a room that panics: a world that fails in its first tick must not
 /// keep a processor busy. Sooner: its clients are refused with 503.
 pub const ROOM_RESTART_EVERY: Duration = Duration::from_secs(10);

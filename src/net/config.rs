@@ -38,6 +38,10 @@ pub struct Config {
     pub update_hz: u32,
     /// Updates a second for MooMoo clients, at most the tick rate.
     pub moomoo_update_hz: u32,
+    /// Rooms that a path may make, at once; 0 if no path makes one.
+    pub rooms_on_demand: usize,
+    /// How long a room on demand may be empty before it ends.
+    pub room_empty_time: Duration,
     /// Clients in total, at most what the machine supports.
     pub max_clients: usize,
     /// Clients of one address.
@@ -74,6 +78,8 @@ impl Config {
             identity: (game.about.identity)(1),
             update_hz: 30,
             moomoo_update_hz: 10,
+            rooms_on_demand: 0,
+            room_empty_time: limits::ROOM_EMPTY_TIME,
             max_clients: limits::CLIENTS_DEFAULT,
             max_clients_per_address: limits::CLIENTS_PER_ADDRESS,
             address_budgets: true,

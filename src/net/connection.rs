@@ -24,6 +24,7 @@ use tracing::{debug, error, info};
 use super::client::{Client, Socket};
 use super::console::admin;
 use super::conversation;
+use super::demand;
 use super::forwarded;
 use super::host::Host;
 use super::metrics::Metrics;
@@ -38,7 +39,7 @@ use crate::host::door::{Door, Entry};
 use crate::host::refused::Refused;
 use crate::household::Household;
 use crate::limits;
-use crate::packet::endpoint::{self, NoEndpoint};
+use crate::packet::endpoint::{self, NoEndpoint, without_secret};
 use crate::ws::http::{HeadReader, RequestHead};
 
 /// The entry point of a connection's thread.
@@ -109,10 +110,11 @@ fn respond(
     if !head.asks_for_upgrade() {
         let response = pages::respond(host, head, address);
         // The path alone: a query may hold a token.
-        debug!(%address, status = response.status, path = head.path(), "page");
+        debug!(%address, status = response.status, path = &*without_secret(head.path()), "page");
         answer(stream, &response.head, &response.body);
         return Ok(None);
     }
+    let mut raw = raw;
     let (entry, hosted, presence) = enter(host, head, address, permit)?;
     if write_all(stream, &entry.response, limits::HEAD_TIME).is_err() {
         return Ok(None);
@@ -123,6 +125,7 @@ fn respond(
     info!(client = id, %address, room = hosted.label(), dialect, json, "client connected");
     let (now, local) = (host.now(), stream.local_addr().unwrap_or(host.config.bind));
     // A capture shows the connection as it is, with the proxy at its other end.
+    hosted.cover_name(&mut raw);
     let what = What::opened((peer, local), (dialect, json), raw, response.clone());
     let who = Who { client: id, player: 0, at: now, tick: room.tick() };
     host.tap.opened(who, &room.options.name, what);
@@ -133,24 +136,32 @@ fn respond(
 
 /// Lets a request become a client of the room of its path, and wakes the room.
 fn enter(
-    host: &Host,
+    host: &Arc<Host>,
     head: &RequestHead,
     address: SocketAddr,
     permit: &mut Permit,
 ) -> Result<(Entry, Arc<Hosted>, Presence), Refused> {
     let (name, _) = endpoint::room_of(head.path());
-    let hosted = host.rooms.find(name);
-    // Counted first: of two clients that come at once, one gets the last place.
-    let presence = hosted.as_ref().map(Hosted::enter);
+    let household = Household::of(address.ip());
     let door = Door {
         origins: &host.config.allowed_origins,
         codes: &host.config.codes,
-        room: hosted.as_ref().map(|hosted| &hosted.handle),
-        is_full: matches!(presence, Some(None)),
+        room: None,
+        is_full: false,
         budgets: &host.budgets,
         is_stopping: host.is_stopping(),
     };
-    let entry = door.enter(head, Household::of(address.ip()), permit, host.now())?;
+    // Counted first: of two clients that come at once, one gets the last place.
+    let mut entered = host.rooms.enter(name);
+    if entered.is_none() && demand::is_possible(host, name) && !door.is_stopping {
+        // What makes no client makes no room.
+        Door { room: Some(&host.room().handle), ..door }.check(head)?;
+        entered = Some(demand::enter(host, name, household)?);
+    }
+    let (hosted, presence) = entered.unzip();
+    let is_full = matches!(presence, Some(None));
+    let door = Door { room: hosted.as_ref().map(|hosted| &hosted.handle), is_full, ..door };
+    let entry = door.enter(head, household, permit, host.now())?;
     let entered = hosted.zip(presence.flatten());
     let (hosted, presence) = entered.ok_or_else(|| Refused::from(NoEndpoint::Room))?;
     hosted.rouse();

@@ -68,7 +68,9 @@ pub fn run(host: &Host, client: &Arc<Client>, rest: &[u8]) {
     }
     // Closes what the end of the room has not found listed.
     if client.room.is_over() {
-        client.close(Ending::Breach(Breach::InternalError), host.now());
+        let is_ending = client.line.room.is_ending();
+        let breach = if is_ending { Breach::GoingAway } else { Breach::InternalError };
+        client.close(Ending::Breach(breach), host.now());
     }
     // A ban closes the clients that are listed: a client that was admitted just before the ban and
     // is listed just after it is closed here.

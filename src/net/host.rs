@@ -9,6 +9,7 @@ use super::bell;
 use super::client::Client;
 use super::config::Config;
 use super::console::gate::Gate;
+use super::demand;
 use super::metrics::Metrics;
 use super::recorder::Recorder;
 use super::registry::Registry;
@@ -55,6 +56,8 @@ pub struct Host {
     pub bells: Vec<Bell>,
     /// The default room, at `/`, and those below `/r/NAME/`.
     pub rooms: Arc<Rooms>,
+    /// The threads of those that are made on demand.
+    pub demand: demand::Threads,
     started: Instant,
     stage: AtomicU8,
     /// The number of the next client.
@@ -90,6 +93,7 @@ impl Host {
             admission,
             bells: (0..workers).map(|_| Bell::default()).collect(),
             rooms: hosted,
+            demand: demand::Threads::default(),
             started,
             stage: AtomicU8::new(Stage::Running as u8),
             next_client: AtomicU64::new(1),

@@ -39,6 +39,12 @@ impl<M: Clone + Default> PerRoom<M> {
     }
 }
 
+impl<M> PerRoom<M> {
+    fn forget(&self, room: &str) {
+        self.rooms.lock().remove(room);
+    }
+}
+
 impl PerRoom<Gauge> {
     /// The sum over all rooms.
     pub fn sum(&self) -> i64 {
@@ -159,6 +165,16 @@ impl Metrics {
             skipped_ticks: self.skipped_ticks.of(name),
             restarts: self.restarts.of(name),
         }
+    }
+
+    /// Forgets a room that has ended: its metrics are shown no more.
+    pub fn forget_room(&self, name: &str) {
+        self.clients.forget(name);
+        self.players.forget(name);
+        self.ticks.forget(name);
+        self.late_ticks.forget(name);
+        self.skipped_ticks.forget(name);
+        self.restarts.forget(name);
     }
 
     /// Records the duration of a tick.

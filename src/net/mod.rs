@@ -10,7 +10,7 @@
 //! The modules, in the order in which a connection meets them: [`listener`], [`connection`] (reads
 //! the head, finds the client's address with [`forwarded`], then serves [`pages`] or selects an
 //! endpoint), [`conversation`], [`room_thread`], [`fan_out`]. [`server`] starts and stops them,
-//! [`host`] holds what they share, with its [`rooms`], [`console`] executes operator commands, [`tap`] copies traffic
+//! [`host`] holds what they share, with its [`rooms`], [`demand`] makes rooms that a path asks for, [`console`] executes operator commands, [`tap`] copies traffic
 //! for [`recorder`] and [`wire`], and [`echo`] is a separate server without the game.
 
 pub mod access;
@@ -21,6 +21,7 @@ pub mod config;
 pub mod connection;
 pub mod console;
 pub mod conversation;
+pub mod demand;
 pub mod echo;
 pub mod fan_out;
 pub mod forwarded;

@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 
 use super::access;
 use super::console::admin;
+use super::demand;
 use super::found::Found;
 use super::host::Host;
 use super::metrics::Metrics;
@@ -28,10 +29,10 @@ macro_rules! files {
 /// Everything in `src/web/` that a browser asks for: name and bytes.
 const FILES: tab_edition::Files = files! {
     "admin.css" "admin.html" "admin.js" "animals.js" "beside.css" "built.js" "camera.js" "clans.js"
-    "codec.js" "codes.json" "commands.js" "connection.js" "draw-animals.js" "draw-arms.js" "draw-effects.js"
+    "clipboard.js" "codec.js" "codes.json" "commands.js" "connection.js" "draw-animals.js" "draw-arms.js" "draw-effects.js"
     "draw-icons.js" "draw-items.js" "draw-labels.js" "draw-players.js" "draw-scenery.js" "draw-shapes.js"
     "draw-shots.js" "draw-structures.js" "draw-terrain.js" "draw-text.js" "draw-tools.js" "draw-weather.js"
-    "edition-tab.js" "edition.js" "effects.js" "endings.js" "favicon.svg" "happenings.js" "hints.js"
+    "edition-tab.js" "edition.js" "effects.js" "endings.js" "favicon.svg" "friends.css" "friends.js" "happenings.js" "hints.js"
     "history.js" "hud-clan.js" "hud-graph.js" "hud-kit.js" "hud-panels.js" "hud-play.js" "hud.js"
     "index.html" "input.js" "inspect.js" "interpolation.js" "link.js" "load-error.js" "main.js" "minimap.js"
     "moments.js" "msgpack.js" "palette.js" "pane.js" "panels.css" "player.js" "protocol.js" "random.js"
@@ -108,7 +109,7 @@ fn headers<'a>(policy: &'a str, more: (&'a str, &'a str)) -> [(&'a str, &'a str)
 }
 
 fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
-    if let Some(found) = room_pages::find(host, head) {
+    if let Some(found) = room_pages::find(host, head, address) {
         return found;
     }
     if head.path() == tab_edition::FOLDER.trim_end_matches('/') {
@@ -128,7 +129,8 @@ fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
         // The path as it is: `//main.js` is another one, and a proxy's rule for `/metrics` does not hold for `//metrics`.
         path => path.strip_prefix('/').unwrap_or(path),
     };
-    let about = host.rooms.find(room).map(|room| room.handle.about);
+    let in_room = host.rooms.find(room).or_else(|| demand::is_possible(host, room).then(|| host.room()));
+    let about = in_room.map(|room| room.handle.about);
     let paths = about.map_or(&endpoint::PATHS[..], |about| about.paths);
     if paths.iter().any(|(known, _)| *known == path && *known != "/") {
         let found = Found::text(426, "this is a WebSocket endpoint\n".to_owned());

@@ -2,12 +2,17 @@
 //! room's paths, the page of a room that does not exist, and `/healthz`.
 
 use std::fmt::Write as _;
+use std::net::SocketAddr;
 
 use serde_json::json;
 
+use super::demand;
 use super::found::Found;
 use super::host::Host;
+use super::metrics::Metrics;
 use super::rooms::Hosted;
+use crate::host::refused::Refused;
+use crate::household::Household;
 use crate::packet::endpoint::{ROOMS, is_room_name};
 use crate::plural::count;
 use crate::ws::http::RequestHead;
@@ -24,8 +29,12 @@ const OF_THE_SERVER: [(&str, &str); 4] =
 const HTML: &str = "text/html; charset=utf-8";
 const JSON: &str = "application/json";
 
+/// Below the list, if a path makes a room.
+const ON_DEMAND: &str = "<p class=\"more\">A link such as <code>r/our-room/</code> opens a new room, with a name \
+                         that you choose. For a private one, press Play with friends in the game.</p>\n";
+
 /// The answer to a request about rooms; `None` for another request.
-pub fn find(host: &Host, head: &RequestHead) -> Option<Found> {
+pub fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Option<Found> {
     match head.path() {
         LIST_PATH => return Some(list(host, head)),
         HEALTH_PATH => return Some(health(host)),
@@ -34,7 +43,15 @@ pub fn find(host: &Host, head: &RequestHead) -> Option<Found> {
     let rest = head.path().strip_prefix(ROOMS)?;
     let (name, below) = rest.split_once('/').map_or((rest, None), |(name, below)| (name, Some(below)));
     if name.is_empty() || host.rooms.find(name).is_none() {
-        return Some(unknown(head, name));
+        if !demand::is_possible(host, name) {
+            return Some(unknown(head, name));
+        }
+        // The page's files, and the inspector beside it, may be asked for before the room is made.
+        let is_the_page = below == Some("");
+        if let (true, Err(refused)) = (is_the_page, demand::check(host, Household::of(address.ip()))) {
+            Metrics::count(&host.metrics.refused, "rule", refused.rule);
+            return Some(no_room_left(head, &refused));
+        }
     }
     let query = head.target.split_once('?').map_or(String::new(), |(_, query)| format!("?{query}"));
     let Some(below) = below else { return Some(Found::moved(format!("{name}/{query}"))) };
@@ -55,7 +72,9 @@ fn accepts(head: &RequestHead, kind: &str) -> bool {
 }
 
 fn list(host: &Host, head: &RequestHead) -> Found {
-    let rooms = host.rooms.all();
+    let mut rooms = host.rooms.all();
+    rooms.retain(|room| !room.is_private());
+    let on_demand = host.config.rooms_on_demand > 0;
     let wants_json = head.query("format").as_deref() == Some("json");
     if wants_json || accepts(head, JSON) && !accepts(head, "text/html") {
         let entry = |room: &Hosted| {
@@ -63,7 +82,11 @@ fn list(host: &Host, head: &RequestHead) -> Found {
             json!({ "name": name, "path": path, "players": room.players(), "clients": room.clients() })
         };
         let rooms: Vec<_> = rooms.iter().map(|room| entry(room)).collect();
-        return Found::new(200, JSON, format!("{}\n", json!({ "rooms": rooms })).into_bytes());
+        return Found::new(
+            200,
+            JSON,
+            format!("{}\n", json!({ "rooms": rooms, "on_demand": on_demand })).into_bytes(),
+        );
     }
     let players: usize = rooms.iter().map(|room| room.players()).sum();
     let mut body = format!(
@@ -83,12 +106,33 @@ fn list(host: &Host, head: &RequestHead) -> Found {
         let _ = writeln!(body, "<li><a href=\"{link}\"><b>{title}</b> <span>{players}</span></a></li>");
     }
     body.push_str("</ul>\n");
+    if on_demand {
+        body.push_str(ON_DEMAND);
+    }
     Found::new(200, HTML, page(head, "rooms", &body).into_bytes())
 }
 
 /// The path of a room's page.
 fn path_of(room: &Hosted) -> String {
     if room.name().is_empty() { "/".to_owned() } else { format!("{ROOMS}{}/", room.name()) }
+}
+
+/// Answers a request for the page of a room that cannot be made now.
+fn no_room_left(head: &RequestHead, refused: &Refused) -> Found {
+    let rule = refused.rule;
+    if !accepts(head, "text/html") {
+        return Found::text(refused.status, format!("{rule}\n"));
+    }
+    let why = match refused.status {
+        429 => "Your address has opened as many new rooms as it may have.",
+        _ => "This server has as many rooms as it may have.",
+    };
+    let up = up(head);
+    let body = format!(
+        "<p>{why} Try again in a minute, or <a href=\"{up}rooms\">choose another room</a>.</p>\n\
+         <p class=\"rule\">{rule}</p>\n"
+    );
+    Found::new(refused.status, HTML, page(head, "rooms", &body).into_bytes())
 }
 
 fn unknown(head: &RequestHead, name: &str) -> Found {

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!  sleep, while nobody is there ─► ticks ─► nobody is there any more ─► sleep
+//!     └─ empty for long, or ended by the operator: its clients are closed with 1001, the thread ends
 //!                                    └─ panic ─► clients closed with 1011 ─► the room begins anew, after a pause
 //! ```
 //!
@@ -27,12 +28,21 @@ use crate::peer::Ending;
 use crate::room::Ticked;
 
 /// The thread's loop, until the host's rooms are stopped. The host lists the room already.
-pub fn run(host: &Host, mut core: Box<Core>) {
-    let Some(mut room) = host.rooms.find(&core.handle().options.name) else { return };
+pub fn run(host: &Host, core: Box<Core>) {
+    let Some(room) = host.rooms.find(&core.handle().options.name) else { return };
+    run_as(host, room, core);
+}
+
+/// The same for this run of the room.
+pub fn run_as(host: &Host, mut room: Arc<Hosted>, mut core: Box<Core>) {
     loop {
         let began = Instant::now();
         let lived = catch_unwind(AssertUnwindSafe(|| tick_until_stop(host, &room, &mut *core)));
         end_run(host, &room);
+        if room.is_ending() {
+            host.rooms.end(&room, &host.metrics, &host.tap);
+            return close_all(host, &room, &Breach::GoingAway);
+        }
         if lived.is_ok() {
             return;
         }
@@ -42,12 +52,10 @@ pub fn run(host: &Host, mut core: Box<Core>) {
             room = room.label(),
             tick, "a panic ended this room, which begins anew; this is a bug in the server"
         );
-        for client in host.clients.all().iter().filter(|client| client.line.room.number == room.number) {
-            client.close(Ending::Breach(Breach::InternalError), host.now());
-        }
+        close_all(host, &room, &Breach::InternalError);
         let Some(next) = begin_anew(host, &room, core, began + limits::ROOM_RESTART_EVERY) else { return };
         core = next;
-        room = host.rooms.begin(Arc::clone(core.handle()), &host.metrics, host.now());
+        room = host.rooms.begin_anew(&room, Arc::clone(core.handle()), &host.metrics, host.now());
         room.figures.restarts.inc();
         info!(room = room.label(), epoch = room.handle.options.epoch, "the room begins anew");
         host.tap.room_begins(&room.handle.options.name);
@@ -57,23 +65,35 @@ pub fn run(host: &Host, mut core: Box<Core>) {
     }
 }
 
+/// Closes the clients of a run. Those that are not listed yet find out by themselves.
+fn close_all(host: &Host, room: &Hosted, breach: &Breach) {
+    for client in host.clients.all().iter().filter(|client| client.line.room.number == room.number) {
+        client.close(Ending::Breach(*breach), host.now());
+    }
+}
+
 /// No tick follows, and no question is answered.
 fn end_run(host: &Host, room: &Hosted) {
     room.has_players(0);
     room.handle.set_over();
-    host.tap.room_ends(room.name());
+    // A room that ends is taken off the list, and with it off the tap.
+    if !room.is_ending() {
+        host.tap.room_ends(room.name());
+    }
 }
 
 /// A new run of the room, not before this time. `None` if the rooms are stopped before.
-fn begin_anew(host: &Host, room: &Hosted, core: Box<Core>, mut not_before: Instant) -> Option<Box<Core>> {
+fn begin_anew(
+    host: &Host,
+    room: &Arc<Hosted>,
+    core: Box<Core>,
+    mut not_before: Instant,
+) -> Option<Box<Core>> {
     loop {
-        while Instant::now() < not_before {
-            if host.has_reached(Stage::RoomsStopping) {
-                return None;
-            }
+        while Instant::now() < not_before && !must_stop(host, room) {
             room.rest_until(not_before);
         }
-        if host.has_reached(Stage::RoomsStopping) {
+        if must_stop(host, room) {
             return None;
         }
         match catch_unwind(AssertUnwindSafe(|| core.anew(new_epoch()))) {
@@ -87,38 +107,61 @@ fn begin_anew(host: &Host, room: &Hosted, core: Box<Core>, mut not_before: Insta
     }
 }
 
-fn tick_until_stop(host: &Host, room: &Hosted, core: &mut Core) {
+/// Whether the room's thread ends now. Takes a room that the operator ends off the list.
+fn must_stop(host: &Host, room: &Arc<Hosted>) -> bool {
+    let is_ending = room.is_ending();
+    if is_ending {
+        host.rooms.end(room, &host.metrics, &host.tap);
+    }
+    is_ending || host.has_reached(Stage::RoomsStopping)
+}
+
+fn tick_until_stop(host: &Host, room: &Arc<Hosted>, core: &mut Core) {
     let tick_hz = room.handle.options.rates.tick_hz;
     let mut schedule = Schedule::new(Instant::now(), tick_hz);
     let mut status_at = host.now() + limits::STATUS_EVERY;
+    let mut empty_since = None;
     loop {
-        if room.sleep(|| host.has_reached(Stage::RoomsStopping)) {
+        let is_left = room.is_on_demand() && room.is_empty();
+        empty_since = is_left.then(|| empty_since.unwrap_or_else(Instant::now));
+        let ends_at = empty_since.map(|since: Instant| since + host.config.room_empty_time);
+        if room.sleep(|| room.is_ending() || host.has_reached(Stage::RoomsStopping), ends_at) {
             schedule = Schedule::new(Instant::now(), tick_hz);
         }
-        if host.has_reached(Stage::RoomsStopping) {
+        let is_overdue = ends_at.is_some_and(|at| Instant::now() >= at);
+        if is_overdue && host.rooms.end(room, &host.metrics, &host.tap) {
+            info!(room = room.label(), tick = room.handle.tick(), "the empty room ends");
+            return;
+        }
+        if must_stop(host, room) {
             return;
         }
         let due = schedule.next(Instant::now());
         thread::sleep(due.wait);
-        let began = host.now();
-        room.begins_tick(began);
         book_schedule(room, &due);
-        let wants = host.tap.wants_of_world(room.name());
-        let ticked = core.tick(began, wants);
-        if wants.frame {
-            show(host, room, began, &ticked);
-        }
-        book(host, room, &ticked);
-        room.has_players(ticked.published.players());
-        host.bells.iter().for_each(|bell| bell.ring(room.number, Arc::clone(&ticked.published)));
+        tick(host, room, core);
         let now = host.now();
-        room.figures.ticks.inc();
-        host.metrics.ticked(now.saturating_sub(began));
         if now >= status_at {
             status_at = now + limits::STATUS_EVERY;
             status(host, room);
         }
     }
+}
+
+/// Runs one tick now, and hands out its results.
+pub fn tick(host: &Host, room: &Hosted, core: &mut Core) {
+    let began = host.now();
+    room.begins_tick(began);
+    let wants = host.tap.wants_of_world(room.name());
+    let ticked = core.tick(began, wants);
+    if wants.frame {
+        show(host, room, began, &ticked);
+    }
+    book(host, room, &ticked);
+    room.has_players(ticked.published.players());
+    host.bells.iter().for_each(|bell| bell.ring(room.number, Arc::clone(&ticked.published)));
+    room.figures.ticks.inc();
+    host.metrics.ticked(host.now().saturating_sub(began));
 }
 
 fn book_schedule(room: &Hosted, due: &Due) {

@@ -1,9 +1,17 @@
 //! The rooms of a server: which there are, who is in them, and when their threads may sleep.
 //!
-//! A room has a name for as long as the server runs, and one or more *runs*: a room that panicked
-//! begins anew, with another epoch and world. A [`Hosted`] is one run; its clients stay with it until
-//! they are closed. The room's thread sleeps while nobody is in the room and nothing waits for it;
-//! whoever brings something wakes it with [`Hosted::rouse`].
+//! A room has a name, and one or more *runs*: a room that panicked begins anew, with another epoch
+//! and world. A [`Hosted`] is one run; its clients stay with it until they are closed. The room's
+//! thread sleeps while nobody is in the room and nothing waits for it; whoever brings something wakes
+//! it with [`Hosted::rouse`].
+//!
+//! ```text
+//!  begin_making ─► the name is taken, nobody waits for a lock ─► finish: listed, its maker is in
+//!  listed ─► enter, enter, … ─► everybody has left ─► end: not listed any more, which frees the name
+//! ```
+//!
+//! Clients are counted in under the lock of the list, under which a room on demand is also taken off
+//! it: no client enters a room that has ended.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +19,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::metrics::{Figures, Metrics};
+use super::tap::Tap;
+use crate::household::Household;
 use crate::limits;
+use crate::packet::endpoint;
 use crate::room::Handle;
 use crate::sync::{Condvar, Mutex};
 
@@ -24,6 +35,13 @@ pub struct Hosted {
     pub handle: Arc<Handle>,
     /// The room's metrics, the same in all of its runs.
     pub figures: Figures,
+    /// The name in its paths: for a private room not that of the handle, which everybody may see.
+    pub path_name: Arc<str>,
+    /// The address that made it on demand.
+    made_by: Option<Household>,
+    is_ending: AtomicBool,
+    /// It was taken off the list.
+    has_ended: AtomicBool,
     most_clients: usize,
     clients: AtomicUsize,
     /// Players after the last tick.
@@ -37,7 +55,33 @@ pub struct Hosted {
 }
 
 impl Hosted {
-    /// The room's name, empty for the default room.
+    /// `path_name` and `made_by` as their fields.
+    fn new(
+        number: u64,
+        (path_name, made_by): (Arc<str>, Option<Household>),
+        handle: Arc<Handle>,
+        metrics: &Metrics,
+        now: Duration,
+    ) -> Hosted {
+        Hosted {
+            number,
+            figures: metrics.of_room(&handle.options.name),
+            path_name,
+            made_by,
+            is_ending: AtomicBool::new(false),
+            has_ended: AtomicBool::new(false),
+            most_clients: handle.options.max_clients,
+            handle,
+            clients: AtomicUsize::new(0),
+            players: AtomicUsize::new(0),
+            roused: Mutex::new(false),
+            rung: Condvar::default(),
+            is_asleep: AtomicBool::new(false),
+            ticked_ms: AtomicU64::new(now.as_millis() as u64),
+        }
+    }
+
+    /// The room's name, empty for the default room; of a private room, what logs call it.
     pub fn name(&self) -> &str {
         &self.handle.options.name
     }
@@ -52,8 +96,48 @@ impl Hosted {
         Some(self.name()).filter(|name| !name.is_empty())
     }
 
+    /// Whether a path has made it, so that it ends when it has been empty for long enough.
+    pub fn is_on_demand(&self) -> bool {
+        self.made_by.is_some()
+    }
+
+    /// Whether no list shows the room.
+    pub fn is_private(&self) -> bool {
+        self.is_on_demand() && endpoint::is_private(&self.path_name)
+    }
+
+    /// Lets the room end with its present tick.
+    pub fn set_ending(&self) {
+        self.is_ending.store(true, Ordering::Release);
+        self.rouse();
+    }
+
+    /// Whether the room ends, or has ended, because nobody needs it or the operator wants it so.
+    pub fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Acquire)
+    }
+
+    /// Whether nobody is in the room, and no seat waits for its player.
+    pub fn is_empty(&self) -> bool {
+        let ([taken, ..], _) = self.handle.load();
+        self.clients() == 0 && taken == 0
+    }
+
+    /// Overwrites a private room's name in bytes that others may see.
+    pub fn cover_name(&self, bytes: &mut [u8]) {
+        let (secret, shown) = (self.path_name.as_bytes(), self.name().as_bytes());
+        if self.is_private() {
+            let last = (bytes.len() + 1).saturating_sub(secret.len());
+            for at in 0..last {
+                if bytes[at..].starts_with(secret) {
+                    bytes[at..at + secret.len()].copy_from_slice(shown);
+                }
+            }
+        }
+    }
+
     /// Counts a client in, unless the room is full.
-    pub fn enter(self: &Arc<Hosted>) -> Option<Presence> {
+    fn enter(self: &Arc<Hosted>) -> Option<Presence> {
         let more = |count: usize| (count < self.most_clients).then_some(count + 1);
         self.clients.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok()?;
         Some(Presence { room: Arc::clone(self) })
@@ -75,9 +159,9 @@ impl Hosted {
         self.rung.notify_one();
     }
 
-    /// Sleeps while nobody is in the room and nothing waits for a tick, unless the room must stop.
-    /// Returns whether it slept.
-    pub fn sleep(&self, must_stop: impl Fn() -> bool) -> bool {
+    /// Sleeps until then at most, while nobody is in the room and nothing waits for a tick, unless the
+    /// room must stop. Returns whether it slept.
+    pub fn sleep(&self, must_stop: impl Fn() -> bool, until: Option<Instant>) -> bool {
         let mut roused = self.roused.lock();
         let is_idle = || self.clients() == 0 && self.handle.is_idle() && !must_stop();
         let may_sleep = |roused: bool| !roused && is_idle();
@@ -85,7 +169,16 @@ impl Hosted {
         if sleeps {
             self.is_asleep.store(true, Ordering::Relaxed);
             while may_sleep(*roused) {
-                self.rung.wait(&mut roused);
+                let is_late = match until {
+                    Some(until) => self.rung.wait_until(&mut roused, until).timed_out(),
+                    None => {
+                        self.rung.wait(&mut roused);
+                        false
+                    }
+                };
+                if is_late {
+                    break;
+                }
             }
         }
         *roused = false;
@@ -145,44 +238,188 @@ impl Drop for Presence {
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub struct Rooms {
-    /// The present run of each room, by name; the default room's name is empty.
-    present: Mutex<BTreeMap<Arc<str>, Arc<Hosted>>>,
+    listed: Mutex<Listed>,
+    /// A room that was being made is listed now, or will not be.
+    made: Condvar,
     next_number: AtomicU64,
 }
 
+#[derive(Debug, Default)]
+struct Listed {
+    /// The present run of each room, by its name in paths; the default room's name is empty.
+    present: BTreeMap<Arc<str>, Arc<Hosted>>,
+    /// The rooms that are being made, and by whom.
+    making: BTreeMap<Arc<str>, Household>,
+}
+
+/// How many rooms on demand there may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Most {
+    /// In all.
+    pub rooms: usize,
+    /// Of one address; `None` if one address may have all.
+    pub of_address: Option<usize>,
+}
+
+/// Why no room is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unmade {
+    /// There are as many as there may be.
+    Full,
+    /// The address has as many as it may have: its maximum, or as many as are left for others.
+    OfAddress,
+}
+
+impl Listed {
+    fn may_make(&self, by: Household, most: Most) -> Result<(), Unmade> {
+        let makers =
+            || self.present.values().filter_map(|room| room.made_by).chain(self.making.values().copied());
+        let (all, own) = (makers().count(), makers().filter(|maker| *maker == by).count());
+        let left = most.rooms.saturating_sub(all);
+        match most.of_address {
+            _ if left == 0 => Err(Unmade::Full),
+            Some(of_address) if own > 0 && own >= left.min(of_address) => Err(Unmade::OfAddress),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A room that is being made: its name is taken until this is dropped.
+#[derive(Debug)]
+pub struct Making<'a> {
+    rooms: &'a Rooms,
+    name: Arc<str>,
+    by: Household,
+    number: u64,
+}
+
+impl Making<'_> {
+    /// What everybody may call the room.
+    pub fn shown_name(&self) -> Arc<str> {
+        match endpoint::is_private(&self.name) {
+            true => endpoint::alias(&self.name, self.number).into(),
+            false => Arc::clone(&self.name),
+        }
+    }
+
+    /// The run of the room, which is not listed yet, with its maker in it.
+    pub fn begin(
+        &self,
+        handle: Arc<Handle>,
+        metrics: &Metrics,
+        now: Duration,
+    ) -> (Arc<Hosted>, Option<Presence>) {
+        let names = (Arc::clone(&self.name), Some(self.by));
+        let hosted = Arc::new(Hosted::new(self.number, names, handle, metrics, now));
+        let presence = hosted.enter();
+        (hosted, presence)
+    }
+
+    /// Lists the room: others may enter.
+    pub fn finish(self, hosted: &Arc<Hosted>) {
+        self.rooms.listed.lock().present.insert(Arc::clone(&self.name), Arc::clone(hosted));
+    }
+}
+
+impl Drop for Making<'_> {
+    fn drop(&mut self) {
+        self.rooms.listed.lock().making.remove(&self.name);
+        self.rooms.made.notify_all();
+    }
+}
+
 impl Rooms {
-    /// Lists a run of a room, in place of the one before it, and returns it.
+    /// Lists a room that is not on demand, and returns its run.
     pub fn begin(&self, handle: Arc<Handle>, metrics: &Metrics, now: Duration) -> Arc<Hosted> {
-        let name = Arc::clone(&handle.options.name);
-        let hosted = Arc::new(Hosted {
-            number: self.next_number.fetch_add(1, Ordering::Relaxed),
-            figures: metrics.of_room(&name),
-            most_clients: handle.options.max_clients,
-            handle,
-            clients: AtomicUsize::new(0),
-            players: AtomicUsize::new(0),
-            roused: Mutex::new(false),
-            rung: Condvar::default(),
-            is_asleep: AtomicBool::new(false),
-            ticked_ms: AtomicU64::new(now.as_millis() as u64),
-        });
-        self.present.lock().insert(name, Arc::clone(&hosted));
+        let names = (Arc::clone(&handle.options.name), None);
+        self.list(Hosted::new(self.next_number(), names, handle, metrics, now))
+    }
+
+    /// Lists a run of a room in place of the one before it, and returns it.
+    pub fn begin_anew(
+        &self,
+        room: &Hosted,
+        handle: Arc<Handle>,
+        metrics: &Metrics,
+        now: Duration,
+    ) -> Arc<Hosted> {
+        let names = (Arc::clone(&room.path_name), room.made_by);
+        self.list(Hosted::new(self.next_number(), names, handle, metrics, now))
+    }
+
+    fn list(&self, hosted: Hosted) -> Arc<Hosted> {
+        let hosted = Arc::new(hosted);
+        self.listed.lock().present.insert(Arc::clone(&hosted.path_name), Arc::clone(&hosted));
         hosted
+    }
+
+    fn next_number(&self) -> u64 {
+        self.next_number.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Whether an address may make another room on demand.
+    ///
+    /// # Errors
+    /// The reason if it may not.
+    pub fn may_make(&self, by: Household, most: Most) -> Result<(), Unmade> {
+        self.listed.lock().may_make(by, most)
+    }
+
+    /// Begins to make the room of this name; `None` if it is there. If another client is making it,
+    /// waits until it is there.
+    ///
+    /// # Errors
+    /// The reason if the address may make no other room.
+    pub fn begin_making(&self, name: &str, by: Household, most: Most) -> Result<Option<Making<'_>>, Unmade> {
+        let mut listed = self.listed.lock();
+        while listed.making.contains_key(name) {
+            self.made.wait(&mut listed);
+        }
+        if listed.present.contains_key(name) {
+            return Ok(None);
+        }
+        listed.may_make(by, most)?;
+        let name: Arc<str> = name.into();
+        listed.making.insert(Arc::clone(&name), by);
+        Ok(Some(Making { rooms: self, name, by, number: self.next_number() }))
+    }
+
+    /// Takes a room off the list, so that nobody enters it any more and its name is free: one that is
+    /// ending, or that is empty and has nothing to do. Returns whether it did.
+    pub fn end(&self, room: &Arc<Hosted>, metrics: &Metrics, tap: &Tap) -> bool {
+        let mut listed = self.listed.lock();
+        if !room.is_ending() && !(room.clients() == 0 && room.handle.is_idle()) {
+            return false;
+        }
+        room.is_ending.store(true, Ordering::Release);
+        if room.has_ended.swap(true, Ordering::Relaxed) {
+            return true;
+        }
+        // Under the lock: a room that begins with this name does so behind this.
+        tap.room_ends(room.name());
+        metrics.forget_room(room.name());
+        let is_present = listed.present.get(&room.path_name).is_some_and(|other| Arc::ptr_eq(other, room));
+        if is_present {
+            listed.present.remove(&room.path_name);
+        }
+        true
+    }
+
+    /// The room of this name, and a client's place in it unless it is full.
+    pub fn enter(&self, name: &str) -> Option<(Arc<Hosted>, Option<Presence>)> {
+        let listed = self.listed.lock();
+        let hosted = listed.present.get(name)?;
+        Some((Arc::clone(hosted), hosted.enter()))
     }
 
     /// The room of this name.
     pub fn find(&self, name: &str) -> Option<Arc<Hosted>> {
-        self.present.lock().get(name).map(Arc::clone)
+        self.listed.lock().present.get(name).map(Arc::clone)
     }
 
     /// All rooms by name, the default room first.
     pub fn all(&self) -> Vec<Arc<Hosted>> {
-        self.present.lock().values().map(Arc::clone).collect()
-    }
-
-    /// The number of rooms.
-    pub fn count(&self) -> usize {
-        self.present.lock().len()
+        self.listed.lock().present.values().map(Arc::clone).collect()
     }
 
     /// Wakes the threads of all rooms.

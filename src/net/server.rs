@@ -77,13 +77,14 @@ impl Server {
             let rule = format!("the game {} is not among the games of this server", other.about.name);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
         }
-        if handles.len() > limits::ROOMS {
-            let rule = format!("{} rooms are too many: at most {}", handles.len(), limits::ROOMS);
+        let rooms_most = handles.len().saturating_add(config.rooms_on_demand);
+        if rooms_most > limits::ROOMS {
+            let rule = format!("{rooms_most} rooms are too many: at most {}", limits::ROOMS);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
         }
         let ceilings = platform::ceilings();
         // Each room has a thread besides those of the connections.
-        let connections = ceilings.enough()?.saturating_sub(handles.len() - 1).max(limits::CONNECTIONS_LEAST);
+        let connections = ceilings.enough()?.saturating_sub(rooms_most - 1).max(limits::CONNECTIONS_LEAST);
         let listener = Arc::new(TcpListener::bind(config.bind)?);
         platform::widen_backlog(&listener)?;
         let address = listener.local_addr()?;
@@ -195,6 +196,7 @@ impl Server {
         for room in ticking {
             let _ = room.join();
         }
+        host.demand.join();
         host.bells.iter().for_each(Bell::stop);
         for worker in telling {
             let _ = worker.join();

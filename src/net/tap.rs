@@ -229,12 +229,13 @@ impl Tap {
         }
     }
 
-    /// Lists a room, which ticks from now on. Listeners of the world wait for the worlds of all rooms
-    /// again, since a capture's file has one beginning of each room.
+    /// Lists a room, which ticks from now on. Listeners of the world wait for its world; if they have
+    /// had one of it before, for the worlds of all rooms again, since a capture's file has one beginning
+    /// of each room.
     pub fn room_begins(&self, room: &Arc<str>) {
         let State { queues, rooms, .. } = &mut *self.inner.state.lock();
         rooms.insert(Arc::clone(room));
-        queues.values_mut().for_each(Queue::renew);
+        queues.values_mut().for_each(|queue| queue.room_begins(room, rooms));
     }
 
     /// Removes a room, which does not tick any more.

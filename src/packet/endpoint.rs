@@ -3,6 +3,7 @@
 //! In the MooMoo dialects the server speaks first, so the path of the upgrade request selects the
 //! dialect. Two fields of the query can select another dialect and JSON.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Codes, Dialect};
@@ -19,6 +20,32 @@ pub const ROOMS: &str = "/r/";
 pub fn is_room_name(name: &str) -> bool {
     let is_good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=limits::ROOM_NAME_CHARS).contains(&name.len()) && name.bytes().all(is_good)
+}
+
+/// The prefix of the names of private rooms.
+const PRIVATE: &str = "p-";
+
+/// Whether a room of this name is private: no list shows it, and its name is a secret.
+pub fn is_private(name: &str) -> bool {
+    name.starts_with(PRIVATE) && name.len() >= limits::PRIVATE_NAME_CHARS
+}
+
+/// What logs, metrics and captures call a private room, the `number`th: a name of equal length.
+pub fn alias(name: &str, number: u64) -> String {
+    let shown = &name[..PRIVATE.len() + limits::PRIVATE_NAME_SHOWN];
+    let number = format!("-{number}");
+    format!("{shown}{number:x>width$}", width = name.len() - shown.len())
+}
+
+/// A path for the log, in which the name of a private room is cut short.
+pub fn without_secret(path: &str) -> Cow<'_, str> {
+    let rest = path.strip_prefix(ROOMS).unwrap_or_default();
+    let (name, below) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    if !name.starts_with(PRIVATE) {
+        return path.into();
+    }
+    let shown: String = name.chars().take(PRIVATE.len() + limits::PRIVATE_NAME_SHOWN).collect();
+    format!("{ROOMS}{shown}…{below}").into()
 }
 
 /// The room of a path, empty for the default room, and the path below the room.

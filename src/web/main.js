@@ -23,6 +23,7 @@ import { drawGhost, drawStructures, ghostOf } from './draw-structures.js';
 import { drawTerrain } from './draw-terrain.js';
 import { drawFlakes, drawRiver, drawSparkles } from './draw-weather.js';
 import { Effects } from './effects.js';
+import { Friends } from './friends.js';
 import { Hints } from './hints.js';
 import { ClanHud } from './hud-clan.js';
 import { Hud, element, onPress } from './hud.js';
@@ -71,6 +72,7 @@ const storage = {
 const sound = new Sound(storage, AudioContext);
 const stage = new Stage(world, camera, effects, sound);
 const title = new Title((player) => connection.enter(player));
+new Friends((text) => hud.tell(text));
 const playHud = new PlayHud(world, () => connection.enter(title.player));
 const panels = new Panels();
 const pane = new Pane(() => {

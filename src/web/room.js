@@ -5,6 +5,23 @@
  */
 
 const PATH = /\/r\/([a-z0-9-]{1,32})\/[^/]*$/;
+/** How the names of private rooms begin, and how many random characters follow. */
+const PRIVATE = 'p-';
+const RANDOM_CHARS = 24;
+/** 32 characters, each of which stands for five random bits. */
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /** @param {string} pathname of the page @returns {string} the room's name, empty for the default room */
 export const roomOf = (pathname) => PATH.exec(pathname)?.[1] ?? '';
+
+/** Whether no list shows a room of this name. @param {string} room */
+export const isPrivate = (room) => room.startsWith(PRIVATE) && room.length >= PRIVATE.length + RANDOM_CHARS;
+
+/** A name that nobody guesses. */
+export function privateName() {
+  const chars = Array.from(crypto.getRandomValues(new Uint8Array(RANDOM_CHARS)), (byte) => ALPHABET[byte % ALPHABET.length]);
+  return PRIVATE + chars.join('');
+}
+
+/** An address below the server's root, as seen from a page of this room. @param {string} page its URL @param {string} path */
+export const fromRoot = (page, path) => new URL((roomOf(new URL(page).pathname) === '' ? './' : '../../') + path, page).href;

@@ -8,7 +8,7 @@ import { drawBody } from './draw-players.js';
 import { element } from './hud.js';
 import { SKINS } from './palette.js';
 import { NAME_CHARS, cut } from './protocol.js';
-import { roomOf } from './room.js';
+import { isPrivate, roomOf } from './room.js';
 
 const STORE = 'tickwire.player';
 const GUESTS = ['Wren', 'Alder', 'Juniper', 'Fenn', 'Sorrel', 'Moss', 'Hazel', 'Rook', 'Tansy', 'Birch'];
@@ -61,8 +61,10 @@ export class Title {
   nameRoom(room) {
     if (room === '') return;
     element('title-room').hidden = false;
-    element('title-room-name').textContent = room;
-    document.title = `tickwire · ${room}`;
+    // A private room is named by its link alone.
+    element('title-room-kind').textContent = isPrivate(room) ? 'Private room' : 'Room';
+    element('title-room-name').textContent = isPrivate(room) ? '' : room;
+    document.title = `tickwire · ${isPrivate(room) ? 'private room' : room}`;
   }
 
   /** Who is chosen. */

@@ -4,6 +4,8 @@
  * @module wire-copy
  */
 
+import { copyText as copy } from './clipboard.js';
+
 /** @param {string} id @returns {any} */
 const at = (id) => document.getElementById(id);
 
@@ -31,23 +33,6 @@ export function asArray({ raw, from }, name) {
   for (let first = 0; first < bytes.length; first += LINE_BYTES) lines.push(`    ${bytes.slice(first, first + LINE_BYTES).join(', ')},`);
   const word = name.replace(/\W+/g, '_').replace(/^(\d|$)/, '_$1');
   return `/* ${name}, from the ${from} */\nstatic const unsigned char ${word}_frame[${bytes.length}] = {\n${lines.join('\n')}\n};\n`;
-}
-
-/** Copies a text; also where the page is not allowed to use the clipboard by itself. @param {string} text */
-async function copy(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const area = document.createElement('textarea');
-    area.value = text;
-    area.className = 'unseen';
-    document.body.append(area);
-    area.select();
-    const isDone = document.execCommand('copy');
-    area.remove();
-    return isDone;
-  }
 }
 
 /** The menu: a button that opens it, and its items, which the arrow keys reach. */

@@ -2,8 +2,8 @@
 //! next thread at every lock.
 //!
 //! ```text
-//!  sender.rs, bell.rs, registry.rs, room/ of the product ────┐
-//!  sync.rs of this folder, in which every lock is the checker's ┴─► thousands of schedules, each from its seed
+//!  sender.rs, bell.rs, registry.rs, rooms.rs, room/ of the product ┐
+//!  sync.rs of this folder, in which every lock is the checker's ──┴─► thousands of schedules, each from its seed
 //! ```
 //!
 //! The models compile the product's own files. A failure is an order of events in which something
@@ -16,9 +16,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+pub use tickwire::net::{metrics, tap};
 /// What the product's files see as their crate.
 pub use tickwire::peer::{Ending, life};
-pub use tickwire::{game, host, household, limits, world};
+pub use tickwire::{game, host, household, limits, packet, world};
 
 #[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
 #[path = "../../src/net/bell.rs"]
@@ -31,6 +32,10 @@ mod registry;
 #[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
 #[path = "../../src/room/mod.rs"]
 mod room;
+#[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
+#[path = "../../src/net/rooms.rs"]
+mod rooms;
+mod rooms_end;
 mod seats;
 #[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
 #[path = "../../src/peer/sender.rs"]
@@ -43,12 +48,13 @@ mod sync;
 const SCHEDULES: usize = 2_000;
 
 /// Every model by its name. A list instead of `#[test]`: under that, the files of the product would bring their own tests, which know no checker.
-const MODELS: [(&str, fn()); 8] = [
+const MODELS: [(&str, fn()); 9] = [
     ("what_is_offered_while_another_sends_is_sent", senders::what_is_offered_while_another_sends_is_sent),
     ("a_kernel_that_takes_some_tears_nothing", senders::a_kernel_that_takes_some_tears_nothing),
     ("every_tick_and_client_and_the_stop_are_heard", bells::every_tick_and_client_and_the_stop_are_heard),
     ("no_two_have_one_number_and_none_is_lost", seats::no_two_have_one_number_and_none_is_lost),
     ("whoever_comes_while_the_server_stops_is_told", stops::whoever_comes_while_the_server_stops_is_told),
+    ("whoever_comes_while_a_room_ends_is_in_a_living_one", rooms_end::whoever_comes_is_in_a_living_room),
     ("planted_a_worker_is_found_asleep", planted::a_worker_is_found_asleep),
     ("planted_a_stop_is_found_asleep", planted::a_stop_is_found_asleep),
     ("planted_a_sender_is_found_to_leave_bytes", planted::a_sender_is_found_to_leave_bytes),

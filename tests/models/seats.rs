@@ -26,7 +26,7 @@ fn tick(handle: &Handle, now: Duration) {
     handle.end(tick + 1, &Stepped { left: left.collect(), ..Stepped::default() }, now);
 }
 
-fn handle() -> Handle {
+pub fn handle() -> Handle {
     static WORLD: OnceLock<World> = OnceLock::new();
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 };
     let rates = Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 };

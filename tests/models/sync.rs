@@ -3,6 +3,7 @@
 //! The checker chooses the next thread at each operation. No wait ever times out, so a waiting
 //! thread continues only when another thread wakes it.
 
+use shuttle::sync::atomic::{AtomicBool, Ordering};
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 use std::time::{Duration, Instant};
@@ -58,6 +59,16 @@ impl<T> Deref for Guard<'_, T> {
 impl<T> DerefMut for Guard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         self.held.as_mut().expect("held")
+    }
+}
+
+impl<T> Drop for Guard<'_, T> {
+    /// Another thread may go on here too: what follows without the lock is not one step with what was done under it.
+    fn drop(&mut self) {
+        drop(self.held.take());
+        if !std::thread::panicking() {
+            let _ = AtomicBool::new(false).load(Ordering::SeqCst);
+        }
     }
 }
 

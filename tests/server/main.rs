@@ -32,6 +32,7 @@ mod raw;
 mod replay;
 #[cfg(target_os = "linux")]
 mod resources;
+mod room_demand;
 mod room_life;
 mod rooms;
 mod rows_answers;

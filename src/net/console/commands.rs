@@ -3,7 +3,9 @@
 use std::fmt::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Instant;
 
 use tickwire_sim::{Encoded, PlayerId};
 use tracing::{debug, info};
@@ -16,6 +18,7 @@ use crate::net::client::Client;
 use crate::net::host::{Host, Stage};
 use crate::net::recorder;
 use crate::net::rooms::Hosted;
+use crate::packet::endpoint::is_private;
 use crate::peer::Ending;
 use crate::room::handle::{Busy, Handle};
 use crate::room::seats::Seat;
@@ -27,10 +30,10 @@ pub type Command = (&'static str, &'static str, fn(&Desk<'_>, &str) -> Done);
 const ROOM: &str = "room NAME COMMAND";
 
 /// The commands that act on one room, besides those of its game. The others act on the server.
-const OF_A_ROOM: [&str; 5] = ["players", "kick", "save", "capture", "stats"];
+const OF_A_ROOM: [&str; 6] = ["players", "kick", "save", "capture", "stats", "end"];
 
 /// All commands but those of the games.
-const COMMANDS: [Command; 12] = [
+const COMMANDS: [Command; 13] = [
     ("help", "list the commands", |desk, _| Ok(help(desk.room.handle.about.orders))),
     ("players", "list the players, with their addresses", |desk, _| desk.players()),
     ("kick PLAYER", "close a player's connection", |desk, rest| desk.kick(rest)),
@@ -46,6 +49,7 @@ const COMMANDS: [Command; 12] = [
     ("save", "write the world to a file, for --restore", |desk, _| desk.save()),
     ("rooms", "list the rooms: name, players, clients, tick, state", |desk, _| Ok(desk.rooms())),
     (ROOM, "carry out a command in another room than the default room", |_, _| Err(No::Usage(String::new()))),
+    ("end", "end a room that was made on demand, as `room NAME end`", |desk, _| desk.end()),
     (
         "capture [on [PLAYER] | off]",
         "start or stop a capture for Wireshark; without an argument, show its state",
@@ -86,8 +90,8 @@ pub fn carry_out(desk: &Desk<'_>, line: &str) -> (&'static str, Result<String, S
 fn in_room(desk: &Desk<'_>, line: &str) -> (&'static str, Result<String, String>) {
     let (name, line) = first_word(line);
     let (word, rest) = first_word(line);
-    let Some(room) = desk.host.rooms.find(name).filter(|_| !name.is_empty()) else {
-        return ("room", Err(format!("there is no room {:?}; type rooms for a list", excerpt(name))));
+    let Some(room) = find_room(desk.host, name) else {
+        return ("room", Err(format!("there is no room {:?}; type rooms for a list", named(name))));
     };
     if word.is_empty() {
         return ("room", Err(format!("usage: {ROOM}")));
@@ -99,6 +103,22 @@ fn in_room(desk: &Desk<'_>, line: &str) -> (&'static str, Result<String, String>
         return ("room", Err(reason));
     }
     here(&Desk { room, ..*desk }, word, rest)
+}
+
+/// The room of this name, or the private room that the log calls so.
+fn find_room(host: &Host, name: &str) -> Option<Arc<Hosted>> {
+    let alike = || host.rooms.all().into_iter().find(|room| room.name() == name);
+    host.rooms.find(name).or_else(alike).filter(|_| !name.is_empty())
+}
+
+/// As much of a room's name as an error repeats.
+fn named(name: &str) -> String {
+    let shown = if is_private(name) {
+        name.chars().take(limits::PRIVATE_NAME_SHOWN).collect()
+    } else {
+        excerpt(name)
+    };
+    if shown.len() < name.len() { format!("{shown}…") } else { shown }
 }
 
 /// The first word of a line, and what follows it.
@@ -184,11 +204,42 @@ impl Desk<'_> {
     fn ask<A>(&self, ask: impl FnOnce(&Handle) -> Result<Receiver<A>, Busy>) -> Result<A, String> {
         let asked = ask(&self.room.handle).map_err(|busy| busy.to_string())?;
         if self.room.handle.is_over() {
-            return Err(format!("{} has ended by a panic; it begins anew within seconds", self.room.title()));
+            return Err(self.is_over());
         }
         self.room.rouse();
         let late = "the world did not answer in time; the command may still be executed";
-        asked.recv_timeout(limits::ANSWER_TIME).map_err(|_| late.to_owned())
+        asked.recv_timeout(limits::ANSWER_TIME).map_err(|error| match error {
+            RecvTimeoutError::Disconnected if self.room.is_ending() => self.is_over(),
+            _ => late.to_owned(),
+        })
+    }
+
+    /// Why the room answers no more.
+    fn is_over(&self) -> String {
+        let room = self.room.title();
+        match self.room.is_ending() {
+            true => format!("{room} has ended"),
+            false => format!("{room} has ended by a panic; it begins anew within seconds"),
+        }
+    }
+
+    /// Ends the room, and waits for that.
+    fn end(&self) -> Done {
+        if !self.room.is_on_demand() {
+            let rule =
+                "is not on demand: it ends with the server; only rooms that a path has made can be ended";
+            return Err(No::Failed(format!("{} {rule}", self.room.title())));
+        }
+        let clients = self.room.clients();
+        self.room.set_ending();
+        let deadline = Instant::now() + limits::ANSWER_TIME;
+        while !self.room.handle.is_over() {
+            if Instant::now() >= deadline {
+                return Err(No::Failed("the room is ending, but has not ended in time".to_owned()));
+            }
+            thread::sleep(limits::LAST_WORDS_LOOK);
+        }
+        Ok(format!("{} has ended; clients closed: {clients}", self.room.title()))
     }
 
     /// Queues a command that changes the world, which the world may reject.
@@ -340,7 +391,7 @@ impl Desk<'_> {
                 None if room.is_asleep() => "asleep",
                 None => "ticks",
             };
-            let name = room.label().unwrap_or("(default)");
+            let name = Some(&*room.path_name).filter(|name| !name.is_empty()).unwrap_or("(default)");
             writeln!(text, "{players:>7}  {clients:>7}  {tick:>10}  {state:<8}  {name}")
                 .expect("writing to a string does not fail");
         }

@@ -37,6 +37,8 @@ pub(super) struct Queue {
     is_first: bool,
     /// The rooms of which it has the awaited world, while it waits for the others.
     shown: BTreeSet<Arc<str>>,
+    /// The rooms of which it has had a world since it waited for those of all rooms.
+    had: BTreeSet<Arc<str>>,
     /// The place of the first of these worlds.
     first_shown: usize,
 }
@@ -120,6 +122,28 @@ impl Queue {
     /// Requests the world of each room again, if it is wanted at all.
     pub(super) fn renew(&mut self) {
         self.awaits_worlds = self.wants_world;
+        self.had.clear();
+    }
+
+    /// A room begins, besides `rooms`: its world is awaited, and those of all rooms if it is not the
+    /// first of this room.
+    pub(super) fn room_begins(&mut self, room: &Arc<str>, rooms: &BTreeSet<Arc<str>>) {
+        if self.had.contains(room) {
+            self.forget_shown();
+            self.renew();
+        } else if self.wants_world && !self.awaits_worlds {
+            self.awaits_worlds = true;
+            self.first_shown = self.items.len();
+            self.shown = rooms.iter().filter(|other| *other != room).cloned().collect();
+        }
+    }
+
+    /// The wait for worlds begins anew.
+    fn forget_shown(&mut self) {
+        if !mem::take(&mut self.shown).is_empty() {
+            let since = self.items.split_off(self.first_shown);
+            self.items.extend(since.into_iter().filter(|seen| !matches!(seen.what, What::World { .. })));
+        }
     }
 
     /// Whether the room's next tick is to come with its world. Behind what is lost nothing is taken,
@@ -145,6 +169,7 @@ impl Queue {
             }
         }
         self.shown.insert(Arc::clone(&world.room));
+        self.had.insert(Arc::clone(&world.room));
         self.begin_if_complete(rooms);
     }
 
@@ -191,9 +216,8 @@ impl Queue {
     /// Counts something as lost. The wait for worlds begins anew behind it.
     pub(super) fn lose(&mut self, seen: &Seen) {
         self.lost.add(seen);
-        if !self.is_first && !self.shown.is_empty() {
-            self.shown.clear();
-            self.items.retain(|seen| !matches!(seen.what, What::World { .. }));
+        if !self.is_first {
+            self.forget_shown();
         }
     }
 
