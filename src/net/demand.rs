@@ -5,7 +5,7 @@
 //! room: it is answered as if the room were there.
 
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::thread;
 
 use tickwire_sim::Identity;
 use tracing::{error, info};
@@ -23,30 +23,6 @@ use crate::limits;
 use crate::packet::endpoint::is_room_name;
 use crate::platform;
 use crate::room::Options;
-use crate::sync::Mutex;
-
-/// The threads of the rooms on demand.
-#[derive(Debug, Default)]
-pub struct Threads {
-    running: Mutex<Vec<JoinHandle<()>>>,
-}
-
-impl Threads {
-    /// Remembers a thread, and forgets those that have ended.
-    fn add(&self, thread: JoinHandle<()>) {
-        let mut running = self.running.lock();
-        running.retain(|thread| !thread.is_finished());
-        running.push(thread);
-    }
-
-    /// Waits until all have ended.
-    pub fn join(&self) {
-        let running = std::mem::take(&mut *self.running.lock());
-        for thread in running {
-            let _ = thread.join();
-        }
-    }
-}
 
 /// A room, and a client's place in it unless it is full.
 pub type Entered = (Arc<Hosted>, Option<Presence>);
@@ -110,7 +86,7 @@ fn make(host: &Arc<Host>, making: Making<'_>, by: Household) -> Result<Entered, 
     let (for_thread, of_thread) = (Arc::clone(host), Arc::clone(&room));
     let named = thread::Builder::new().name(format!("world {}", room.name()));
     match named.spawn(move || room_thread::run_as(&for_thread, of_thread, core)) {
-        Ok(thread) => host.demand.add(thread),
+        Ok(thread) => host.room_threads.add(thread),
         Err(error) => {
             error!(room = room.label(), %error, "a room on demand has no thread");
             room.set_ending();

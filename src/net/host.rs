@@ -9,12 +9,12 @@ use super::bell;
 use super::client::Client;
 use super::config::Config;
 use super::console::gate::Gate;
-use super::demand;
 use super::metrics::Metrics;
 use super::recorder::Recorder;
 use super::registry::Registry;
 use super::rooms::{Hosted, Rooms};
 use super::tap::Tap;
+use super::threads::Threads;
 use crate::host::admission::Admission;
 use crate::host::budgets::Budgets;
 use crate::room::Handle;
@@ -57,7 +57,7 @@ pub struct Host {
     /// The default room, at `/`, and those below `/r/NAME/`.
     pub rooms: Arc<Rooms>,
     /// The threads of those that are made on demand.
-    pub demand: demand::Threads,
+    pub room_threads: Threads,
     started: Instant,
     stage: AtomicU8,
     /// The number of the next client.
@@ -93,7 +93,7 @@ impl Host {
             admission,
             bells: (0..workers).map(|_| Bell::default()).collect(),
             rooms: hosted,
-            demand: demand::Threads::default(),
+            room_threads: Threads::default(),
             started,
             stage: AtomicU8::new(Stage::Running as u8),
             next_client: AtomicU64::new(1),

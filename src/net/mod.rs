@@ -39,6 +39,7 @@ pub mod server;
 pub mod stream;
 pub mod tab_edition;
 pub mod tap;
+pub mod threads;
 pub mod wire;
 
 /// A room whose clients are sockets.

@@ -196,7 +196,7 @@ impl Server {
         for room in ticking {
             let _ = room.join();
         }
-        host.demand.join();
+        host.room_threads.join();
         host.bells.iter().for_each(Bell::stop);
         for worker in telling {
             let _ = worker.join();

@@ -33,7 +33,8 @@ pub fn is_private(name: &str) -> bool {
 /// What logs, metrics and captures call a private room, the `number`th: a name of equal length.
 pub fn alias(name: &str, number: u64) -> String {
     let shown = &name[..PRIVATE.len() + limits::PRIVATE_NAME_SHOWN];
-    let number = format!("-{number}");
+    // As many digits as the shortest private name has place for.
+    let number = format!("-{}", number % 10_u64.pow(19));
     format!("{shown}{number:x>width$}", width = name.len() - shown.len())
 }
 
@@ -107,5 +108,40 @@ pub fn find<'c>(
         Some("json") => Ok((dialect, true)),
         Some("msgpack") | None => Ok((dialect, false)),
         Some(_) => Err(NoEndpoint::Format),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_alias_of_a_private_name_is_a_room_name_of_its_length_and_hides_all_but_four_characters() {
+        let name = "p-k7f2mqa3xw6n5zr4tb2cd7hj";
+        for (name, number, expected) in [
+            (name, 7, "p-k7f2xxxxxxxxxxxxxxxxxx-7"),
+            (name, 1_234, "p-k7f2xxxxxxxxxxxxxxx-1234"),
+            (name, u64::MAX, "p-k7f2-8446744073709551615"),
+        ] {
+            let alias = alias(name, number);
+            assert_eq!((&*alias, alias.len()), (expected, name.len()));
+            assert!(is_private(name) && is_room_name(&alias));
+        }
+        for name in ["", "arena", "p-", "p-k7f2mqa3xw6n5zr4tb2cd7h", "q-k7f2mqa3xw6n5zr4tb2cd7hj"] {
+            assert!(!is_private(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_path_of_a_private_room_is_cut_short_for_the_log() {
+        for (path, expected) in [
+            ("/", "/"),
+            ("/r/arena/main.js", "/r/arena/main.js"),
+            ("/r/p-k7f2mqa3xw6n5zr4tb2cd7hj/main.js", "/r/p-k7f2…/main.js"),
+            ("/r/p-k7f2mqa3xw6n5zr4tb2cd7hj", "/r/p-k7f2…"),
+            ("/x/p-k7", "/x/p-k7"),
+        ] {
+            assert_eq!(without_secret(path), expected);
+        }
     }
 }

@@ -11,7 +11,7 @@ const LONG = 'a-room-with-a-name-of-32-letters';
 
 /** @param {import('../lib/game.mjs').Game} game */
 export async function rooms(game) {
-  const server = await start(0, [...FLAGS, '--room', 'arena', '--room', LONG]);
+  const server = await start(0, [...FLAGS, '--room', 'arena', '--room', LONG, '--rooms-on-demand', '4']);
   // The page of a room that is not there answers 404, of which a browser complains.
   const page = await (await game.browser.newContext()).newPage();
   const complaints = new Complaints();
@@ -53,12 +53,13 @@ export async function rooms(game) {
       await page.locator('#log .answer', { hasText: 'said' }).waitFor();
       assert.equal(await page.locator('#say-title').innerText(), 'Tell everyone in arena');
     });
+    await friends(game, server.url, page, complaints);
     await game.check('no complaint of the pages of rooms', () => {
       // A page that is left does not wait for its last files.
       assert.deepEqual(complaints.list.filter((complaint) => !complaint.includes('net::ERR_ABORTED')), []);
     });
     await game.check('a room that is not there leads to the list', async () => {
-      const response = await page.goto(`${server.url}/r/nowhere/`);
+      const response = await page.goto(`${server.url}/r/Nowhere/`);
       assert.equal(response?.status(), 404);
       await page.getByRole('link', { name: 'list of rooms' }).click();
       assert.equal(new URL(page.url()).pathname, '/rooms');
@@ -67,4 +68,50 @@ export async function rooms(game) {
     await page.context().close();
     await server.stop();
   }
+}
+
+/**
+ * A private room, made by a button and entered by its link.
+ * @param {import('../lib/game.mjs').Game} game @param {string} url @param {import('playwright-core').Page} page @param {Complaints} complaints
+ */
+async function friends(game, url, page, complaints) {
+  await game.check('Play with friends makes a private room, whose link brings a second page into it', async () => {
+    await page.setViewportSize({ width: 1280, height: 720 });
+    await page.goto(`${url}/`);
+    await page.locator('#friends-make').click();
+    await page.waitForURL(/\/r\/p-[a-z2-7]{24}\/$/);
+    await until(page, () => window.tickwire?.state === 'live');
+    assert.match(await page.locator('#title-room').innerText(), /^Private room/);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.locator('#invite-copy').click();
+    await page.locator('#invite-said', { hasText: 'The link was copied.' }).waitFor({ state: 'attached' });
+    const link = await page.evaluate(() => navigator.clipboard.readText());
+    assert.equal(link, page.url());
+    await page.locator('#play').click();
+    await until(page, () => window.tickwire.id !== null);
+    const friend = await page.context().newPage();
+    complaints.watch(friend, 'friend');
+    await friend.goto(link);
+    await friend.locator('#title-count', { hasText: '1 playing now' }).waitFor();
+    await friend.locator('#play').click();
+    await until(friend, () => window.tickwire.id === 2);
+    await page.locator('#settings-button').click();
+    await page.locator('#s-invite').click();
+    await page.locator('#status-text', { hasText: 'Invite link copied' }).waitFor();
+    const list = await (await page.request.get(`${url}/rooms?format=json`)).json();
+    assert.deepEqual(list.rooms.map(({ name }) => name), ['', LONG, 'arena'], 'no list shows it');
+    await friend.close();
+  });
+  await game.check('the card with the button, and with the link, fits in four sizes', async () => {
+    for (const [width, height] of SIZES) {
+      await page.setViewportSize({ width, height });
+      for (const [path, part] of [['', '#friends-make'], [`r/p-${'a'.repeat(24)}/`, '#invite-copy']]) {
+        await page.goto(`${url}/${path}`);
+        await page.locator(part).waitFor();
+        const [card, box] = await Promise.all(['#title-form', part].map((one) => page.locator(one).boundingBox()));
+        assert.ok(card && box && card.y >= 0 && card.y + card.height <= height, `the card is on the screen at ${width} × ${height}`);
+        assert.ok(box.x >= card.x && box.x + box.width <= card.x + card.width, `${part} is on the card at ${width} × ${height}`);
+      }
+    }
+  });
 }

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { roomOf } from '../../../src/web/room.js';
+import { fromRoot, isPrivate, privateName, roomOf } from '../../../src/web/room.js';
 import { nameOfClient } from '../../../src/web/wire-source.js';
 
 test('a page below /r/NAME/ is of that room, wherever a proxy puts the server', () => {
@@ -15,6 +15,22 @@ test('a page below /r/NAME/ is of that room, wherever a proxy puts the server', 
     ['/r/two', ''], ['/r/Two/', ''], ['/r//', ''], ['/r/two/deep/er', ''], [`/r/${'a'.repeat(33)}/`, '']]) {
     assert.equal(roomOf(path), room, path);
   }
+});
+
+test('a private name is new each time, fits the rules of names, and is known as private', () => {
+  const names = Array.from({ length: 100 }, privateName);
+  for (const name of names) {
+    assert.match(name, /^p-[a-z2-7]{24}$/);
+    assert.equal(roomOf(`/r/${name}/`), name);
+    assert.ok(isPrivate(name));
+  }
+  assert.equal(new Set(names).size, names.length);
+  for (const name of ['', 'arena', 'p-', `p-${'a'.repeat(23)}`, `q-${'a'.repeat(24)}`]) assert.ok(!isPrivate(name), name);
+});
+
+test('a page of any room finds what is at the server\'s root', () => {
+  for (const [page, found] of [['http://h/', 'http://h/rooms'], ['http://h/?wire#x', 'http://h/rooms'], ['http://h/r/two/', 'http://h/rooms'],
+    ['https://h/games/r/two/?wire', 'https://h/games/rooms']]) assert.equal(fromRoot(page, 'rooms'), found, page);
 });
 
 test('a client is named with its room, unless that is the default one', () => {
