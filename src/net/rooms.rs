@@ -388,7 +388,8 @@ impl Rooms {
     /// ending, or that is empty and has nothing to do. Returns whether it did.
     pub fn end(&self, room: &Arc<Hosted>, metrics: &Metrics, tap: &Tap) -> bool {
         let mut listed = self.listed.lock();
-        if !room.is_ending() && !(room.clients() == 0 && room.handle.is_idle()) {
+        let is_unused = || room.clients() == 0 && room.handle.is_idle();
+        if !room.is_ending() && !is_unused() {
             return false;
         }
         room.is_ending.store(true, Ordering::Release);
