@@ -79,7 +79,7 @@ impl SimpleGame for Coins {
         }
     }
 
-    fn act(&mut self, player: PlayerId, go: Go) -> Result<(), &'static str> {
+    fn act(&mut self, player: PlayerId, go: Go, _: &mut Turns<'_>) -> Result<(), &'static str> {
         let runner = self.runners.iter_mut().find(|runner| runner.player == player);
         runner.ok_or("not_running")?.direction = go.direction;
         Ok(())

@@ -120,10 +120,10 @@ impl SimpleGame for Pong {
         self.take_sides();
     }
 
-    fn act(&mut self, player: PlayerId, Paddle { direction }: Paddle) -> Result<(), &'static str> {
+    fn act(&mut self, player: PlayerId, paddle: Paddle, _: &mut Turns<'_>) -> Result<(), &'static str> {
         let sides = [&mut self.left, &mut self.right];
         let own = sides.into_iter().find(|side| side.player == Some(player));
-        own.ok_or("watching")?.direction = direction.into();
+        own.ok_or("watching")?.direction = paddle.direction.into();
         Ok(())
     }
 

@@ -17,6 +17,7 @@ mod console;
 mod conversations;
 #[cfg(target_os = "linux")]
 mod echo;
+mod guest;
 mod hostile_clients;
 #[cfg(target_os = "linux")]
 mod last_words;
@@ -26,6 +27,9 @@ mod program;
 #[allow(dead_code, reason = "its `main` is of the example")]
 #[path = "../../examples/pong.rs"]
 mod program_of_pong;
+#[allow(dead_code, reason = "its `main` is of the example")]
+#[path = "../../examples/units.rs"]
+mod program_of_units;
 mod proxied;
 #[path = "../support/raw.rs"]
 mod raw;
@@ -50,6 +54,7 @@ mod talk;
 mod tanks;
 mod tanks_bots;
 mod tap;
+mod units;
 mod wire;
 #[path = "../rows"]
 mod rows {

@@ -2,81 +2,31 @@
 //! knows the game by its table alone.
 
 use std::fs;
-use std::sync::Arc;
 
 use tickwire::capture;
 use tickwire::game::simple::{Deed, Simple, World};
 use tickwire::game::{About, Game};
+use tickwire::net::Server;
 use tickwire::net::recorder::Target;
-use tickwire::net::{Config, Kind, Server};
-use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
+use tickwire::packet::{Decoded, Value};
 use tickwire::replay;
 use tickwire::sim::{Rng, Sim};
 
+use crate::guest::{Guest, server_of};
 use crate::program_of_pong::{Paddle, Pong};
 use crate::replay::File;
 use crate::rooms::page;
 use crate::same_world::three_ways;
-use crate::support::Peer;
 
 type Game_ = Simple<Pong>;
 const ABOUT: &About = Game_::ABOUT;
 
-fn codes() -> Arc<Codes> {
-    Arc::new(Codes::from_texts(ABOUT.tables).expect("the table of the example"))
-}
-
 fn server() -> Server {
-    let mut config = Config::new("127.0.0.1:0".parse().expect("an address"));
-    let game = Kind::of::<Game_>();
-    (config.games, config.game, config.codes) = (vec![game], game, codes());
-    config.identity = (ABOUT.identity)(7);
-    (config.update_hz, config.address_budgets) = (60, false);
-    Server::start(config).expect("a free port")
+    server_of::<Game_>()
 }
 
-/// Somebody at the server, who speaks by the table.
-struct Guest {
-    peer: Peer,
-    dialect: Arc<Dialect>,
-    sequence: u32,
-}
-
-impl Guest {
-    fn connect(server: &Server) -> Guest {
-        let dialect = codes().dialect("pong").expect("the game's");
-        let mut guest = Guest { peer: Peer::connect(server.address(), "/play"), dialect, sequence: 0 };
-        guest.say("hello", &[1.into(), 0.into()]);
-        assert_eq!(guest.hear("welcome", |_| true).number::<u8>("tick_hz"), Some(60));
-        guest
-    }
-
-    fn say(&mut self, packet: &str, values: &[Value]) {
-        let message = self.dialect.encode(Direction::ToServer, packet, values).expect("a packet of the game");
-        self.peer.send(&message);
-    }
-
-    /// Reads up to the first packet of this name with which `wanted` is content.
-    fn hear(&mut self, name: &str, wanted: impl Fn(&Decoded<'_>) -> bool) -> Decoded<'_> {
-        let Guest { peer, dialect, .. } = self;
-        let decode = |message: &[u8]| dialect.decode(Direction::ToClient, message).expect("by the table");
-        let is_it = |message: &[u8]| {
-            let packet = decode(message);
-            packet.row.name == name && wanted(&packet)
-        };
-        let message = peer.receive_until(is_it).unwrap_or_else(|how| panic!("{name}: {how}"));
-        decode(&message)
-    }
-
-    fn enter(&mut self, name: &str) -> u16 {
-        self.say("enter", &[name.into()]);
-        self.hear("spawned", |_| true).number("player").expect("a number")
-    }
-
-    fn paddle(&mut self, direction: i8) {
-        self.sequence += 1;
-        self.say("paddle", &[self.sequence.into(), Value::Nil, direction.into()]);
-    }
+fn paddle(guest: &mut Guest, direction: i8) {
+    guest.act("paddle", &[direction.into()]);
 }
 
 #[test]
@@ -88,15 +38,15 @@ fn two_play_a_third_watches_and_takes_the_side_that_becomes_free() {
     let (left, right) = (ann.enter("Ann"), bob.enter("Bob"));
     let state = cy.hear("state", |state| state.number::<u16>("right").is_some());
     assert_eq!((state.text("left_name"), state.number("left")), (Some("Ann".to_owned()), Some(left)));
-    ann.paddle(-1);
-    bob.paddle(1);
+    paddle(&mut ann, -1);
+    paddle(&mut bob, 1);
     let moved = |state: &Decoded<'_>| {
         state.number::<u16>("left_y").expect("y") < 250 && state.number::<u16>("right_y").expect("y") > 350
     };
     cy.hear("state", moved);
     // Nobody plays for another, and what is no move is refused by name.
     let watcher = cy.enter("Cy");
-    cy.paddle(1);
+    paddle(&mut cy, 1);
     ann.say("paddle", &[9.into(), Value::Nil, 7.into()]);
     cy.hear("state", |state| state.number::<u16>("left_y") == Some(48));
     drop(ann);
@@ -143,8 +93,8 @@ fn a_capture_replays_the_same_and_a_program_without_the_game_says_so() {
     let [mut ann, mut bob] = [(); 2].map(|()| Guest::connect(&server));
     let _ = (ann.enter("Ann"), bob.enter("Bob"));
     for direction in [-1, 1, 0, 1] {
-        ann.paddle(direction);
-        bob.paddle(-direction);
+        paddle(&mut ann, direction);
+        paddle(&mut bob, -direction);
         ann.say("ping", &[3.into()]);
         ann.hear("pong", |_| true);
     }

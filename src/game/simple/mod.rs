@@ -199,7 +199,8 @@ impl<S: SimpleGame> View<Simple<S>> for Watcher {
             let packets = once(&events.encoded, dialect, encode);
             let mut out = messages.writer(dialect, Lane::Reliable);
             for (told, bytes) in events.told.iter().zip(packets.iter()) {
-                let Some(bytes) = bytes else { continue };
+                let is_meant = told.to.is_none() || told.to == self.player;
+                let Some(bytes) = bytes.as_ref().filter(|_| is_meant) else { continue };
                 out.whole(told.packet, |_, out| {
                     out.extend_from_slice(bytes);
                     true

@@ -47,11 +47,17 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     /// A player goes.
     fn leave(&mut self, player: PlayerId);
 
-    /// Carries out what a player asks for.
+    /// Carries out what a player asks for, before the tick passes.
     ///
     /// # Errors
-    /// A rule's name: the player may not do this, and nothing has changed.
-    fn act(&mut self, player: PlayerId, action: Self::Action) -> Result<(), &'static str>;
+    /// A rule's name: the player may not do this, and nothing has changed. Its client is told so by the
+    /// packet `error`.
+    fn act(
+        &mut self,
+        player: PlayerId,
+        action: Self::Action,
+        turns: &mut Turns<'_>,
+    ) -> Result<(), &'static str>;
 
     /// One tick passes, after the actions of all players.
     fn tick(&mut self, turns: &mut Turns<'_>);
@@ -75,9 +81,27 @@ pub struct Turns<'a> {
 impl Turns<'_> {
     /// Tells every client of an event: a packet of the table, in its reliable lane.
     pub fn tell(&mut self, packet: &'static str, values: impl FnOnce(&mut Row)) {
+        self.note(None, packet, values);
+    }
+
+    /// The same for the client of one player alone.
+    pub fn tell_to(&mut self, player: PlayerId, packet: &'static str, values: impl FnOnce(&mut Row)) {
+        self.note(Some(player), packet, values);
+    }
+
+    /// Tells the client of a player, by the packet `error`, that something was refused by this rule.
+    pub fn refuse(&mut self, player: PlayerId, rule: &str) {
+        let detail = format!("the rules of the game refuse this: {}", rule.replace('_', " "));
+        self.tell_to(player, "error", |row| {
+            row.set("rule", rule);
+            row.set("detail", detail);
+        });
+    }
+
+    fn note(&mut self, to: Option<PlayerId>, packet: &'static str, values: impl FnOnce(&mut Row)) {
         let mut row = Row::default();
         values(&mut row);
-        self.told.push(Told { packet, row });
+        self.told.push(Told { to, packet, row });
     }
 }
 
@@ -115,9 +139,11 @@ impl Row {
     }
 }
 
-/// An event, for every client.
+/// An event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Told {
+    /// The player whose client is told; `None` for all clients.
+    pub to: Option<PlayerId>,
     /// Its name.
     pub packet: &'static str,
     /// Its values.

@@ -132,7 +132,12 @@ impl<S: SimpleGame> World<S> {
             self.seats[at].sequence = sequence;
         }
         match action {
-            Deed::Act(action) if player != PlayerId::OPERATOR => self.game.act(player, action).map(|()| None),
+            Deed::Act(action) if player != PlayerId::OPERATOR => {
+                let World { identity, tick, random, game, told, .. } = self;
+                let mut turns = Turns { tick: *tick, tick_hz: identity.tick_hz, random, told };
+                let acted = game.act(player, action, &mut turns).map(|()| None);
+                acted.inspect_err(|rule| turns.refuse(player, rule))
+            }
             Deed::Act(_) => Err("player_only"),
             _ if player != PlayerId::OPERATOR => Err("operator_only"),
             Deed::Join(player, name) => {

@@ -1,0 +1,75 @@
+//! The game of `examples/units.rs`: one command names many targets, and those that are not the player's own
+//! are refused one by one.
+
+use tickwire::game::simple::{Deed, Simple};
+use tickwire::packet::msgpack::write_value;
+use tickwire::packet::{Decoded, Value};
+use tickwire::sim::Rng;
+
+use crate::guest::{Guest, server_of};
+use crate::program_of_units::{March, Units};
+use crate::same_world::three_ways;
+
+/// The owner and the x of each unit, by its number.
+fn units(state: &Decoded<'_>) -> Vec<(u16, u16, u64)> {
+    let flat: Vec<u64> = state
+        .get("units")
+        .and_then(Value::as_array)
+        .expect("a list")
+        .iter()
+        .filter_map(Value::as_u64)
+        .collect();
+    flat.chunks(4).map(|unit| (unit[0] as u16, unit[1] as u16, unit[2])).collect()
+}
+
+fn march(guest: &mut Guest, targets: &[u16]) {
+    let targets = targets.iter().map(|number| Value::from(*number)).collect();
+    guest.act("march", &[Value::Array(targets), 600.into(), 200.into()]);
+}
+
+#[test]
+fn units_of_others_are_refused_one_by_one_and_the_own_ones_march() {
+    let server = server_of::<Simple<Units>>();
+    let [mut ann, mut bob] = [(); 2].map(|()| Guest::connect(&server));
+    let (ann_is, bob_is) = (ann.enter("Ann"), bob.enter("Bob"));
+    let state = ann.hear("state", |state| units(state).len() == 12);
+    let all = units(&state);
+    let of = |player| all.iter().filter(|unit| unit.1 == player).map(|unit| unit.0).collect::<Vec<u16>>();
+    let (own, others) = (of(ann_is), of(bob_is));
+    march(&mut ann, &[own[0], others[3], 999, own[1]]);
+    for (unit, rule) in [(others[3], "not_owned"), (999, "unknown_unit")] {
+        let refused = ann.hear("refused", |_| true);
+        assert_eq!((refused.number("unit"), refused.text("rule")), (Some(unit), Some(rule.to_owned())));
+    }
+    let x_of =
+        |state: &Decoded<'_>, number| units(state).iter().find(|unit| unit.0 == number).map(|unit| unit.2);
+    bob.hear("state", |state| x_of(state, own[0]) == Some(600) && x_of(state, own[1]) == Some(600));
+    let others_stay = |state: &Decoded<'_>| {
+        others.iter().zip(0..).all(|(unit, at)| x_of(state, *unit) == Some(40 + at * 40))
+    };
+    // Bob is not told what was refused to Ann: his next packets are the states and his own refusal.
+    march(&mut bob, &[own[0]]);
+    assert_eq!(bob.hear("refused", |_| true).number("unit"), Some(own[0]));
+    let too_many = Value::Array(vec![Value::from(1); 65]);
+    let arguments = vec![Value::from(9), Value::Nil, too_many, 0.into(), 0.into()];
+    let mut message = Vec::new();
+    write_value(&mut message, &Value::Array(vec![4.into(), Value::Array(arguments)]));
+    bob.peer.send(&message);
+    assert_eq!(bob.hear("error", |_| true).text("rule"), Some("wrong_arguments".to_owned()));
+    march(&mut ann, &[own[2]]);
+    ann.hear("state", |state| others_stay(state) && x_of(state, own[2]) == Some(600));
+    server.stop();
+}
+
+#[test]
+fn the_world_is_the_same_in_any_order_and_from_any_snapshot() {
+    let act = |random: &mut Rng| {
+        let targets = (0..random.below(5)).map(|_| random.below(60) as u16).collect();
+        Deed::Act(March { targets, x: random.below(700) as u16, y: random.below(500) as u16 })
+    };
+    let checksums = [1, 2].map(|seed| three_ways::<Simple<Units>>(seed, 10_000, act));
+    assert_eq!(
+        checksums.map(|checksum| format!("{checksum:016x}")),
+        ["f5fc2b5fad2cc3dd", "7b9a50c8727de181"]
+    );
+}
