@@ -11,6 +11,8 @@
 #            still        legacy clients that send nothing
 #            native       native clients that send 10 inputs a second
 #            spectators   native clients, of which 19 in 20 watch one player
+#            rooms        native clients that send 10 inputs a second, ten in each room; beside them, the same program with all clients in
+#                         one room whose map is so large that as many players are in view
 # --against  another tickwire program, such as one built from the commit before a change
 #
 # Each program sends 30 updates a second to each client. The floor sends as many bytes as the server did in a first run, which is not counted. It
@@ -27,7 +29,7 @@ while (($#)); do
         --clients) clients=$2 ;;
         --case) case=$2 ;;
         --against) against=$2 ;;
-        *) sed -n '2,21s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        *) sed -n '2,23s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
     shift 2
 done
@@ -36,7 +38,8 @@ case $case in
     still) load=(--dialect legacy --inputs 0) ;;
     native) load=(--dialect native --inputs 10) ;;
     spectators) load=(--dialect native --inputs 10 --spectators $((clients * 19 / 20))) ;;
-    *) printf 'bench.sh: --case %s: must be play, still, native or spectators\n' "$case" >&2; exit 2 ;;
+    rooms) load=(--dialect native --inputs 10) ;;
+    *) printf 'bench.sh: --case %s: must be play, still, native, spectators or rooms\n' "$case" >&2; exit 2 ;;
 esac
 [[ -z $against || -x $against ]] || { printf 'bench.sh: --against %s: no such program\n' "$against" >&2; exit 2; }
 
@@ -60,8 +63,26 @@ measure() {
 # Starts a new server for each run, so that its memory starts from zero: run_server NAME PROGRAM
 run_server() {
     local tickwire=$2
-    start_server --moomoo-update-hz 30 --max-clients $((clients + 100))
-    measure "$1" "$server" "$port" --metrics
+    local flags=() spread=()
+    if [[ $case = rooms ]]; then
+        # On the smallest map all ten of a room are in view of one another.
+        local rooms=$((clients / 10)) side
+        side=$(awk -v clients="$clients" 'BEGIN { printf "%d", sqrt(2496 * 1404 * clients / 10) }')
+        case $1 in
+            before) flags=(--map-size "$side") ;;
+            *)
+                TICKWIRE_ROOM=$(for ((room = 0; room < rooms; room++)); do printf 'r%s,map-size=1440;' "$room"; done)
+                TICKWIRE_ROOM=${TICKWIRE_ROOM%;} spread=(--rooms "$rooms")
+                export TICKWIRE_ROOM
+                ;;
+        esac
+    fi
+    start_server --moomoo-update-hz 30 --max-clients $((clients + 100)) "${flags[@]}"
+    unset TICKWIRE_ROOM
+    measure "$1" "$server" "$port" --metrics "${spread[@]}"
+    # Of all rooms that ticked.
+    metrics | awk -v name="$1" '/^tickwire_ticks(_late)?_total/ { split($1, part, "{"); sum[part[1]] += $2 }
+        END { printf "%s: %d of %d ticks late\n", name, sum["tickwire_ticks_late_total"], sum["tickwire_ticks_total"] }'
     kill "$server"
     wait "$server" || true
     server=''
@@ -93,6 +114,7 @@ ratio() {
         }'
 }
 
+[[ $case = rooms && -z $against ]] && against=$tickwire
 title "$clients clients, $case, $rounds rounds of $seconds s"
 run_server first "$tickwire"
 frame_bytes=$(values first bytes | cut -d. -f1)

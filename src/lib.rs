@@ -8,8 +8,8 @@
 //!  ws/        ▼  head → upgrade → frame → message    → frame ──────┤
 //!  packet/    ▼  MessagePack → code → Packet         → bytes ──────┤
 //!  session    ▼  Packet → Command                                  │
-//!  feed/      │                       update, records ─────────────┤
-//!  world/     └──────►   tick(commands) → state, events   ─────────┘
+//!  games/     │  what packets mean    updates of each client ──────┤
+//!  room/      └──────►   tick(commands) → state, events   ─────────┘
 //! ```
 //!
 //! Input goes down the left side, the world ticks at the bottom, and output goes up the right side.
@@ -20,8 +20,11 @@
 //! [`platform`], [`net`], [`testkit`], [`cli`], the sockets of [`client`], and [`simulate`], which
 //! uses [`testkit`].
 //!
+//! A game is a type that implements [`game::Game`], or the simpler [`game::SimpleGame`]; [`serve`] runs
+//! it as a program. `docs/your-first-game.md` writes one.
+//!
 //! The modules, in the order of the flow: [`limits`], [`sync`], [`household`], [`visible`], [`plural`], [`ws`],
-//! [`packet`], [`session`], [`peer`], [`world`], [`feed`], [`room`], [`host`], [`explain`],
+//! [`packet`], [`sim`], [`game`], [`session`], [`peer`], [`world`], [`feed`], [`games`], [`room`], [`host`], [`explain`],
 //! [`capture`], [`inspector`], [`platform`], [`replay`], [`client`], [`embedded`], [`testkit`], [`simulate`],
 //! [`net`], [`cli`].
 

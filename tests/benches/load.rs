@@ -60,6 +60,9 @@ struct Options {
     /// Ticks a second of the process under test.
     #[arg(long, default_value = "30")]
     hz: u32,
+    /// Spread the clients over so many rooms, `r0` and up, instead of the default room.
+    #[arg(long)]
+    rooms: Option<usize>,
     /// Read the number of sends from /metrics.
     #[arg(long)]
     metrics: bool,
@@ -128,7 +131,9 @@ impl Load {
         let url = self.options.url.clone().for_dialect(self.dialect.name());
         for index in 0..self.options.clients as usize {
             let stream = Arc::new(dial::dial(self.to, Some(source.address(index)))?);
-            let link = Link::new(&url.authority(), &url.target, self.is_native(), dial::keys());
+            let room = self.options.rooms.map_or(String::new(), |rooms| format!("/r/r{}", index % rooms));
+            let target = format!("{room}{}", url.target);
+            let link = Link::new(&url.authority(), &target, self.is_native(), dial::keys());
             self.poller.add(&stream, index)?;
             let stream = Some(stream);
             let plays = index >= self.options.spectators as usize;
