@@ -12,7 +12,7 @@ use crate::packet::Codes;
 /// Values of options of a game, by name.
 pub type OptionValues = Vec<(&'static str, u32)>;
 
-/// See the [module](self).
+/// The games of a program, and the packet tables of all of them.
 #[derive(Debug, Clone)]
 pub struct Games {
     /// The games; the first is the one of the default room.

@@ -1,6 +1,6 @@
 //! Visits every field of the state in a fixed order.
 //!
-//! Each type lists its fields once ([`fields!`]), and the compiler rejects a list that omits one.
+//! Each type lists its fields once ([`fields!`](crate::fields!)), and the compiler rejects a list that omits one.
 //! Snapshot, checksum and comparison are only different sinks of the same visit, so they cannot
 //! diverge.
 

@@ -19,7 +19,7 @@ use crate::packet::{Dialect, Lane};
 use crate::session::says_hello;
 use crate::world::{Action, PlayerId, Resource, World, code_hash, rules};
 
-/// See the [module](self).
+/// The game `moo`.
 #[derive(Debug)]
 pub struct Moo;
 
