@@ -24,6 +24,8 @@ HEADING = "case\tbehavior\tclose"
 GOOD = ("OK", "INFORMATIONAL")
 CASES = 301
 OK_LEAST = 298
+# The suite waits a second by its own clock in some cases, which other programs on the machine delay: so many may be run once more.
+AGAIN = 3
 
 
 def order(case):
@@ -69,7 +71,7 @@ def summary(role, results):
 
 
 def judge(folder, role, is_part):
-    """Prints what is wrong. Gives how many results passed and failed."""
+    """Prints what is wrong. Gives how many results passed and failed, and the cases that failed."""
     results = found(folder, role)
     bad = "it is neither OK nor informational"
     wrong = {case: bad for case, result in results.items() if not set(result) <= set(GOOD)}
@@ -85,13 +87,15 @@ def judge(folder, role, is_part):
     for line in general:
         print(f"{role}: {line}")
     print(summary(role, results))
-    return len(results.keys() - wrong.keys()), len(wrong) + len(general)
+    return len(results.keys() - wrong.keys()), len(wrong) + len(general), sorted(wrong, key=order)
 
 
 def main():
     folder, is_part = pathlib.Path(sys.argv[1]), len(sys.argv) > 2
-    counts = [judge(folder, role, is_part) for role in ROLES]
-    passed, failed = (sum(column) for column in zip(*counts))
+    judged = [judge(folder, role, is_part) for role in ROLES]
+    passed, failed = (sum(role[at] for role in judged) for at in range(2))
+    again = sorted({case for role in judged for case in role[2]}, key=order)
+    (folder / "again").write_text("".join(f"{case}\n" for case in again if len(again) <= AGAIN))
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed or not passed else 0)
 
