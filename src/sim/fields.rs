@@ -4,31 +4,12 @@
 //! Snapshot, checksum and comparison are only different sinks of the same visit, so they cannot
 //! diverge.
 
-use std::fmt;
 use std::sync::Arc;
+
+pub use crate::reader::{Malformed, Reader};
 
 use crate::fixed::{Angle, Fixed};
 use crate::{PlayerId, Rng};
-
-/// Why bytes are not the fields of a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unreadable {
-    /// The bytes end before the state does.
-    Truncated,
-    /// The name of a value that no state can have.
-    Value(&'static str),
-}
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Unreadable::Truncated => out.write_str("the snapshot is truncated"),
-            Unreadable::Value(what) => write!(out, "the snapshot contains an impossible value: {what}"),
-        }
-    }
-}
-
-impl std::error::Error for Unreadable {}
 
 /// Receives the scalars of a state one by one.
 pub trait Sink {
@@ -55,46 +36,7 @@ pub trait Field: Sized {
     ///
     /// # Errors
     /// The bytes are not those of such a value.
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Unreadable>;
-}
-
-/// Reads little-endian scalars from bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct Reader<'a> {
-    bytes: &'a [u8],
-}
-
-impl<'a> Reader<'a> {
-    /// A reader at the start of the bytes.
-    pub fn new(bytes: &'a [u8]) -> Reader<'a> {
-        Reader { bytes }
-    }
-
-    /// The unread bytes.
-    pub fn rest(&self) -> &'a [u8] {
-        self.bytes
-    }
-
-    /// The next bytes, of that number.
-    ///
-    /// # Errors
-    /// [`Unreadable::Truncated`]: there are fewer.
-    pub fn take(&mut self, count: usize) -> Result<&'a [u8], Unreadable> {
-        if count > self.bytes.len() {
-            return Err(Unreadable::Truncated);
-        }
-        let (taken, rest) = self.bytes.split_at(count);
-        self.bytes = rest;
-        Ok(taken)
-    }
-
-    /// The next scalar of that many bytes, at most 8.
-    ///
-    /// # Errors
-    /// [`Unreadable::Truncated`]: there are fewer.
-    pub fn scalar(&mut self, bytes: usize) -> Result<u64, Unreadable> {
-        Ok(self.take(bytes)?.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
-    }
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed>;
 }
 
 /// Writes scalars as little-endian bytes.
@@ -147,7 +89,7 @@ macro_rules! fields {
 
             fn read(
                 reader: &mut $crate::fields::Reader<'_>,
-            ) -> Result<Self, $crate::fields::Unreadable> {
+            ) -> Result<Self, $crate::fields::Malformed> {
                 enum Tag { $($variant),+ }
                 let tag = reader.scalar(1)?;
                 $(
@@ -156,7 +98,7 @@ macro_rules! fields {
                         return Ok($type::$variant { $($field),* });
                     }
                 )+
-                Err($crate::fields::Unreadable::Value(stringify!($type)))
+                Err($crate::fields::Malformed::Value(stringify!($type)))
             }
         }
     };
@@ -175,7 +117,7 @@ macro_rules! fields {
 
             fn read(
                 reader: &mut $crate::fields::Reader<'_>,
-            ) -> Result<Self, $crate::fields::Unreadable> {
+            ) -> Result<Self, $crate::fields::Malformed> {
                 $(let $field = <$kind as $crate::fields::Field>::read(reader)?;)+
                 Ok($type { $($field),+ })
             }
@@ -195,9 +137,9 @@ macro_rules! scalar {
                 sink.put(to(self), $bytes);
             }
 
-            fn read(reader: &mut $crate::fields::Reader<'_>) -> Result<Self, $crate::fields::Unreadable> {
+            fn read(reader: &mut $crate::fields::Reader<'_>) -> Result<Self, $crate::fields::Malformed> {
                 let from: fn(u64) -> Option<$type> = $from;
-                from(reader.scalar($bytes)?).ok_or($crate::fields::Unreadable::Value(stringify!($type)))
+                from(reader.scalar($bytes)?).ok_or($crate::fields::Malformed::Value(stringify!($type)))
             }
         }
     };
@@ -227,7 +169,7 @@ impl<T: Field> Field for Option<T> {
         }
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Unreadable> {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         Ok(if bool::read(reader)? { Some(T::read(reader)?) } else { None })
     }
 }
@@ -239,7 +181,7 @@ impl<T: Field + Copy + Default, const N: usize> Field for [T; N] {
         self.iter().for_each(|item| item.write(sink));
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Unreadable> {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         let mut items = [T::default(); N];
         for item in &mut items {
             *item = T::read(reader)?;
@@ -257,10 +199,10 @@ impl Field for Arc<str> {
         self.bytes().for_each(|byte| sink.put(u64::from(byte), 1));
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Unreadable> {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         let length = reader.scalar(1)? as usize;
         let text = std::str::from_utf8(reader.take(length)?);
-        text.map(Arc::from).map_err(|_| Unreadable::Value("text"))
+        text.map(Arc::from).map_err(|_| Malformed::Value("text"))
     }
 }
 
@@ -272,12 +214,12 @@ impl<T: Field> Field for Vec<T> {
         self.iter().for_each(|item| item.write(sink));
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Unreadable> {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         let length = reader.scalar(4)? as usize;
         // Memory is reserved only for as many values as the bytes can hold, whatever the count
         // says.
         if length > reader.rest().len() / T::LEAST_BYTES {
-            return Err(Unreadable::Truncated);
+            return Err(Malformed::Truncated);
         }
         let mut items = Vec::with_capacity(length);
         for _ in 0..length {
@@ -312,7 +254,7 @@ mod tests {
             assert_eq!(out.0, bytes);
             assert_eq!(Act::read(&mut Reader::new(bytes)), Ok(act));
         }
-        assert_eq!(Act::read(&mut Reader::new(&[3])), Err(Unreadable::Value("Act")));
-        assert_eq!(Act::read(&mut Reader::new(&[0, 7])), Err(Unreadable::Truncated));
+        assert_eq!(Act::read(&mut Reader::new(&[3])), Err(Malformed::Value("Act")));
+        assert_eq!(Act::read(&mut Reader::new(&[0, 7])), Err(Malformed::Truncated));
     }
 }

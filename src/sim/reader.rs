@@ -1,8 +1,8 @@
-//! Reads the numbers and texts of an action. All numbers are little-endian.
+//! Reads the numbers and texts of an action or a state. All numbers are little-endian.
 
 use std::fmt;
 
-/// Why bytes are not an action, or not a command frame.
+/// Why bytes are not an action, a command frame or a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// This number of commands is more than [`crate::FRAME_COMMANDS`].
@@ -13,8 +13,8 @@ pub enum Malformed {
     Trailing,
     /// There is no action of this kind.
     Kind(u8),
-    /// A number has a value that it cannot have: what it stands for, and the value.
-    Value(&'static str, u8),
+    /// A value that it cannot have: of what.
+    Value(&'static str),
     /// A text is not UTF-8.
     Text,
 }
@@ -26,15 +26,11 @@ impl fmt::Display for Malformed {
                 let most = crate::FRAME_COMMANDS;
                 write!(out, "{count} commands in one tick: a command frame holds at most {most}")
             }
-            Malformed::Truncated => out.write_str("the command frame is truncated"),
-            Malformed::Trailing => out.write_str("the command frame has extra bytes after its last command"),
-            Malformed::Kind(kind) => {
-                write!(out, "the command frame contains a command of unknown kind {kind}")
-            }
-            Malformed::Value(what, value) => {
-                write!(out, "a command in the frame has the invalid {what} {value}")
-            }
-            Malformed::Text => out.write_str("a string in the command frame is not UTF-8"),
+            Malformed::Truncated => out.write_str("the bytes are truncated"),
+            Malformed::Trailing => out.write_str("there are extra bytes at the end"),
+            Malformed::Kind(kind) => write!(out, "there is no action of kind {kind}"),
+            Malformed::Value(what) => write!(out, "an impossible value: {what}"),
+            Malformed::Text => out.write_str("a text is not UTF-8"),
         }
     }
 }
@@ -78,6 +74,14 @@ impl<'a> Reader<'a> {
         Ok(*taken)
     }
 
+    /// The next number of that many bytes, at most 8.
+    ///
+    /// # Errors
+    /// [`Malformed::Truncated`]: there are fewer.
+    pub fn scalar(&mut self, bytes: usize) -> Result<u64, Malformed> {
+        Ok(self.take(bytes)?.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+    }
+
     /// The next byte.
     ///
     /// # Errors
@@ -94,7 +98,7 @@ impl<'a> Reader<'a> {
         match self.u8()? {
             0 => Ok(false),
             1 => Ok(true),
-            flag => Err(Malformed::Value("flag", flag)),
+            _ => Err(Malformed::Value("flag")),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The fields of this world: see [`tickwire_sim::fields`].
 
-pub(crate) use tickwire_sim::fields::{Bytes, Field, Reader, Sink, Unreadable};
+pub(crate) use tickwire_sim::fields::{Bytes, Field, Malformed, Reader, Sink};
 pub(crate) use tickwire_sim::{fields, scalar};
 
 /// Why bytes are not a snapshot that this code can restore.
@@ -32,11 +32,15 @@ pub enum SnapshotError {
     Checksum,
 }
 
-impl From<Unreadable> for SnapshotError {
-    fn from(why: Unreadable) -> SnapshotError {
+impl From<Malformed> for SnapshotError {
+    fn from(why: Malformed) -> SnapshotError {
         match why {
-            Unreadable::Truncated => SnapshotError::Truncated,
-            Unreadable::Value(what) => SnapshotError::Value(what),
+            Malformed::Truncated => SnapshotError::Truncated,
+            Malformed::Value(what) => SnapshotError::Value(what),
+            // A state has no actions.
+            Malformed::TooMany(_) | Malformed::Trailing | Malformed::Kind(_) | Malformed::Text => {
+                SnapshotError::Value("text")
+            }
         }
     }
 }

@@ -107,7 +107,7 @@ impl tickwire_sim::Action for Action {
             2 => match reader.u8()? {
                 0 => Action::Move { direction: None },
                 1 => Action::Move { direction: Some(Angle(reader.u16()?)) },
-                flag => return Err(Malformed::Value("direction flag", flag)),
+                _ => return Err(Malformed::Value("direction flag")),
             },
             3 => Action::Aim { heading: Angle(reader.u16()?) },
             4 => Action::Chat { text: reader.text()? },
@@ -118,8 +118,7 @@ impl tickwire_sim::Action for Action {
             }
             7 => {
                 let (player, resource) = (PlayerId(reader.u16()?), reader.u8()?);
-                let resource =
-                    Resource::from_number(resource).ok_or(Malformed::Value("resource", resource))?;
+                let resource = Resource::from_number(resource).ok_or(Malformed::Value("resource"))?;
                 Action::Grant { player, resource, amount: reader.u32()? }
             }
             8 => Action::Upgrade { choice: reader.u8()? },
@@ -136,7 +135,7 @@ impl tickwire_sim::Action for Action {
             15 => Action::Ping,
             16 => {
                 let (is_item, number) = (reader.flag()?, reader.u8()?);
-                let animal = || AnimalKind::from_number(number).ok_or(Malformed::Value("animal", number));
+                let animal = || AnimalKind::from_number(number).ok_or(Malformed::Value("animal"));
                 let what = if is_item { Spawned::Item(number) } else { Spawned::Animal(animal()?) };
                 Action::Spawn { what, x_px: reader.u16()?, y_px: reader.u16()? }
             }

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use tickwire_sim::fields::{Bytes, Field, Reader as State, Sink, Unreadable};
+use tickwire_sim::fields::{Bytes, Field, Sink};
 use tickwire_sim::{
     Action, Checksum, Command, Declared, Identity, Malformed, Membership, PlayerId, Reader, Rejected, Rng,
     Sim, Stepped, frame,
@@ -47,15 +47,7 @@ impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for Deed<A> {
         match from.u8()? {
             0 => Ok(Deed::Join(PlayerId(from.u16()?), from.text()?)),
             1 => Ok(Deed::Leave(PlayerId(from.u16()?))),
-            2 => {
-                let mut fields = State::new(from.rest());
-                let action = A::read(&mut fields).map_err(|why| match why {
-                    Unreadable::Truncated => Malformed::Truncated,
-                    Unreadable::Value(what) => Malformed::Value(what, 0),
-                })?;
-                from.take(from.rest().len() - fields.rest().len())?;
-                Ok(Deed::Act(action))
-            }
+            2 => A::read(from).map(Deed::Act),
             kind => Err(Malformed::Kind(kind)),
         }
     }
@@ -248,7 +240,7 @@ impl<S: SimpleGame> Sim for World<S> {
             return Err(format!("these bytes are not a snapshot of {}", S::NAME));
         }
         let rest = &bytes[MAGIC.len() + S::NAME.len() + 1..];
-        let mut reader = State::new(rest);
+        let mut reader = Reader::new(rest);
         let found = reader.scalar(8).map_err(|error| error.to_string())?;
         if found != code_hash::<S>() {
             let own = code_hash::<S>();
@@ -260,7 +252,7 @@ impl<S: SimpleGame> Sim for World<S> {
     }
 }
 
-fn read<S: SimpleGame>(reader: &mut State<'_>) -> Result<World<S>, Unreadable> {
+fn read<S: SimpleGame>(reader: &mut Reader<'_>) -> Result<World<S>, Malformed> {
     let (seed, tick_hz) = (u32::read(reader)?, u32::read(reader)?);
     let mut identity = Identity { seed, tick_hz, options: Vec::new() };
     for option in S::OPTIONS {
@@ -277,9 +269,9 @@ fn read<S: SimpleGame>(reader: &mut State<'_>) -> Result<World<S>, Unreadable> {
     };
     let is_sorted = world.seats.is_sorted_by(|one, next| one.player < next.player);
     if reader.scalar(8)? != world.checksum() || !reader.rest().is_empty() {
-        return Err(Unreadable::Value("checksum"));
+        return Err(Malformed::Value("checksum"));
     }
-    if is_sorted { Ok(world) } else { Err(Unreadable::Value("order of the players")) }
+    if is_sorted { Ok(world) } else { Err(Malformed::Value("order of the players")) }
 }
 
 /// FNV-1a over what names the rules: a game changes its name or its table when it changes them.

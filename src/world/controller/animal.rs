@@ -5,7 +5,7 @@
 
 use crate::controller::walk::walk;
 use crate::entity::{Body, PlayerId};
-use crate::fields::{fields, Field, Reader, Sink, Unreadable};
+use crate::fields::{fields, Field, Malformed, Reader, Sink};
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, AnimalKind, Rates};
 use crate::terrain::Terrain;
@@ -44,8 +44,8 @@ impl Field for Mood {
         sink.put(*self as u64, 1);
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Mood, Unreadable> {
-        Mood::ALL.get(reader.scalar(1)? as usize).copied().ok_or(Unreadable::Value("mood"))
+    fn read(reader: &mut Reader<'_>) -> Result<Mood, Malformed> {
+        Mood::ALL.get(reader.scalar(1)? as usize).copied().ok_or(Malformed::Value("mood"))
     }
 }
 

@@ -27,7 +27,7 @@ pub use shot::Shot;
 pub use structure::Structure;
 
 use crate::body::Body;
-use crate::fields::{Field, Reader, Sink, Unreadable};
+use crate::fields::{Field, Malformed, Reader, Sink};
 
 /// The controller of an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,14 +93,14 @@ impl Field for Controller {
         }
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Controller, Unreadable> {
+    fn read(reader: &mut Reader<'_>) -> Result<Controller, Malformed> {
         match reader.scalar(1)? {
             0 => Player::read(reader).map(Controller::Player),
             1 => Scenery::read(reader).map(Controller::Scenery),
             2 => Structure::read(reader).map(Controller::Structure),
             3 => Animal::read(reader).map(Controller::Animal),
             4 => Shot::read(reader).map(Controller::Shot),
-            _ => Err(Unreadable::Value("controller")),
+            _ => Err(Malformed::Value("controller")),
         }
     }
 }
