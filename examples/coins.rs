@@ -63,8 +63,8 @@ impl SimpleGame for Coins {
         Coins { runners: Vec::new(), coin_x: WIDTH / 2, coin_y: HEIGHT / 4 }
     }
 
-    fn join(&mut self, player: PlayerId, name: &str) {
-        let (x, y) = (WIDTH / 2, HEIGHT / 2);
+    fn join(&mut self, player: PlayerId, name: &str, turns: &mut Turns<'_>) {
+        let (x, y) = (turns.random.between(0, WIDTH), turns.random.between(0, HEIGHT));
         self.runners.push(Runner { player, name: name.into(), x, y, direction: 0, score: 0 });
     }
 

@@ -104,7 +104,7 @@ impl SimpleGame for Pong {
         direction.filter(|_| packet.row.name == "paddle").map(|direction| Paddle { direction })
     }
 
-    fn join(&mut self, player: PlayerId, name: &str) {
+    fn join(&mut self, player: PlayerId, name: &str, _: &mut Turns<'_>) {
         self.guests.push(Guest { player, name: name.into() });
         self.take_sides();
     }

@@ -68,7 +68,7 @@ impl SimpleGame for Units {
         Units { units: Vec::new(), next: 1 }
     }
 
-    fn join(&mut self, player: PlayerId, _: &str) {
+    fn join(&mut self, player: PlayerId, _: &str, _: &mut Turns<'_>) {
         // A row for each player, from the top down.
         let y = 40 + i32::from(player.0 % 10) * 40;
         for number in 0..UNITS_EACH {

@@ -26,7 +26,7 @@ mod values;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use games::Games;
 use output::{Failure, keep_failure, tell_error, written};
@@ -92,7 +92,8 @@ pub fn run_of(kinds: Vec<Kind>) -> ExitCode {
 /// Runs the requested command for a program with these games.
 pub fn run_with(games: &Games) -> ExitCode {
     platform::prepare_terminal();
-    let cli = match Cli::try_parse() {
+    let parsed = command(games).try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(answer) => return refuse_or_help(&answer),
     };
@@ -116,6 +117,30 @@ pub fn run_with(games: &Games) -> ExitCode {
     if done.is_ok() { written } else { ended(done) }
 }
 
+/// The command line; what is only of the games of this project is not shown to others.
+fn command(games: &Games) -> clap::Command {
+    let command = Cli::command();
+    if games.are_built_in() {
+        return command;
+    }
+    let hide = |command: clap::Command| {
+        ["map_size", "moomoo_update_hz"]
+            .into_iter()
+            .fold(command, |command, name| command.mut_arg(name, |argument| argument.hide(true)))
+    };
+    let unseen = |command: clap::Command| command.hide(true);
+    let name = games.kinds.first().map_or("game", |kind| kind.about.name);
+    hide(command)
+        .name(name)
+        .about(format!("The game {name} on a tickwire server"))
+        .long_about(format!(
+            "The game {name} on a tickwire server. Open the printed URL in two browser tabs."
+        ))
+        .mut_subcommand("serve", hide)
+        .mut_subcommand("bots", unseen)
+        .mut_subcommand("simulate", unseen)
+}
+
 /// Prints the response to the arguments themselves: help, the version, or what is wrong with them.
 fn refuse_or_help(answer: &clap::Error) -> ExitCode {
     keep_failure(answer.print().and_then(|()| io::stdout().flush()));
@@ -137,8 +162,6 @@ fn ended(done: Result<(), Failure>) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

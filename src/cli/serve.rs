@@ -39,11 +39,12 @@ pub struct ServeArgs {
     /// Address and port to listen on; port 0 picks a free port.
     #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:3000", env = "TICKWIRE_BIND", value_parser = values::bind)]
     bind: SocketAddr,
-    /// Ticks per second of the world: 15, 20, 30 or 60. By default, those of the game: 30.
+    /// Ticks per second of the world, one of those that the game allows: for moo 15, 20, 30 or 60. By
+    /// default, those of the game: 30 for moo.
     #[arg(long, value_name = "HZ", env = "TICKWIRE_TICK_HZ")]
     tick_hz: Option<u32>,
     /// Updates per second for native clients, at most the tick rate. By default, those
-    /// of the game: 30.
+    /// of the game: 30 for moo.
     #[arg(long, value_name = "HZ", env = "TICKWIRE_UPDATE_HZ", value_parser = clap::value_parser!(u32).range(1..=60))]
     update_hz: Option<u32>,
     /// Updates per second for clients of the MooMoo dialects, at most the tick rate.

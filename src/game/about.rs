@@ -30,6 +30,8 @@ pub struct About {
     pub tick_rates: &'static [u32],
     /// As [`Game::code_hash`](super::Game::code_hash).
     pub code_hash: fn() -> u64,
+    /// As [`Game::check`](super::Game::check).
+    pub check: fn(&Codes) -> Result<(), String>,
     /// As [`Game::verbs`](super::Game::verbs).
     pub verbs: fn(&Dialect) -> Box<dyn Verbs>,
     /// As [`Game::join`](super::Game::join).
@@ -82,7 +84,7 @@ impl About {
                 ));
             }
         }
-        Ok(())
+        (self.check)(codes)
     }
 }
 

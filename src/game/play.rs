@@ -9,7 +9,7 @@ use tickwire_sim::{Action, Command, Encoded, Identity, Membership, PlayerId, Sim
 use super::about::{About, Order, Replica, Restored, Roster};
 use super::messages::Messages;
 use super::verbs::{Profile, Verbs};
-use crate::packet::Dialect;
+use crate::packet::{Codes, Dialect};
 
 /// The action of a game's world.
 pub type ActionOf<G> = <<G as Game>::Sim as Sim>::Action;
@@ -49,6 +49,15 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     /// A hash of everything that decides how the world behaves, so that a replay by other rules is
     /// refused.
     fn code_hash() -> u64;
+
+    /// Checks what the tables must have besides, when a server starts.
+    ///
+    /// # Errors
+    /// What does not fit, by name.
+    fn check(codes: &Codes) -> Result<(), String> {
+        let _ = codes;
+        Ok(())
+    }
 
     /// The meaning of the packets of a client in this dialect.
     fn verbs(dialect: &Dialect) -> Box<dyn Verbs>;
@@ -241,6 +250,7 @@ impl About {
             options: G::Sim::OPTIONS,
             tick_rates: G::Sim::TICK_RATES,
             code_hash: G::code_hash,
+            check: G::check,
             verbs: G::verbs,
             join: join::<G>,
             leave: leave::<G>,

@@ -8,7 +8,7 @@ use tickwire::game::simple::{Deed, Simple, World};
 use tickwire::game::{About, Game};
 use tickwire::net::Server;
 use tickwire::net::recorder::Target;
-use tickwire::packet::{Decoded, Value};
+use tickwire::packet::{Codes, Decoded, Value};
 use tickwire::replay;
 use tickwire::sim::{Rng, Sim};
 
@@ -141,5 +141,30 @@ fn a_snapshot_of_another_game_or_other_rules_is_refused() {
         let mut wrong = bytes.clone();
         wrong[at] ^= 1;
         assert!(World::<Pong>::restore(&wrong).is_err(), "byte {at}");
+    }
+}
+
+#[test]
+fn a_table_that_does_not_fit_the_game_is_refused_at_the_start_by_name() {
+    let (file, text) = ABOUT.tables[0];
+    let checked = |text: &str| ABOUT.check_tables(&Codes::from_texts(&[(file, text)]).expect("a table"));
+    assert_eq!(checked(text), Ok(()));
+    for (from, to, says) in [
+        ("ball_x:u16.px ", "", "a state that does not fit: state has no argument ball_x"),
+        ("left_score:u8 ", "left_score:str ", "argument left_score should be str, found 0"),
+        (
+            "paddle\treliable\t4\tsequence:u32 tick:u32.tick|nil ",
+            "paddle\treliable\t4\t",
+            "the packet paddle must begin with",
+        ),
+        ("to_client\tspawned", "to_client\tborn", "lacks the packet spawned to_client"),
+        ("to_client\tstate", "to_client\tstates", "lacks the packet state to_client"),
+        ("to_server\tenter", "to_server\tcome", "lacks the packet enter to_server"),
+        ("pong:int", "other:int", "lack the dialect pong"),
+    ] {
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(changed, text, "{from}");
+        let reason = checked(&changed).expect_err(from);
+        assert!(reason.contains(says), "{from}: {reason}");
     }
 }

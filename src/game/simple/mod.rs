@@ -18,16 +18,19 @@ use std::time::Duration;
 
 use rules::Told;
 pub use rules::{Row, SimpleGame, Turns};
-use tickwire_sim::{Action as _, Encoded, PlayerId};
+use tickwire_sim::{Action as _, Encoded, Identity, PlayerId};
 use world::code_hash;
 pub use world::{Deed, World};
 
 use super::about::Roster;
-use super::messages::Messages;
+use super::messages::{Messages, Writer};
 use super::play::{Game, Published, Publisher, Rates, Turn, View};
 use super::verbs::{Ask, Profile, Verbs};
 use crate::limits;
-use crate::packet::{Decoded, Dialect, Lane};
+use crate::packet::{Codes, Decoded, Dialect, Direction, Lane};
+
+/// Packets that every game has, and in which no player acts.
+const COMMON: [&str; 3] = ["hello", "enter", "ping"];
 
 /// A [`Game`] made of a [`SimpleGame`].
 #[derive(Debug)]
@@ -49,6 +52,25 @@ impl<S: SimpleGame> Game for Simple<S> {
 
     fn code_hash() -> u64 {
         code_hash::<S>()
+    }
+
+    /// Every packet of a player carries a sequence, and the state of a new world fits its row.
+    fn check(codes: &Codes) -> Result<(), String> {
+        let Some(dialect) = codes.dialect(S::DIALECT) else { return Ok(()) };
+        let mut packets = dialect.rows(Direction::ToServer);
+        let bare = packets.find(|row| !COMMON.contains(&&*row.name) && row.argument("sequence").is_none());
+        if let Some(row) = bare {
+            return Err(format!(
+                "the packet {} must begin with the arguments sequence:u32 and tick:u32.tick|nil, as all in which a player acts",
+                row.name
+            ));
+        }
+        let mut row = Row::default();
+        S::new(&Identity::of::<World<S>>(0)).show(&mut row);
+        row.set("tick", 0);
+        row.encode(&dialect, "state")
+            .map(drop)
+            .map_err(|why| format!("the game {} shows a state that does not fit: {why}", S::NAME))
     }
 
     fn verbs(_: &Dialect) -> Box<dyn Verbs> {
@@ -91,17 +113,23 @@ impl<S: SimpleGame> Verbs for Meaning<S> {
     fn packet(&mut self, packet: &Decoded<'_>, _now: Duration, asks: &mut Vec<Ask>) {
         asks.push(match S::action(packet) {
             Some(action) => Ask::Act(Deed::Act(action).encoded(), None),
-            None => Ask::Refuse("unused_packet", None),
+            None => {
+                let detail = "the game does nothing with this packet, or with these values";
+                Ask::Refuse("unused_packet", Some(detail))
+            }
         });
     }
 }
+
+/// A message, or what does not fit the table.
+type Message = Result<Vec<u8>, String>;
 
 /// The events of a tick, encoded for the first client that is told of them.
 #[derive(Debug)]
 pub struct Events {
     tick: u32,
     told: Vec<Told>,
-    encoded: OnceLock<(String, Vec<Option<Vec<u8>>>)>,
+    encoded: OnceLock<(String, Vec<Message>)>,
 }
 
 /// The state after a tick.
@@ -112,7 +140,7 @@ pub struct State {
     row: Row,
     /// Counts the changes of `row`; its argument `tick` does not count.
     version: u64,
-    encoded: OnceLock<(String, Option<Vec<u8>>)>,
+    encoded: OnceLock<(String, Message)>,
 }
 
 /// Encoded by the first that asks, and again only in another dialect, which no game of one file has.
@@ -200,11 +228,14 @@ impl<S: SimpleGame> View<Simple<S>> for Watcher {
             let mut out = messages.writer(dialect, Lane::Reliable);
             for (told, bytes) in events.told.iter().zip(packets.iter()) {
                 let is_meant = told.to.is_none() || told.to == self.player;
-                let Some(bytes) = bytes.as_ref().filter(|_| is_meant) else { continue };
-                out.whole(told.packet, |_, out| {
-                    out.extend_from_slice(bytes);
-                    true
-                });
+                match bytes {
+                    _ if !is_meant => {}
+                    Ok(bytes) => out.whole(told.packet, |_, out| {
+                        out.extend_from_slice(bytes);
+                        true
+                    }),
+                    Err(why) => misfit(&mut out, why),
+                }
             }
         }
         if turn != Turn::Written {
@@ -221,11 +252,19 @@ impl<S: SimpleGame> View<Simple<S>> for Watcher {
         }
         if self.version != *version {
             self.version = *version;
-            let bytes = once(encoded, dialect, || row.encode(dialect, "state"));
-            out.whole("state", |_, out| {
-                (*bytes).as_ref().inspect(|bytes| out.extend_from_slice(bytes)).is_some()
-            });
+            match &*once(encoded, dialect, || row.encode(dialect, "state")) {
+                Ok(bytes) => out.whole("state", |_, out| {
+                    out.extend_from_slice(bytes);
+                    true
+                }),
+                Err(why) => misfit(&mut messages.writer(dialect, Lane::Reliable), why),
+            }
         }
         turn
     }
+}
+
+/// Tells the client that the game has made a packet that does not fit the table: it cannot be sent.
+fn misfit(out: &mut Writer<'_>, why: &str) {
+    out.send("error", ("misfit", why));
 }

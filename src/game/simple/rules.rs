@@ -42,7 +42,7 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     fn action(packet: &Decoded<'_>) -> Option<Self::Action>;
 
     /// A player comes. Its name has at most [`limits::NAME_CHARS`] characters.
-    fn join(&mut self, player: PlayerId, name: &str);
+    fn join(&mut self, player: PlayerId, name: &str, turns: &mut Turns<'_>);
 
     /// A player goes.
     fn leave(&mut self, player: PlayerId);
@@ -130,12 +130,20 @@ impl Row {
         self.0.push((argument, Value::Array(records.into_iter().flatten().collect())));
     }
 
-    pub(super) fn encode(&self, dialect: &Dialect, packet: &str) -> Option<Vec<u8>> {
-        let row = dialect.row(Direction::ToClient, packet)?;
+    /// The message of a packet with these values.
+    ///
+    /// # Errors
+    /// What does not fit the table, by name.
+    pub(super) fn encode(&self, dialect: &Dialect, packet: &str) -> Result<Vec<u8>, String> {
+        let row = dialect.row(Direction::ToClient, packet);
+        let row = row.ok_or_else(|| format!("there is no packet {packet} to clients"))?;
+        if let Some((name, _)) = self.0.iter().find(|(name, _)| row.argument(name).is_none()) {
+            return Err(format!("{packet} has no argument {name}"));
+        }
         let value = |name: &str| self.0.iter().find(|(own, _)| *own == name).map(|(_, value)| value.clone());
         let arguments = row.arguments.iter().map(|argument| value(&argument.name).unwrap_or(Value::Nil));
         let arguments: Vec<Value> = arguments.collect();
-        dialect.encode(Direction::ToClient, packet, &arguments).ok()
+        dialect.encode(Direction::ToClient, packet, &arguments).map_err(|error| error.to_string())
     }
 }
 

@@ -138,7 +138,9 @@ impl<S: SimpleGame> World<S> {
                     return Err("reserved_player");
                 }
                 let name: Arc<str> = name.into();
-                self.game.join(player, &name);
+                let World { identity, tick, random, game, told, .. } = self;
+                let mut turns = Turns { tick: *tick, tick_hz: identity.tick_hz, random, told };
+                game.join(player, &name, &mut turns);
                 self.seats.insert(at, Seat { player, name, sequence: 0 });
                 Ok(None)
             }
