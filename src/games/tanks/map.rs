@@ -5,7 +5,7 @@
 //! walls never enclose a place.
 
 use tickwire_sim::Rng;
-use tickwire_sim::fields::{Field, Reader, Sink, Unreadable};
+use tickwire_sim::fields::{Field, Malformed, Reader, Sink};
 use tickwire_sim::fixed::Fixed;
 
 use super::rules::{DEPOT_REACH, TILE_PX, TILES, WALL_LENGTH, WALL_TRIES};
@@ -30,7 +30,7 @@ impl Field for Map {
         self.seed.write(sink);
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Map, Unreadable> {
+    fn read(reader: &mut Reader<'_>) -> Result<Map, Malformed> {
         u32::read(reader).map(Map::new)
     }
 }

@@ -90,12 +90,8 @@ impl SimpleGame for Tanks {
         Some(control).filter(|_| packet.row.name == "control")
     }
 
-    /// The tank appears in the same tick: only there are random numbers.
-    fn join(&mut self, player: PlayerId, name: &str) {
-        if let Err(at) = self.tanks.binary_search_by_key(&player, |tank| tank.player) {
-            self.tanks.insert(at, Tank::new(player, name));
-            self.has_news = true;
-        }
+    fn join(&mut self, player: PlayerId, name: &str, _: &mut Turns<'_>) {
+        self.enter(player, name);
     }
 
     fn leave(&mut self, player: PlayerId) {
@@ -104,10 +100,8 @@ impl SimpleGame for Tanks {
         self.has_news = true;
     }
 
-    fn act(&mut self, player: PlayerId, control: Control) -> Result<(), &'static str> {
-        let own = self.tanks.iter_mut().find(|tank| tank.player == player);
-        own.ok_or("no_tank")?.control = control;
-        Ok(())
+    fn act(&mut self, player: PlayerId, control: Control, _: &mut Turns<'_>) -> Result<(), &'static str> {
+        self.steer(player, control)
     }
 
     fn tick(&mut self, turns: &mut Turns<'_>) {
@@ -161,6 +155,21 @@ struct Hit {
 }
 
 impl Tanks {
+    /// A player comes; its tank appears in the same tick.
+    fn enter(&mut self, player: PlayerId, name: &str) {
+        if let Err(at) = self.tanks.binary_search_by_key(&player, |tank| tank.player) {
+            self.tanks.insert(at, Tank::new(player, name));
+            self.has_news = true;
+        }
+    }
+
+    /// Sets what a player's tank does from now on.
+    fn steer(&mut self, player: PlayerId, control: Control) -> Result<(), &'static str> {
+        let own = self.tanks.iter_mut().find(|tank| tank.player == player);
+        own.ok_or("no_tank")?.control = control;
+        Ok(())
+    }
+
     /// A tick of the game; returns what was hit.
     fn step(&mut self, tick: u32, random: &mut Rng) -> Vec<Hit> {
         let mut hits = Vec::new();

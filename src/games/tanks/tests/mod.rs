@@ -30,7 +30,7 @@ impl Field {
         let mut game = Tanks::new(&Identity::of::<World<Tanks>>(1));
         game.map = Map::empty();
         for (player, place) in (1..).zip(places) {
-            game.join(PlayerId(player), &format!("player {player}"));
+            game.enter(PlayerId(player), &format!("player {player}"));
             game.tanks[usize::from(player) - 1]
                 .appear((Fixed::from_px(place.0), Fixed::from_px(place.1)), Angle(0));
         }
@@ -38,7 +38,7 @@ impl Field {
     }
 
     fn control(&mut self, player: PlayerId, control: Control) {
-        self.game.act(player, control).expect("it plays");
+        self.game.steer(player, control).expect("it plays");
     }
 
     fn run(&mut self, ticks: u32) {
@@ -295,6 +295,6 @@ fn rule_15_a_control_moves_no_other_tank_and_nobody_without_a_tank_acts() {
     field.run(60);
     assert_eq!(field.place(BO), (1500, 1500));
     let before = field.game.clone();
-    assert_eq!(field.game.act(PlayerId(9), DRIVES), Err("no_tank"));
+    assert_eq!(field.game.steer(PlayerId(9), DRIVES), Err("no_tank"));
     assert_eq!(field.game, before);
 }

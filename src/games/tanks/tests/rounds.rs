@@ -73,7 +73,7 @@ fn rule_12_of_equal_points_the_fewest_losses_win_and_of_equals_nobody() {
 fn rule_14_who_comes_plays_at_once_and_who_leaves_takes_tank_and_shells_along() {
     let mut field = Field::new(&[(1000, 1000)]);
     field.run(600);
-    field.game.join(BO, "Bo");
+    field.game.enter(BO, "Bo");
     field.run(1);
     assert_eq!((field.tank(BO).health, shown(&field).2), (HEALTH, 110));
     field.control(BO, FIRES);
