@@ -184,7 +184,7 @@ fn bad_flags_are_refused_by_name() {
         (&["--log", "a=b=c"], "--log"),
         (&["--frobnicate"], "--frobnicate"),
         (&["--room", "Two"], "\"Two\" is not a room name"),
-        (&["--room", "two=tanks"], "the games are: moo"),
+        (&["--room", "two=chess"], "the games are: moo, tanks"),
         (&["--room", "two,seed=-1"], "seed=-1: must be a whole number from 0"),
         (&["--room", "two", "--room", "two,seed=2"], "--room two: two rooms have this name"),
         (&["--room", "two,restore=/nowhere"], "--room two,restore=/nowhere: No such file"),
