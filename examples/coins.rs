@@ -74,7 +74,7 @@ impl SimpleGame for Coins {
 
     fn action(packet: &Decoded<'_>) -> Option<Go> {
         match packet.row.name.as_str() {
-            "go" => Some(Go { direction: packet.number("direction")? }),
+            "go" => Some(Go { direction: packet.number("direction").filter(|way: &u8| *way <= 4)? }),
             _ => None,
         }
     }

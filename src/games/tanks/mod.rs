@@ -5,7 +5,7 @@
 //!   a tick: tanks drive ─► push each other apart ─► fire ─► shells fly and hit ─► supplies, returns, clock
 //! ```
 //!
-//! docs/tanks.md has the rules by number; [`rules`] has their numbers. Tanks act in the order of their
+//! docs/tanks.md has the rules by number; `rules.rs` has their numbers. Tanks act in the order of their
 //! players' numbers, and shells in the order in which they were fired.
 
 mod map;

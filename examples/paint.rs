@@ -1,0 +1,228 @@
+//! Paint: two teams colour a field by walking on it, in rounds of half a minute. A newcomer wrote this
+//! game from docs/your-first-game.md alone, before it was shortened by what was learnt from that.
+//!
+//! ```text
+//! cargo run --release --example paint          the game at http://127.0.0.1:3000/
+//! ```
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use tickwire::game::simple::{Row, Simple, SimpleGame, Turns};
+use tickwire::packet::Decoded;
+use tickwire::sim::{Identity, PlayerId, fields};
+
+const COLUMNS: i32 = 16;
+const ROWS: i32 = 12;
+const TILE: i32 = 40;
+const WIDTH: i32 = COLUMNS * TILE;
+const HEIGHT: i32 = ROWS * TILE;
+/// Pixels a second.
+const SPEED: i32 = 150;
+/// Whoever is so near the bucket has it.
+const REACH: i32 = 20;
+/// Seconds.
+const ROUND: u32 = 30;
+const PAUSE: u32 = 6;
+
+/// What a player can do.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Act {
+    /// Walk up (1), right (2), down (3) or left (4), or stop (0).
+    Go { direction: u8 },
+    /// Throw a bucket.
+    Splash,
+    /// Shout something to everybody.
+    Cheer { text: Arc<str> },
+}
+
+fields!(enum Act: Go { direction: u8 }, Splash {}, Cheer { text: Arc<str> });
+
+#[derive(Clone, Debug, PartialEq)]
+struct Painter {
+    player: PlayerId,
+    name: Arc<str>,
+    /// 1 red, 2 blue.
+    team: u8,
+    x: i32,
+    y: i32,
+    direction: u8,
+    buckets: u8,
+}
+
+fields!(Painter: player: PlayerId, name: Arc<str>, team: u8, x: i32, y: i32, direction: u8, buckets: u8);
+
+/// The whole state of the game.
+#[derive(Clone, Debug, PartialEq)]
+struct Paint {
+    painters: Vec<Painter>,
+    /// Row by row: 0 bare, 1 red, 2 blue.
+    tiles: Vec<u8>,
+    bucket_x: i32,
+    bucket_y: i32,
+    playing: bool,
+    /// Ticks until the round, or the pause, ends.
+    left: u32,
+    /// Ticks a second, known after the first tick.
+    hz: u32,
+    winner: Option<u8>,
+    round: u16,
+}
+
+fields!(Paint: painters: Vec<Painter>, tiles: Vec<u8>, bucket_x: i32, bucket_y: i32, playing: bool, left: u32, hz: u32,
+    winner: Option<u8>, round: u16);
+
+impl Paint {
+    fn colour(&mut self, column: i32, row: i32, team: u8) {
+        if (0..COLUMNS).contains(&column) && (0..ROWS).contains(&row) {
+            self.tiles[(row * COLUMNS + column) as usize] = team;
+        }
+    }
+
+    fn count(&self, team: u8) -> u16 {
+        self.tiles.iter().filter(|&&tile| tile == team).count() as u16
+    }
+}
+
+impl SimpleGame for Paint {
+    const NAME: &'static str = "paint";
+    const DIALECT: &'static str = "paint";
+    const TABLE: (&'static str, &'static str) = ("paint.tsv", include_str!("paint.tsv"));
+    const PAGE: &'static str = include_str!("paint.html");
+    const TICK_RATES: &'static [u32] = &[30];
+
+    type Action = Act;
+
+    fn new(_: &Identity) -> Paint {
+        Paint {
+            painters: Vec::new(),
+            tiles: vec![0; (COLUMNS * ROWS) as usize],
+            bucket_x: WIDTH / 2,
+            bucket_y: HEIGHT / 2,
+            playing: false,
+            left: 0,
+            hz: 30,
+            winner: None,
+            round: 0,
+        }
+    }
+
+    fn join(&mut self, player: PlayerId, name: &str, turns: &mut Turns<'_>) {
+        let reds = self.painters.iter().filter(|one| one.team == 1).count();
+        let team = if reds * 2 <= self.painters.len() { 1 } else { 2 };
+        let (x, y) = (turns.random.between(0, WIDTH - 1), turns.random.between(0, HEIGHT - 1));
+        self.painters.push(Painter { player, name: name.into(), team, x, y, direction: 0, buckets: 1 });
+    }
+
+    fn leave(&mut self, player: PlayerId) {
+        self.painters.retain(|one| one.player != player);
+    }
+
+    fn action(packet: &Decoded<'_>) -> Option<Act> {
+        match packet.row.name.as_str() {
+            "go" => Some(Act::Go { direction: packet.number("direction").filter(|way: &u8| *way <= 4)? }),
+            "splash" => Some(Act::Splash),
+            "cheer" => Some(Act::Cheer { text: packet.text("text")?.into() }),
+            _ => None,
+        }
+    }
+
+    fn act(&mut self, player: PlayerId, act: Act, turns: &mut Turns<'_>) -> Result<(), &'static str> {
+        let one = self.painters.iter_mut().find(|one| one.player == player).ok_or("not_painting")?;
+        match act {
+            Act::Go { direction } => one.direction = direction,
+            Act::Cheer { text } => {
+                let name = one.name.to_string();
+                turns.tell("cheered", |row| {
+                    row.set("player", player.0);
+                    row.set("name", name);
+                    row.set("text", text.to_string());
+                });
+            }
+            Act::Splash if !self.playing => return Err("no_round"),
+            Act::Splash => {
+                one.buckets = one.buckets.checked_sub(1).ok_or("no_bucket")?;
+                let (column, row, team) = (one.x / TILE, one.y / TILE, one.team);
+                for off in 0..9 {
+                    self.colour(column + off % 3 - 1, row + off / 3 - 1, team);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self, turns: &mut Turns<'_>) {
+        self.hz = turns.tick_hz;
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 && self.playing {
+            let (red, blue) = (self.count(1), self.count(2));
+            self.winner = match red.cmp(&blue) {
+                std::cmp::Ordering::Greater => Some(1),
+                std::cmp::Ordering::Less => Some(2),
+                std::cmp::Ordering::Equal => None,
+            };
+            (self.playing, self.left) = (false, PAUSE * self.hz);
+            let winner = self.winner;
+            turns.tell("over", |row| {
+                row.set_or_nil("winner", winner);
+                row.set("red", red);
+                row.set("blue", blue);
+            });
+        } else if self.left == 0 {
+            (self.playing, self.left) = (true, ROUND * self.hz);
+            self.winner = None;
+            self.round = self.round.wrapping_add(1);
+            self.tiles.fill(0);
+            self.bucket_x = turns.random.between(REACH, WIDTH - REACH);
+            self.bucket_y = turns.random.between(REACH, HEIGHT - REACH);
+            for one in &mut self.painters {
+                one.buckets = 1;
+            }
+        }
+        if !self.playing {
+            return;
+        }
+        let step = SPEED / turns.tick_hz as i32;
+        let mut painted = Vec::new();
+        for one in &mut self.painters {
+            let (dx, dy) = [(0, 0), (0, -step), (step, 0), (0, step), (-step, 0)][usize::from(one.direction)];
+            one.x = (one.x + dx).clamp(0, WIDTH - 1);
+            one.y = (one.y + dy).clamp(0, HEIGHT - 1);
+            painted.push((one.x / TILE, one.y / TILE, one.team));
+            let (off_x, off_y) = (one.x - self.bucket_x, one.y - self.bucket_y);
+            if off_x * off_x + off_y * off_y <= REACH * REACH {
+                one.buckets = (one.buckets + 1).min(3);
+                self.bucket_x = turns.random.between(REACH, WIDTH - REACH);
+                self.bucket_y = turns.random.between(REACH, HEIGHT - REACH);
+            }
+        }
+        for (column, row, team) in painted {
+            self.colour(column, row, team);
+        }
+    }
+
+    fn show(&self, row: &mut Row) {
+        let painter = |one: &Painter| {
+            [
+                one.player.0.into(),
+                (&*one.name).into(),
+                one.team.into(),
+                one.x.into(),
+                one.y.into(),
+                one.buckets.into(),
+            ]
+        };
+        row.list("painters", self.painters.iter().map(painter));
+        row.list("tiles", self.tiles.iter().map(|&tile| [tile.into()]));
+        row.set("bucket_x", self.bucket_x);
+        row.set("bucket_y", self.bucket_y);
+        row.set("playing", self.playing);
+        row.set("left", self.left.div_ceil(self.hz));
+        row.set_or_nil("winner", self.winner);
+        row.set("round", self.round);
+    }
+}
+
+fn main() -> ExitCode {
+    tickwire::serve::<Simple<Paint>>()
+}
