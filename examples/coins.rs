@@ -1,4 +1,4 @@
-//! Coins: whoever reaches the coin first gets a point, and the next coin appears elsewhere. The game of
+//! Coins: the first player to reach the coin gets a point, and the next coin appears elsewhere. The game of
 //! docs/your-first-game.md: this file, a table of packets (`coins.tsv`) and a page (`coins.html`).
 //!
 //! ```text
@@ -16,7 +16,7 @@ const WIDTH: i32 = 640;
 const HEIGHT: i32 = 480;
 /// Pixels a second.
 const SPEED: i32 = 180;
-/// Whoever is so near the coin has it.
+/// A runner so close to the coin gets it, in pixels.
 const REACH: i32 = 20;
 
 /// What a player can do: walk up (1), right (2), down (3) or left (4), or stop (0).
