@@ -19,7 +19,7 @@ const WIDTH: i32 = COLUMNS * TILE;
 const HEIGHT: i32 = ROWS * TILE;
 /// Pixels a second.
 const SPEED: i32 = 150;
-/// Whoever is so near the bucket has it.
+/// A painter so close to the bucket gets it, in pixels.
 const REACH: i32 = 20;
 /// Seconds.
 const ROUND: u32 = 30;
