@@ -8,7 +8,7 @@
 #
 # --seconds  time limit; the remaining changes are counted (default 3600)
 # --ws       tests the WebSocket layer instead of the world
-# FILE       only these files of src/world/, such as fight.rs or controller/hand.rs; with --ws of src/ws/, such as frame.rs
+# FILE       only these files of src/games/moo/world/, such as fight.rs or controller/hand.rs; with --ws of src/ws/, such as frame.rs
 #
 # It works on a copy, one change at a time, at the lowest priority. It installs cargo-mutants into target/ if it is missing.
 set -euo pipefail
@@ -20,7 +20,7 @@ while (($#)); do
         --seconds) seconds=${2:?a number of seconds}; shift ;;
         --ws) package=ws ;;
         -*) sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
-        *) files+=("${1#src/world/}") ;;
+        *) files+=("${1#src/games/moo/world/}") ;;
     esac
     shift
 done
@@ -60,9 +60,17 @@ install_tool() {
 
 # Only this package, which builds quickly, with overflow checks.
 copy_package() {
-    if [[ $package == ws ]]; then copy_ws; else cp -r src/world "$copy"; fi
+    if [[ $package == ws ]]; then copy_ws; else copy_world; fi
     cp Cargo.lock "$copy/"
     printf '\n[workspace]\n[profile.dev]\nopt-level = 1\ndebug = false\n' >>"$copy/Cargo.toml"
+}
+
+# With the one package that it depends on, and without its test in another folder.
+copy_world() {
+    cp -r src/games/moo/world "$copy"
+    cp -r src/sim "$copy/sim"
+    sed -i '/^\[lints\]/,$d' "$copy/sim/Cargo.toml"
+    sed -i -e 's,"../../../sim","sim",' -e '/^\[\[test\]\]/,/^$/d' "$copy/Cargo.toml"
 }
 
 # The layer depends only on the limits, so together they form a package; it has the name of the main
@@ -85,7 +93,7 @@ choose_files() {
         return
     fi
     local all
-    all=$(cd src/world && find . -name '*.rs' -not -path './tests/*' -not -path './wasm/*' | sed 's,^\./,,' | sort)
+    all=$(cd src/games/moo/world && find . -name '*.rs' -not -path './tests/*' -not -path './wasm/*' | sed 's,^\./,,' | sort)
     mapfile -t files < <(printf '%s\n' $important; grep -Ev "$material" <<<"$all" | grep -Fxv "${important// /$'\n'}")
 }
 

@@ -45,8 +45,9 @@ fn brought(changes: &[Change]) -> Vec<&str> {
 
 /// The modules of the world's tests that the lesson changes, as a filter of their names.
 fn touched(changes: &[Change]) -> impl Iterator<Item = String> {
-    let names =
-        changes.iter().filter_map(|change| change.path.strip_prefix("src/world/tests/")?.strip_suffix(".rs"));
+    let names = changes
+        .iter()
+        .filter_map(|change| change.path.strip_prefix("src/games/moo/world/tests/")?.strip_suffix(".rs"));
     names.filter(|name| *name != "mod").map(|name| format!("tests::{name}::"))
 }
 

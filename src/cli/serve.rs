@@ -103,8 +103,8 @@ pub struct ServeArgs {
     /// comma-separated. Default: any origin.
     #[arg(long, value_name = "ORIGIN", env = "TICKWIRE_ALLOW_ORIGIN", value_delimiter = ',', value_parser = values::origin)]
     allow_origin: Vec<String>,
-    /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, or a capture
-    /// that carries its tables.
+    /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, one
+    /// such file, or a capture that carries its tables.
     #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
     /// Token for /admin, and for /wire and /metrics from other machines; at least 16 characters.
@@ -426,11 +426,12 @@ fn reachable(address: SocketAddr) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::{Action, Command, PlayerId, TickHz, World};
+    use crate::games::moo::world::{Action, Command, PlayerId, TickHz, World};
 
     /// The tick of a world that was restored after an operator command with this sequence.
     fn restored(operator_sequence: u64) -> Result<u32, String> {
-        let identity = crate::world::Identity { seed: 1, map_size_px: 2_000, tick_hz: TickHz::Hz30 };
+        let identity =
+            crate::games::moo::world::Identity { seed: 1, map_size_px: 2_000, tick_hz: TickHz::Hz30 };
         let mut world = World::new(identity);
         let say = Action::Say { text: "hello".to_owned() };
         world.step(&mut vec![Command { player: PlayerId(0), sequence: operator_sequence, action: say }]);

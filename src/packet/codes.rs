@@ -5,7 +5,7 @@
 //!   to_server  move  reliable  33          9            …  direction:num.rad|nil  walk this way; nil stops
 //! ```
 //!
-//! `packet_codes/README.md` describes the columns. The tables in `packet_codes/*.tsv` are built in;
+//! `packet_codes/README.md` describes the columns. The tables in `packet_codes/` are built in;
 //! the caller reads other tables and passes their text.
 
 use std::collections::BTreeMap;
@@ -20,8 +20,8 @@ use super::{grammar, needs};
 
 /// The built-in tables, as file name and text.
 pub const BUILTIN: [(&str, &str); 2] = [
-    ("moomoo.tsv", include_str!("../../packet_codes/moomoo.tsv")),
-    ("native.tsv", include_str!("../../packet_codes/native.tsv")),
+    ("moomoo.tsv", include_str!("../../packet_codes/moo/moomoo.tsv")),
+    ("native.tsv", include_str!("../../packet_codes/moo/native.tsv")),
 ];
 
 /// A table that was rejected, and why.

@@ -344,7 +344,7 @@ mod tests {
     use super::*;
     use crate::game::Game as _;
     use crate::games::moo::Moo;
-    use crate::world::{Action, Angle, Command, Resource, rules};
+    use crate::games::moo::world::{Action, Angle, Command, Resource, rules};
     use tickwire_sim::frame::Frame;
 
     #[test]

@@ -3,16 +3,16 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { keep, state, until } from './lib/browser.mjs';
 import { DESKTOP, FLAGS, Game, walk } from './lib/game.mjs';
 import { binary, start } from './lib/server.mjs';
+import { TABLES } from './lib/table-files.mjs';
 
 /** What the native dialect lacks in the other tables. */
 const MISSING = ['to_server map_ping', 'to_client leaderboard'];
-const OWN = new URL('../../packet_codes/', import.meta.url);
 
 /** Gives each packet of a direction the code of the next one, in the dialect of a column. @param {string[][]} lines */
 function rotate(lines, direction, column) {
@@ -24,8 +24,8 @@ function rotate(lines, direction, column) {
 /** Writes the other tables. @param {string} folder */
 async function writeTables(folder) {
   await mkdir(folder, { recursive: true });
-  for (const file of (await readdir(OWN)).filter((name) => name.endsWith('.tsv'))) {
-    let lines = (await readFile(new URL(file, OWN), 'utf8')).trimEnd().split('\n').map((line) => line.split('\t'));
+  for (const [file, own] of TABLES) {
+    let lines = own.trimEnd().split('\n').map((line) => line.split('\t'));
     if (file === 'native.tsv') lines = lines.filter(([direction, name]) => !MISSING.includes(`${direction} ${name}`));
     for (const direction of ['to_server', 'to_client']) {
       for (let column = 3; column < lines[0].length - 2; column += 1) rotate(lines, direction, column);

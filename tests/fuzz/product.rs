@@ -10,7 +10,6 @@ use std::sync::OnceLock;
 mod product {
     pub mod capture;
     pub mod explain;
-    pub mod feed;
     pub mod game;
     /// The games without the list of them, whose entries are of hosts.
     pub mod games {
@@ -30,10 +29,10 @@ mod product {
 }
 
 pub use product::{
-    capture, explain, feed, game, games, limits, packet, peer, plural, replay, session, sync, visible, ws,
+    capture, explain, game, games, limits, packet, peer, plural, replay, session, sync, visible, ws,
 };
 pub use tickwire_sim as sim;
-pub use tickwire_world as world;
+pub use games::moo::{feed, world};
 
 /// Whether the bug that `planted.tsv` has for a target is awake. Only the copy of the sources that `scripts/fuzz.sh --planted` makes
 /// asks; `TICKWIRE_PLANTED` answers.

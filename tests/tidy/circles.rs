@@ -281,8 +281,6 @@ fn resolve<'a>(
             word if sources.contains_key(&[&at[..], &[word]].concat()) && !is_defined(source, word) => {
                 at.push(word)
             }
-            // `pub use tickwire_world as world` in `src/lib.rs`.
-            "world" if at.is_empty() => at.push(word),
             word => {
                 let source = source?;
                 if source.definitions.contains(word) {
@@ -311,8 +309,7 @@ fn is_defined(source: Option<&Source<'_>>, word: &str) -> bool {
 
 fn root<'a>(word: &str, module: &[&'a str]) -> Module<'a> {
     match (word, module) {
-        ("crate", ["world", "wasm", ..]) => vec!["world", "wasm"],
-        ("crate", ["world", ..]) | ("tickwire_world", _) => vec!["world"],
+        ("crate", ["games", "moo", "world", ..]) | ("tickwire_world", _) => vec!["games", "moo", "world"],
         _ => Vec::new(),
     }
 }

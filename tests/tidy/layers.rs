@@ -16,20 +16,33 @@ const LAYERS: [(&str, &[&str]); 29] = [
     ("ws", &["plural", "limits"]),
     ("packet", &["visible", "plural", "limits"]),
     ("sim", &[]),
-    ("world", &["sim"]),
+    ("games/*/world", &["sim"]),
     ("game", &["packet", "sim", "limits"]),
     ("session", &["packet", "game", "sim", "limits"]),
     ("peer", &["ws", "packet", "session", "game", "sim", "sync", "limits"]),
     ("room", &["game", "sim", "household", "sync", "limits"]),
     ("host", &["ws", "packet", "session", "peer", "game", "room", "sim", "household", "sync", "limits"]),
-    ("feed", &["packet", "game", "world", "sim", "limits"]),
-    ("games", &["packet", "session", "game", "host", "feed", "world", "sim", "limits"]),
-    ("capture", &["plural", "world", "limits"]),
+    ("games/*/feed", &["packet", "game", "games/*/world", "sim", "limits"]),
+    ("games", &["packet", "session", "game", "host", "games/*/feed", "games/*/world", "sim", "limits"]),
+    ("capture", &["plural", "limits"]),
     ("explain", &["ws", "packet", "capture", "visible", "plural", "limits"]),
     ("inspector", &["explain", "capture", "ws", "packet", "plural", "limits"]),
     ("platform", &["limits"]),
     ("replay", &["capture", "ws", "packet", "session", "peer", "game", "sim", "plural", "limits"]),
-    ("client", &["ws", "packet", "world", "session", "feed", "explain", "capture", "platform", "limits"]),
+    (
+        "client",
+        &[
+            "ws",
+            "packet",
+            "games/*/world",
+            "session",
+            "games/*/feed",
+            "explain",
+            "capture",
+            "platform",
+            "limits",
+        ],
+    ),
     (
         "embedded",
         &[
@@ -48,8 +61,11 @@ const LAYERS: [(&str, &[&str]); 29] = [
             "limits",
         ],
     ),
-    ("tab", &["embedded", "client", "inspector", "host", "games", "replay", "packet", "world", "limits"]),
-    ("testkit", &["client", "ws", "packet", "world", "session", "platform", "plural", "limits"]),
+    (
+        "tab",
+        &["embedded", "client", "inspector", "host", "games", "replay", "packet", "games/*/world", "limits"],
+    ),
+    ("testkit", &["client", "ws", "packet", "games/*/world", "session", "platform", "plural", "limits"]),
     (
         "simulate",
         &[
@@ -58,10 +74,10 @@ const LAYERS: [(&str, &[&str]); 29] = [
             "client",
             "ws",
             "packet",
-            "world",
+            "games/*/world",
             "session",
             "peer",
-            "feed",
+            "games/*/feed",
             "game",
             "games",
             "room",
@@ -97,10 +113,10 @@ const LAYERS: [(&str, &[&str]); 29] = [
         &[
             "ws",
             "packet",
-            "world",
+            "games/*/world",
             "session",
             "peer",
-            "feed",
+            "games/*/feed",
             "game",
             "games",
             "room",
@@ -196,13 +212,26 @@ pub fn decoders(file: &File) -> Vec<Breach> {
 
 /// Names of this crate and of those without the server, and the layer at their root.
 const CRATES: [(&str, &[&str]); 3] =
-    [("tickwire", &[]), ("tickwire_sim", &["sim"]), ("tickwire_world", &["world"])];
+    [("tickwire", &[]), ("tickwire_sim", &["sim"]), ("tickwire_world", &["games", "moo", "world"])];
 
 /// The layer of a file, or nothing for `src/lib.rs`, which only declares, and for what is not under `src/`.
 fn layer(file: &File) -> Option<&str> {
     let path = file.path.strip_prefix("src/")?.strip_suffix(".rs")?;
-    let layer = path.split('/').next()?;
+    let layer = layer_at(&path.split('/').collect::<Vec<_>>());
     (layer != "lib").then_some(layer)
+}
+
+/// The layer of a path from the root of `src/`: its first part, or the part of a game that is a layer of its own.
+fn layer_at<'a>(path: &[&'a str]) -> &'a str {
+    match path {
+        ["games", _, "world", ..] => "games/*/world",
+        ["games", _, "feed", ..] => "games/*/feed",
+        // Re-exports of src/lib.rs.
+        ["world", ..] => "games/*/world",
+        ["feed", ..] => "games/*/feed",
+        [first, ..] => first,
+        [] => "the whole crate",
+    }
 }
 
 /// Paths into layers that the file may not see.
@@ -227,7 +256,7 @@ pub fn imports(file: &File) -> Vec<Breach> {
         if is_test(line) {
             continue;
         }
-        let target = path.first().map_or("the whole crate", |name| *name);
+        let target = layer_at(&path);
         if target != layer && !allowed.contains(&target) {
             let may = if allowed.is_empty() { "nothing".to_owned() } else { allowed.join(", ") };
             breaches.push(Breach::new(
@@ -315,7 +344,7 @@ fn module(file: &File) -> Vec<&str> {
 /// Where a path stands after its first word; nothing when it begins at neither a crate nor a parent.
 fn begin<'a>(word: &str, mut base: Vec<&'a str>, file: &File) -> Option<Vec<&'a str>> {
     match word {
-        "crate" if file.is_in("src/world") => Some(vec!["world"]),
+        "crate" if file.is_in("src/games/moo/world") => Some(vec!["games", "moo", "world"]),
         "crate" if file.is_in("src/sim") => Some(vec!["sim"]),
         "crate" => Some(Vec::new()),
         "super" => {

@@ -56,10 +56,10 @@ fn layers_see_only_what_they_may() {
     );
     finds(layers::imports, "src/ws/frame.rs", "mod tests {\n    use super::super::super::net;\n}\n", &[2]);
     finds(layers::imports, "src/packet/codes.rs", "use crate::{limits, world::{Angle, Body}};\n", &[1, 1]);
-    finds(layers::imports, "src/feed/view.rs", "use crate::*;\n", &[1]);
+    finds(layers::imports, "src/games/moo/feed/view.rs", "use crate::*;\n", &[1]);
     finds(
         layers::imports,
-        "src/feed/view.rs",
+        "src/games/moo/feed/view.rs",
         "// use crate::net;\nconst A: &str = \"crate::net::X\";\n",
         &[],
     );
@@ -67,8 +67,8 @@ fn layers_see_only_what_they_may() {
     finds(layers::imports, "src/client/bot.rs", "let a = crate::net::Server::start;\n", &[1]);
     finds(layers::imports, "src/client/bot.rs", "use crate::testkit::check::Check;\n", &[1]);
     finds(layers::imports, "src/testkit/crowd.rs", "use crate::client::bot::Bot;\n", &[]);
-    finds(layers::imports, "src/world/state.rs", "use crate::fixed::Angle;\n", &[]);
-    finds(layers::imports, "src/world/state.rs", "use tickwire::limits;\n", &[1]);
+    finds(layers::imports, "src/games/moo/world/state.rs", "use crate::fixed::Angle;\n", &[]);
+    finds(layers::imports, "src/games/moo/world/state.rs", "use tickwire::limits;\n", &[1]);
     finds(layers::imports, "src/limits.rs", "use super::ws;\n", &[1]);
     finds(layers::imports, "src/newcomer.rs", "//! New.\n", &[1]);
 }
@@ -120,8 +120,8 @@ fn a_circle_is_found_behind_modules_re_exports_and_other_names() {
         ["3 files import each other in a circle: \
           src/a/b.rs -> src/a/c.rs (Low) -> src/a/mod.rs (Error) -> src/a/b.rs (Top)"]
     );
-    let world = ("src/world/x.rs", "use crate::y::Y;\npub struct X;\n");
-    let y = ("src/world/y.rs", "use tickwire_world::x::X;\npub struct Y;\n");
+    let world = ("src/games/moo/world/x.rs", "use crate::y::Y;\npub struct X;\n");
+    let y = ("src/games/moo/world/y.rs", "use tickwire_world::x::X;\npub struct Y;\n");
     assert_eq!(circle(&[world, y], &[]).len(), 1);
     let parent_alone = ("src/a/mod.rs", "mod b;\n");
     let stale = "src/a has no circle: take it off ALLOWED in tests/tidy/circles.rs";
@@ -149,9 +149,14 @@ fn only_the_outer_layers_touch_the_machine() {
     finds(layers::purity, "src/ws/conn.rs", "use std::time::Duration;\n", &[]);
     finds(layers::purity, "src/ws/conn.rs", "use std::net::TcpStream;\n", &[1]);
     finds(layers::purity, "src/session.rs", "fn f() {\n    let now = Instant::now();\n}\n", &[2]);
-    finds(layers::purity, "src/feed/view.rs", "use std::{fs, io};\n", &[1]);
-    finds(layers::purity, "src/feed/view.rs", "#[cfg(test)]\nmod tests {\n    use std::fs;\n}\n", &[]);
-    finds(layers::purity, "src/feed/view.rs", "#[cfg(test)]\nmod tests {}\nuse std::fs;\n", &[3]);
+    finds(layers::purity, "src/games/moo/feed/view.rs", "use std::{fs, io};\n", &[1]);
+    finds(
+        layers::purity,
+        "src/games/moo/feed/view.rs",
+        "#[cfg(test)]\nmod tests {\n    use std::fs;\n}\n",
+        &[],
+    );
+    finds(layers::purity, "src/games/moo/feed/view.rs", "#[cfg(test)]\nmod tests {}\nuse std::fs;\n", &[3]);
     finds(layers::purity, "src/net/client.rs", "use std::net::TcpStream;\n", &[]);
     finds(layers::purity, "src/client/talk.rs", "use std::net::TcpStream;\n", &[]);
     finds(layers::purity, "src/client/bot.rs", "use std::net::TcpStream;\n", &[1]);
@@ -196,7 +201,7 @@ fn files_and_functions_stay_short() {
     finds(rules::sizes, "src/web/a.js", &format!("class A {{\n  #long(a, b) {{\n{body}  }}\n}}\n"), &[2]);
     finds(rules::sizes, "src/web/a.js", &format!("export const long = (a) => {{\n{body}}};\n"), &[1]);
     finds(rules::sizes, "scripts/a.sh", &format!("long() {{\n{body}}}\n"), &[1]);
-    finds(rules::sizes, "packet_codes/a.tsv", &"line\n".repeat(501), &[]);
+    finds(rules::sizes, "packet_codes/a/a.tsv", &"line\n".repeat(501), &[]);
 }
 
 #[test]
@@ -233,10 +238,10 @@ fn unsafe_stays_in_the_shim() {
 #[test]
 fn the_world_is_exact() {
     keep(rules::exact_world);
-    finds(rules::exact_world, "src/world/a.rs", "const A: f64 = 1.5;\n", &[1, 1]);
-    finds(rules::exact_world, "src/world/a.rs", "use std::collections::HashMap;\n", &[1]);
-    finds(rules::exact_world, "src/world/a.rs", "// f64\nlet a = b.0 + (0..4).len();\n", &[]);
-    finds(rules::exact_world, "src/world/tests/a.rs", "const A: f64 = 1.5;\n", &[]);
+    finds(rules::exact_world, "src/games/moo/world/a.rs", "const A: f64 = 1.5;\n", &[1, 1]);
+    finds(rules::exact_world, "src/games/moo/world/a.rs", "use std::collections::HashMap;\n", &[1]);
+    finds(rules::exact_world, "src/games/moo/world/a.rs", "// f64\nlet a = b.0 + (0..4).len();\n", &[]);
+    finds(rules::exact_world, "src/games/moo/world/tests/a.rs", "const A: f64 = 1.5;\n", &[]);
     finds(rules::exact_world, "src/packet/a.rs", "const A: f64 = 1.5;\n", &[]);
 }
 
@@ -298,7 +303,7 @@ fn documents_are_true_to_the_tree() {
             "pub const LONELY: u8 = 1;\npub const KEPT: u8 = 1;\nassert!(LONELY > 0);\n",
         ),
         File::new("src/ws/a.rs", "use crate::limits::KEPT;\n"),
-        File::new("src/world/Cargo.toml", "edition = \"2024\"\n[dependencies]\nrand = \"1\"\n"),
+        File::new("src/games/moo/world/Cargo.toml", "edition = \"2024\"\n[dependencies]\nrand = \"1\"\n"),
     ];
     let lines = |breaches: Vec<Breach>| breaches.iter().map(|breach| breach.line).collect::<Vec<_>>();
     assert_eq!(lines(docs::dead_links(&broken)), [1, 2]);

@@ -66,7 +66,7 @@ def parse(text):
 def rows():
     """{(dialect, direction, packet name): (code, arguments)} of all tables."""
     found = {}
-    for path in sorted(TABLES.glob("*.tsv")):
+    for path in sorted(TABLES.glob("*/*.tsv")):
         heading, *lines = path.read_text().splitlines()
         dialects = [name.split(":")[0] for name in heading.split("\t")[3:-2]]
         for line in lines:

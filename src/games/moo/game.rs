@@ -10,14 +10,14 @@ use std::sync::Arc;
 use super::orders::ORDERS;
 use super::verbs::{Look, Verbs};
 use super::words::words;
-use crate::feed::{
+use crate::game::{self, Game, Messages, Order, Profile, Published, Rates, Roster, Turn, Writer};
+use crate::games::moo::feed::{
     Events, Layout, MoomooScratch, MoomooView, NativeScratch, NativeView, Since, State, WorldReader,
 };
-use crate::game::{self, Game, Messages, Order, Profile, Published, Rates, Roster, Turn, Writer};
+use crate::games::moo::world::{Action, PlayerId, Resource, World, code_hash, rules};
 use crate::packet::codes::BUILTIN;
 use crate::packet::{Dialect, Lane};
 use crate::session::says_hello;
-use crate::world::{Action, PlayerId, Resource, World, code_hash, rules};
 
 /// The game `moo`.
 #[derive(Debug)]

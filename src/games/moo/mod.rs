@@ -1,9 +1,12 @@
 //! The game of this server: a MooMoo-like world, in its own dialect and four foreign ones.
 
+pub mod feed;
 mod game;
 mod orders;
 pub mod verbs;
 mod words;
+
+pub use tickwire_world as world;
 
 pub use game::{Moo, Publisher, Scratch, Shown, View};
 pub use words::words;

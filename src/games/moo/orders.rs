@@ -4,8 +4,8 @@ use tickwire_sim::Action as _;
 
 use crate::game::about::{Find, Given};
 use crate::game::{Order, OrderError as No};
-use crate::world::rules::{ANIMALS, Group, ITEMS};
-use crate::world::{Action, Resource, Spawned};
+use crate::games::moo::world::rules::{ANIMALS, Group, ITEMS};
+use crate::games::moo::world::{Action, Resource, Spawned};
 
 /// See the [module](self).
 pub const ORDERS: [Order; 3] = [

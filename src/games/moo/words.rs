@@ -4,7 +4,7 @@
 //! For example `move direction=16384 (90°)`, with text quoted and escaped. A command is always one
 //! line.
 
-use crate::world::{Action, Angle, Selection, Spawned, rules};
+use crate::games::moo::world::{Action, Angle, Selection, Spawned, rules};
 
 /// Degrees of a whole turn, and the units of a whole turn in an [`Angle`].
 const TURN: (f64, f64) = (360.0, 65_536.0);
@@ -73,7 +73,7 @@ fn in_brackets(name: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::{AnimalKind, PlayerId, Resource};
+    use crate::games::moo::world::{AnimalKind, PlayerId, Resource};
 
     #[test]
     fn a_command_has_the_names_of_the_packet_tables_and_angles_in_degrees() {

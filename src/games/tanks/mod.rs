@@ -50,7 +50,7 @@ fields!(Tanks: map: Map, round: Round, tanks: Vec<Tank>, shells: Vec<Shell>, nex
 impl SimpleGame for Tanks {
     const NAME: &'static str = "tanks";
     const TABLE: (&'static str, &'static str) =
-        ("tanks.tsv", include_str!("../../../packet_codes/tanks.tsv"));
+        ("tanks.tsv", include_str!("../../../packet_codes/tanks/tanks.tsv"));
     const DIALECT: &'static str = "tanks";
     const PAGE: &'static str = include_str!("page.html");
     const TICK_RATES: &'static [u32] = &[rules::TICK_HZ];

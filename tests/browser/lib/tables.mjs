@@ -36,7 +36,7 @@ export function parse(text) {
 }
 
 /** Rows of the native dialect. */
-export const rows = parse(readFileSync(new URL('../../../packet_codes/native.tsv', import.meta.url), 'utf8'));
+export const rows = parse(readFileSync(new URL('../../../packet_codes/moo/native.tsv', import.meta.url), 'utf8'));
 
 /** The code of each packet to a client, by name. @type {Record<string, { code: number }>} */
 export const TO_CLIENT = Object.fromEntries(rows.filter((row) => row.direction === 'to_client').map((row) => [row.name, { code: row.codes.native }]));

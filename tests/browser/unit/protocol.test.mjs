@@ -1,4 +1,4 @@
-// The page's packets: codes and arguments of the tables in force, and the units of packet_codes/native.tsv.
+// The page's packets: codes and arguments of the tables in force, and the units of packet_codes/moo/native.tsv.
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { encode as toMsgpack } from '../../../src/web/msgpack.js';

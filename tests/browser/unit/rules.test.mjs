@@ -8,7 +8,7 @@ import {
   speciesOf, weaponOf,
 } from '../../../src/web/rules.js';
 
-const source = (name) => readFileSync(new URL(`../../../src/world/rules/${name}.rs`, import.meta.url), 'utf8');
+const source = (name) => readFileSync(new URL(`../../../src/games/moo/world/rules/${name}.rs`, import.meta.url), 'utf8');
 
 /** The text of a table between its brackets. */
 function table(text, name) {

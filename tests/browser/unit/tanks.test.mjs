@@ -8,7 +8,7 @@ import { parse } from '../lib/tables.mjs';
 
 const read = (name) => readFileSync(new URL(`../../../${name}`, import.meta.url), 'utf8');
 const page = read('src/games/tanks/page.html');
-const tanks = new Dialect({ tables: [{ rows: parse(read('packet_codes/tanks.tsv')) }] }, 'tanks');
+const tanks = new Dialect({ tables: [{ rows: parse(read('packet_codes/tanks/tanks.tsv')) }] }, 'tanks');
 const names = (fields) => fields.map(({ name }) => name);
 const members = (packet, list) => names(tanks.heard.get(packet).fields.find(({ name }) => name === list).members);
 

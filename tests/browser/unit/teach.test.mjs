@@ -1,6 +1,6 @@
 // What the inspector teaches, its pure parts: unmasking in steps, edited frames and the suggested flips, key presses, and what happened.
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Edit, difference, examples, find, hexByte, put } from '../../../src/web/wire-edit.js';
 import { Explainer } from '../../../src/web/wire-explainer.js';
@@ -10,6 +10,7 @@ import { Presses, isCommand, isRelease } from '../../../src/web/wire-press.js';
 import { Story, linkOf, verdict } from '../../../src/web/wire-story.js';
 import { hex, layOut, partsOf, unhex } from '../../../src/web/wire-tree.js';
 import { Stepper, bitsOf, keyByte } from '../../../src/web/wire-xor.js';
+import { TABLES } from '../lib/table-files.mjs';
 
 const file = (path) => readFileSync(new URL(`../../../${path}`, import.meta.url));
 const MOVE = '828a37fa213da5f9b22cfafe91f077fa';
@@ -31,8 +32,7 @@ function message(records) {
 /** An explainer that watches a client after its upgrade, and the entries of these frames. @param {string[]} frames of the client, or `<` and one of the server */
 async function watching(...frames) {
   const explainer = await Explainer.from(file('src/web/tab.wasm'));
-  const tables = readdirSync(new URL('../../../packet_codes/', import.meta.url)).filter((name) => name.endsWith('.tsv'));
-  explainer.welcome(JSON.stringify({ welcome: { began_us: 0, codes: tables.map((table) => [table, file(`packet_codes/${table}`).toString()]) } }));
+  explainer.welcome(JSON.stringify({ welcome: { began_us: 0, codes: TABLES } }));
   explainer.watch(CLIENT);
   const request = 'GET /play HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'
     + 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';

@@ -1,6 +1,6 @@
 // The inspector's pure parts: leaves and rows of a tree, places of the figure, the filter, the ring, means, whose frames are whose.
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Beside } from '../../../src/web/wire-beside.js';
 import { Bytes, readable } from '../../../src/web/wire-bytes.js';
@@ -14,6 +14,7 @@ import { clock, linesAt, milliseconds } from '../../../src/web/wire-list.js';
 import { nextMark } from '../../../src/web/wire-marks.js';
 import { barOf, inWords } from '../../../src/web/wire-time.js';
 import { bitAt, bytesOf, closedAtFirst, layOut, leafAt, meant, openRows, segments, touch, unhex } from '../../../src/web/wire-tree.js';
+import { TABLES } from '../lib/table-files.mjs';
 
 const node = (name, start, end, children = [], value = '') => ({ name, bits: [start, end], value, encoding: '', children });
 const bytes = (name, start, end, children) => node(name, start * 8, end * 8, children);
@@ -95,7 +96,6 @@ test('a long tree begins with its groups closed; a short one open', () => {
 const entry = (n, packet, from = 'client', more = {}) => ({ n, client: 1, at_ms: n, tick: n, from, line: '', opcode: 'binary', packet, rule: null, bytes: 9, ...more });
 
 const file = (path) => readFileSync(new URL(`../../../${path}`, import.meta.url));
-const TABLES = readdirSync(new URL('../../../packet_codes/', import.meta.url)).filter((name) => name.endsWith('.tsv'));
 
 /** A message of observed bytes, as PROTOCOL.md has it. @param {[number, Buffer][]} records kind and body */
 function message(client, records) {
@@ -119,7 +119,7 @@ test('the explainer lists, explains, counts and saves observed bytes by the tabl
   const opened = [1, Buffer.from(`127.0.0.1:40000 127.0.0.1:3000 native msgpack ${request.length}\n${request}HTTP/1.1 101 Yes\r\n\r\n`)];
   const move = [2, Buffer.from(MOVE_BYTES)];
   for (const [code, packet, rule] of [[3, 'move', null], [30, null, 'unknown_code']]) {
-    const codes = TABLES.map((table) => [table, file(`packet_codes/${table}`).toString().replace('move\treliable\t3\t', `move\treliable\t${code}\t`)]);
+    const codes = TABLES.map(([name, text]) => [name, text.replace('move\treliable\t3\t', `move\treliable\t${code}\t`)]);
     explainer.welcome(JSON.stringify({ welcome: { began_us: 0, codes } }));
     explainer.watch(7);
     assert.deepEqual(explainer.receive(message(8, [opened, move])), {}, 'another client');

@@ -1,10 +1,10 @@
 //! Records of the MooMoo layout: each thing encoded once a tick, for the clients of all dialects.
 
-use crate::feed::objects::{Built, Natural};
-use crate::feed::state::{Animal, Seen, animal_number};
 use crate::game::values::Values;
+use crate::games::moo::feed::objects::{Built, Natural};
+use crate::games::moo::feed::state::{Animal, Seen, animal_number};
+use crate::games::moo::world::{EntityId, Fixed, PlayerId};
 use crate::packet::angle::to_radians_2dec;
-use crate::world::{EntityId, Fixed, PlayerId};
 
 /// The names that MooMoo clients choose from for cows and pigs. The other kinds have one name each,
 /// whatever the number.

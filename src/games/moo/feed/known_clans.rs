@@ -9,8 +9,8 @@
 use super::merge::{Change, changes};
 use super::pace::Pace;
 use super::state::{State, Tag};
-use crate::world::ClanId;
-use crate::world::clan::Clan;
+use crate::games::moo::world::ClanId;
+use crate::games::moo::world::clan::Clan;
 
 /// Clans that ended, and clans that were founded.
 #[derive(Debug, Default)]

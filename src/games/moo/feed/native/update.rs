@@ -2,21 +2,21 @@
 //! set, and writes the records of the changes, in the order in which a client needs the messages.
 
 use super::records::{self, Pose, Since};
-use crate::feed::interest::Layout;
-use crate::feed::known::{Known, KnownPlayer};
-use crate::feed::known_clans::ClanChanges;
-use crate::feed::look::Look;
-use crate::feed::merge::{Change, changes, is_due};
-use crate::feed::objects::ObjectChange;
-use crate::feed::state::{Animal, Hand, Seen, State, animal_number};
-use crate::feed::typed::Typed as _;
 use crate::game::Writer;
 use crate::game::records::{Records, Section};
 use crate::game::values::{List, Values};
+use crate::games::moo::feed::interest::Layout;
+use crate::games::moo::feed::known::{Known, KnownPlayer};
+use crate::games::moo::feed::known_clans::ClanChanges;
+use crate::games::moo::feed::look::Look;
+use crate::games::moo::feed::merge::{Change, changes, is_due};
+use crate::games::moo::feed::objects::ObjectChange;
+use crate::games::moo::feed::state::{Animal, Hand, Seen, State, animal_number};
+use crate::games::moo::feed::typed::Typed as _;
+use crate::games::moo::world::clan::Clan;
+use crate::games::moo::world::{ClanId, PlayerId};
 use crate::limits;
 use crate::packet::ServerPacket;
-use crate::world::clan::Clan;
-use crate::world::{ClanId, PlayerId};
 
 /// What is sent of a player only when it changes, as last sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use super::interest::{HALF_HEIGHT_PX, HALF_WIDTH_PX, Place, Thing, Window};
 use super::objects::{self, Object};
 use super::state::State;
-use crate::world::trig::{cosine, sine};
-use crate::world::{Angle, ClanId, EntityId, Event as WorldEvent, Fixed, PlayerId, World};
+use crate::games::moo::world::trig::{cosine, sine};
+use crate::games::moo::world::{Angle, ClanId, EntityId, Event as WorldEvent, Fixed, PlayerId, World};
 
 /// All events of one tick.
 #[derive(Debug, Default)]
@@ -58,7 +58,7 @@ pub type Named = (PlayerId, Arc<str>);
 #[derive(Debug)]
 pub struct Shot {
     pub id: EntityId,
-    /// A number of [`PROJECTILES`](crate::world::rules::PROJECTILES).
+    /// A number of [`PROJECTILES`](crate::games::moo::world::rules::PROJECTILES).
     pub kind: u8,
     /// A player's entity, or the turret.
     pub by: EntityId,

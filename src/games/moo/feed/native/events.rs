@@ -2,10 +2,10 @@
 
 use super::records::{half_px, turn8};
 use super::update::{Lists, Scratch, View};
-use crate::feed::events::{Event, Events, Ping, shot_number};
-use crate::feed::state::{State, animal_number};
-use crate::feed::typed::Typed as _;
 use crate::game::Writer;
+use crate::games::moo::feed::events::{Event, Events, Ping, shot_number};
+use crate::games::moo::feed::state::{State, animal_number};
+use crate::games::moo::feed::typed::Typed as _;
 use crate::packet::ServerPacket;
 
 impl View {

@@ -6,7 +6,7 @@
 //! at all.
 
 use super::interest::{Place, Thing, Things, Window};
-use crate::world::{Angle, EntityId, PlayerId, SceneryKind, World};
+use crate::games::moo::world::{Angle, EntityId, PlayerId, SceneryKind, World};
 
 /// The margin in px by which a turn widens the window for objects, so that another look is needed
 /// only once the centre has moved that far.

@@ -8,9 +8,9 @@ use std::sync::{Arc, OnceLock};
 
 use super::interest::{Place, Thing, Things, Window};
 use super::objects::{Natural, Structures};
-use crate::world::clan::Clan;
-use crate::world::controller::Kit;
-use crate::world::{Angle, Body, ClanId, EntityId, PlayerId, World};
+use crate::games::moo::world::clan::Clan;
+use crate::games::moo::world::controller::Kit;
+use crate::games::moo::world::{Angle, Body, ClanId, EntityId, PlayerId, World};
 
 /// Rows of a leaderboard.
 pub const BOARD_ROWS: usize = 10;

@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::feed::merge::{Change, changes};
-use crate::feed::objects::{Built, Natural};
-use crate::feed::state::{Animal, Seen, State, animal_number};
 use crate::game::records::Records;
 use crate::game::values::Values;
-use crate::world::{Angle, Body, Fixed};
+use crate::games::moo::feed::merge::{Change, changes};
+use crate::games::moo::feed::objects::{Built, Natural};
+use crate::games::moo::feed::state::{Animal, Seen, State, animal_number};
+use crate::games::moo::world::{Angle, Body, Fixed};
 
 /// A pose in the native layout: the position in half px, the heading in 1/256 turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

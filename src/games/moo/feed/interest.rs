@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use crate::game::records::Records;
 use crate::game::values::Values;
-use crate::world::Body;
+use crate::games::moo::world::Body;
 
 /// Half the width of the window, in px.
 pub const HALF_WIDTH_PX: i32 = 1248;

@@ -9,7 +9,7 @@ use super::interest::{Place, Window};
 use super::known_clans::KnownClans;
 use super::objects::{KnownObjects, Object};
 use super::state::{Seen, State, Who};
-use crate::world::{EntityId, Fixed, PlayerId};
+use crate::games::moo::world::{EntityId, Fixed, PlayerId};
 
 /// What one client knows, and where it looks from; `P` and `A` are what else its layout remembers of
 /// a player and of an animal.

@@ -8,7 +8,7 @@ use super::events::Events;
 use super::interest::Things;
 use super::objects::{self, Natural, Structures};
 use super::state::{Animal, Clans, Hand, Seen, State};
-use crate::world::{Event, PlayerId, PlayerView, World};
+use crate::games::moo::world::{Event, PlayerId, PlayerView, World};
 
 /// Copies the public state out of the world, tick after tick, and shares what has not changed.
 #[derive(Debug)]

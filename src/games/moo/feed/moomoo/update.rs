@@ -4,23 +4,23 @@
 use std::mem::{replace, take};
 
 use super::records::{self, object_number, round_px};
-use crate::feed::interest::Layout;
-use crate::feed::known::{Known, KnownPlayer};
-use crate::feed::known_clans::ClanChanges;
-use crate::feed::look::Look;
-use crate::feed::merge::is_due;
-use crate::feed::objects::ObjectChange;
-use crate::feed::state::{Seen, State};
-use crate::feed::typed::Typed as _;
 use crate::game::Writer;
 use crate::game::records::Section;
 use crate::game::values::{List, Values};
+use crate::games::moo::feed::interest::Layout;
+use crate::games::moo::feed::known::{Known, KnownPlayer};
+use crate::games::moo::feed::known_clans::ClanChanges;
+use crate::games::moo::feed::look::Look;
+use crate::games::moo::feed::merge::is_due;
+use crate::games::moo::feed::objects::ObjectChange;
+use crate::games::moo::feed::state::{Seen, State};
+use crate::games::moo::feed::typed::Typed as _;
+use crate::games::moo::world::PlayerId;
+use crate::games::moo::world::controller::Kit;
 use crate::limits;
 use crate::packet::ServerPacket;
 use crate::packet::msgpack::write_map_len;
 use crate::packet::server_packet::AddPlayer;
-use crate::world::PlayerId;
-use crate::world::controller::Kit;
 
 /// Seconds between two maps of the client's clan.
 const MINIMAP_EVERY_S: u32 = 3;

@@ -1,8 +1,8 @@
 //! Values of the world on the wire.
 
 use crate::game::values::Values;
+use crate::games::moo::world::{Angle, ClanId, EntityId};
 use crate::packet::msgpack::write_uint;
-use crate::world::{Angle, ClanId, EntityId};
 
 macro_rules! number {
     ($($kind:ty),+) => {$(

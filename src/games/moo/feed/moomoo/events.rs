@@ -2,14 +2,14 @@
 
 use super::records::object_number;
 use super::update::View;
-use crate::feed::events::{Event, Events, Ping, Shot, shot_number};
-use crate::feed::interest::Place;
-use crate::feed::state::{State, animal_number};
-use crate::feed::typed::Typed as _;
 use crate::game::Writer;
+use crate::games::moo::feed::events::{Event, Events, Ping, Shot, shot_number};
+use crate::games::moo::feed::interest::Place;
+use crate::games::moo::feed::state::{State, animal_number};
+use crate::games::moo::feed::typed::Typed as _;
+use crate::games::moo::world::{Fixed, fixed, rules};
 use crate::packet::ServerPacket;
 use crate::packet::angle::to_radians_2dec;
-use crate::world::{Fixed, fixed, rules};
 
 /// The number of the text that shows damage.
 const DAMAGE_TEXT: u8 = 1;
