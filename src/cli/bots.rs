@@ -45,8 +45,8 @@ pub struct BotsArgs {
     /// evenly among them.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     dialect: Vec<String>,
-    /// Packet tables of the server, if they are not the built-in ones: a directory of `.tsv` files, or
-    /// a capture that carries its tables. Misbehaving clients speak the built-in tables only.
+    /// Packet tables of the server, if they are not the built-in ones: a directory of `.tsv` files,
+    /// one such file, or a capture that carries its tables. Misbehaving clients speak the built-in tables only.
     #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
     /// Source addresses of the bots: a pattern in which x and y are replaced by numbers. Default on

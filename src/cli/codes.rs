@@ -30,8 +30,8 @@ pub struct CodesArgs {
     /// typescript for the types of a client.
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = FORMATS)]
     format: String,
-    /// Packet tables to print instead of the built-in tables: a directory of `.tsv` files, one such
-    /// file, or a capture that carries its tables.
+    /// Packet tables to print instead of the built-in tables: a directory of `.tsv` files, in it or in
+    /// its folders, one such file, or a capture that carries its tables.
     #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
 }
@@ -58,8 +58,8 @@ pub fn load(tables: Option<&Path>, games: &Games) -> Result<Arc<Codes>, Failure>
     tables.map_or_else(|| Ok(Arc::clone(&games.codes)), given)
 }
 
-/// The tables of a directory, every `.tsv` file in it, in the order of the file names; or of one such
-/// file; or those that a capture carries.
+/// The tables of a directory, every `.tsv` file in it and in its folders, in the order of their paths; or
+/// of one such file; or those that a capture carries.
 ///
 /// # Errors
 /// The directory or a file cannot be read, or a table is invalid; the message names the
@@ -79,9 +79,15 @@ pub fn given(folder: &Path) -> Result<Arc<Codes>, Failure> {
         read.map_err(|error| unreadable(folder, error))?;
         return carried(&bytes).map_err(|why| format!("{}: {why}", folder.display()));
     }
-    let entries = fs::read_dir(folder).map_err(|error| unreadable(folder, error))?;
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.retain(|path| is_table(path));
+    let entries = |folder: &Path| -> Result<Vec<PathBuf>, Failure> {
+        let entries = fs::read_dir(folder).map_err(|error| unreadable(folder, error))?;
+        Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
+    };
+    let (mut paths, others): (Vec<PathBuf>, Vec<PathBuf>) =
+        entries(folder)?.into_iter().partition(|path| is_table(path));
+    // A folder for each game, as in packet_codes/. One that may not be read has no table for this user.
+    let below = others.iter().filter(|path| path.is_dir()).filter_map(|path| entries(path).ok());
+    paths.extend(below.flatten().filter(|path| is_table(path)));
     paths.sort();
     let mut texts = Vec::new();
     for path in &paths {
@@ -89,7 +95,7 @@ pub fn given(folder: &Path) -> Result<Arc<Codes>, Failure> {
         texts.push((path.display().to_string(), text));
     }
     if texts.is_empty() {
-        return Err(format!("{}: no .tsv file in this directory", folder.display()));
+        return Err(format!("{}: no .tsv file in this directory or in its folders", folder.display()));
     }
     Ok(Arc::new(Codes::from_texts(&texts).map_err(|error| error.to_string())?))
 }

@@ -50,8 +50,8 @@ pub struct ExplainArgs {
     /// frames from a server.
     #[arg(long, value_name = "SENDER", value_parser = ["client", "server"])]
     from: Option<String>,
-    /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, or a capture
-    /// that carries its tables. A capture that carries its tables is explained by those.
+    /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, one
+    /// such file, or a capture that carries its tables. A capture that carries its tables is explained by those.
     #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
     /// Print one line per frame: > for frames from a client, < for frames from a server. This is

@@ -51,8 +51,8 @@ pub struct TalkArgs {
     /// Draw each frame in full instead of printing one line.
     #[arg(long)]
     full: bool,
-    /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, or a capture
-    /// that carries its tables.
+    /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, one
+    /// such file, or a capture that carries its tables.
     #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<std::path::PathBuf>,
     /// When to use colours.
