@@ -26,10 +26,10 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use tickwire::client::bot::{Bot, Stage};
+//! use tickwire::games::moo::client::bot::{Bot, Stage};
 //! use tickwire::client::link::{Keys, Link};
-//! use tickwire::client::picture::Picture;
-//! use tickwire::client::policy::{Intent, Policy};
+//! use tickwire::games::moo::client::picture::Picture;
+//! use tickwire::games::moo::client::policy::{Intent, Policy};
 //! use tickwire::packet::{Codes, Direction};
 //! use tickwire::ws::conn::{Conn, Event, Role};
 //! use tickwire::ws::http::HeadReader;
@@ -89,18 +89,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod bot;
 #[cfg(not(target_family = "wasm"))]
 pub mod dial;
-pub mod dice;
 #[cfg(not(target_family = "wasm"))]
 pub mod echo;
-pub mod heard;
 pub mod link;
-pub mod picture;
-pub mod play;
-pub mod policy;
-mod said;
 #[cfg(not(target_family = "wasm"))]
 pub mod talk;
 pub mod url;

@@ -15,9 +15,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::dial;
-use super::heard::Heard;
 use super::link::{Event, Link};
 use super::url::Url;
+use crate::games::moo::client::heard::Heard;
 use crate::limits;
 use crate::packet::{ClientPacket, Dialect, Direction};
 use crate::platform::Watched;

@@ -4,10 +4,10 @@
 use core::net::Ipv4Addr;
 use std::time::Duration;
 
-use crate::client::bot::{Bot, Stage};
 use crate::client::link::{Keys, Link};
-use crate::client::picture::Picture;
-use crate::client::play::{Meeting, Player};
+use crate::games::moo::client::bot::{Bot, Stage};
+use crate::games::moo::client::picture::Picture;
+use crate::games::moo::client::play::{Meeting, Player};
 use crate::packet::Codes;
 
 /// Time between two looks of a bot at its picture.

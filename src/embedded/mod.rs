@@ -30,11 +30,11 @@ use connection::Connection;
 use host::{Host, OWN};
 use line::Pipe;
 
-use crate::client::dice::Dice;
 use crate::client::link::Keys;
-use crate::client::play::Meeting;
 use crate::game::Rates;
+use crate::game::dice::Dice;
 use crate::games;
+use crate::games::moo::client::play::Meeting;
 use crate::host::admission::{Admission, Caps};
 use crate::host::budgets::Budgets;
 use crate::host::core::Core;

@@ -1,10 +1,10 @@
 //! A page's client, a watcher and bots at an embedded server.
 
 use super::*;
-use crate::client::bot::{Bot, Stage};
 use crate::client::link::Link;
-use crate::client::picture::Picture;
-use crate::client::policy::{Intent, Policy};
+use crate::games::moo::client::bot::{Bot, Stage};
+use crate::games::moo::client::picture::Picture;
+use crate::games::moo::client::policy::{Intent, Policy};
 use crate::inspector::observed::{self, What};
 use crate::packet::Direction;
 use crate::ws::conn::{Conn, Event, Role};

@@ -10,6 +10,7 @@
 
 pub mod about;
 pub mod breach;
+pub mod dice;
 pub mod messages;
 pub mod play;
 pub mod records;

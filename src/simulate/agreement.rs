@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use super::broken::Broken;
-use crate::client::picture::Picture;
 use crate::feed::interest::Thing;
 use crate::game::Tick;
+use crate::games::moo::client::picture::Picture;
 use crate::games::moo::{Moo, Shown};
 use crate::limits;
 use crate::world::{EntityId, Fixed, PlayerId};

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use crate::client::bot::Observer;
-use crate::client::heard::Heard;
-use crate::client::picture::Picture;
+use crate::games::moo::check::{Check, Deeds, Fault, Rule};
+use crate::games::moo::client::bot::Observer;
+use crate::games::moo::client::heard::Heard;
+use crate::games::moo::client::picture::Picture;
 use crate::packet::ClientPacket;
-use crate::testkit::check::{Check, Deeds, Fault, Rule};
 
 /// The prefix of the operator's lines that the simulation counts.
 pub const NOTICE: &str = "notice ";

@@ -9,8 +9,8 @@ use super::checker::Checker;
 use super::counts::Counts;
 use super::hostile::Hostile;
 use super::wire::{BUFFER_BYTES, Read, SLOW_BUFFER_BYTES, Wire};
-use crate::client::bot::{Bot, Stage};
-use crate::client::dice::Dice;
+use crate::game::dice::Dice;
+use crate::games::moo::client::bot::{Bot, Stage};
 
 /// Time between two looks of a bot at its picture.
 const ACT_EVERY: Duration = Duration::from_millis(66);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::testkit::check::Deeds;
+use crate::games::moo::check::Deeds;
 
 /// Counts by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use tickwire_sim::Action as _;
 use super::broken::Broken;
 use super::checker::NOTICE;
 use super::counts::Counts;
-use crate::client::dice::Dice;
+use crate::game::dice::Dice;
 use crate::game::{Rates, Tick};
 use crate::games::moo::Moo;
 use crate::limits;

@@ -10,7 +10,7 @@ use super::counts::Counts;
 use super::game::{Game, OperatorAction};
 use super::lanes;
 use super::wire::{Clock, ServerEnd};
-use crate::client::dice::Dice;
+use crate::game::dice::Dice;
 use crate::game::{Breach, Tick, Turn};
 use crate::games::moo::Moo;
 use crate::host::admission::{Admission, Caps, Permit, Place};

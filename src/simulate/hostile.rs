@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::dice::Dice;
+use crate::game::dice::Dice;
 use crate::packet::client_packet::{ClanAction, Mode};
 use crate::packet::{ClientPacket, Dialect};
 use crate::session::NATIVE_VERSION;

@@ -37,8 +37,8 @@ use std::time::Duration;
 
 use self::host::{Served, SimHost};
 use self::slot::Slot;
-use crate::client::dice::Dice;
-use crate::client::play::Meeting;
+use crate::game::dice::Dice;
+use crate::games::moo::client::play::Meeting;
 
 /// The parameters of a simulation.
 #[derive(Debug, Clone)]

@@ -14,12 +14,12 @@ use super::counts::Counts;
 use super::host::{Served, SimHost};
 use super::hostile::{Hostile, Kind};
 use super::wire::Wire;
-use crate::client::bot::{Bot, Observer};
-use crate::client::dice::Dice;
 use crate::client::link::{Keys, Link};
-use crate::client::play::{Meeting, Player};
-use crate::client::policy::{Policy, Wanderer};
 use crate::game::Breach;
+use crate::game::dice::Dice;
+use crate::games::moo::client::bot::{Bot, Observer};
+use crate::games::moo::client::play::{Meeting, Player};
+use crate::games::moo::client::policy::{Policy, Wanderer};
 use crate::packet::{Codes, Dialect};
 use crate::peer::Ending;
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::check::Check;
 use super::tally::Tally;
-use crate::client::bot::{Bot, Observer};
-use crate::client::heard::Heard;
 use crate::client::link::Link;
-use crate::client::picture::Picture;
-use crate::client::policy::Policy;
+use crate::games::moo::check::Check;
+use crate::games::moo::client::bot::{Bot, Observer};
+use crate::games::moo::client::heard::Heard;
+use crate::games::moo::client::picture::Picture;
+use crate::games::moo::client::policy::Policy;
 use crate::packet::{ClientPacket, Dialect, PacketError};
 
 /// A bot that checks what it receives.
@@ -94,9 +94,9 @@ impl Observer for Checked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::bot::Stage;
     use crate::client::link::Keys;
-    use crate::client::policy::Still;
+    use crate::games::moo::client::bot::Stage;
+    use crate::games::moo::client::policy::Still;
     use crate::packet::{Codes, ServerPacket};
     use crate::testkit::tally::Report;
     use crate::ws::conn::{Conn, Role};

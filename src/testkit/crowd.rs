@@ -19,12 +19,12 @@ use std::time::{Duration, Instant};
 use super::checked::{self, CheckingBot};
 use super::source::Source;
 use super::tally::{Report, Tally};
-use crate::client::bot::Stage;
 use crate::client::dial;
 use crate::client::link::Link;
-use crate::client::play::{Meeting, Player};
-use crate::client::policy::{Policy, Still, Wanderer};
 use crate::client::url::Url;
+use crate::games::moo::client::bot::Stage;
+use crate::games::moo::client::play::{Meeting, Player};
+use crate::games::moo::client::policy::{Policy, Still, Wanderer};
 use crate::packet::Dialect;
 use crate::platform::Poller;
 
@@ -36,7 +36,7 @@ const THREADS: usize = 4;
 const COMING_TIME: Duration = Duration::from_secs(10);
 /// Time between the last bot's arrival and the measured time: newcomers cost more than players.
 const SETTLING_TIME: Duration = Duration::from_secs(1);
-/// Time between two calls of [`Bot::act`](crate::client::bot::Bot::act).
+/// Time between two calls of [`Bot::act`](crate::games::moo::client::bot::Bot::act).
 const ACT_EVERY: Duration = Duration::from_millis(50);
 /// Time for goodbyes.
 const LEAVING_TIME: Duration = Duration::from_secs(3);

@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 
 use super::source::Source;
 use crate::client::dial;
-use crate::client::dice::Dice;
 use crate::client::link::{Event, Link, LinkError};
 use crate::client::talk::Talk;
 use crate::client::url::Url;
+use crate::game::dice::Dice;
 use crate::packet::client_packet::Mode;
 use crate::packet::{ClientPacket, Codes, Dialect};
 use crate::platform::{self, Watched};

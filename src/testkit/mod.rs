@@ -7,14 +7,13 @@
 //!  client     and a check     at once   measured                                   drops all input
 //! ```
 //!
-//! [`check`] judges a server's packets, [`checked`] does so for a [`Bot`](crate::client::bot::Bot)
+//! [`check`] judges a server's packets, [`checked`] does so for a [`Bot`](crate::games::moo::client::bot::Bot)
 //! of [`client`](crate::client), and both are pure: bytes, packets and the time are arguments.
 //! [`crowd`] (many checking bots on few threads), [`hostile`], [`attack`] and [`sink`] touch
 //! sockets and clocks. [`source`] chooses their source addresses. Only `tickwire bots`, `tickwire
 //! simulate`, the tests and the benchmarks use this layer.
 
 pub mod attack;
-pub mod check;
 pub mod checked;
 pub mod crowd;
 pub mod hostile;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use super::check::Deeds;
+use crate::games::moo::check::Deeds;
 use crate::plural::count;
 
 /// Width of a histogram class of gaps.

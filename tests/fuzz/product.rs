@@ -20,8 +20,6 @@ mod product {
     pub mod peer;
     pub mod plural;
     pub mod replay;
-    #[path = "client/said.rs"]
-    mod said;
     pub mod session;
     pub mod sync;
     pub mod visible;

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use tickwire::client::heard::Heard;
-use tickwire::client::picture::Picture;
 use tickwire::game::{Messages, Rates, Turn, View as _};
+use tickwire::games::moo::client::heard::Heard;
+use tickwire::games::moo::client::picture::Picture;
 use tickwire::games::moo::{Moo, Scratch, View};
 use tickwire::household::Household;
 use tickwire::limits;

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
-use tickwire::client::heard::Heard;
 use tickwire::client::talk::Talk;
 use tickwire::client::url::Url;
+use tickwire::games::moo::check::Check;
+use tickwire::games::moo::client::heard::Heard;
 use tickwire::net::{Config, Server};
 use tickwire::packet::client_packet::Mode;
 use tickwire::packet::{ClientPacket, Codes};
-use tickwire::testkit::check::Check;
 
 /// Long enough for anything that happens at all, on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);

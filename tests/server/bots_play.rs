@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
+use tickwire::games::moo::check::Deeds;
 use tickwire::net::{Config, Server};
 use tickwire::packet::Codes;
-use tickwire::testkit::check::Deeds;
 use tickwire::testkit::crowd::{self, Manner, Plan};
 use tickwire::testkit::tally::Report;
 

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tickwire::client::heard::Heard;
 use tickwire::client::talk::Talk;
 use tickwire::client::url::Url;
+use tickwire::games::moo::client::heard::Heard;
 use tickwire::net::{Config, Server};
 use tickwire::packet::client_packet::Mode;
 use tickwire::packet::{ClientPacket, Codes, Dialect};

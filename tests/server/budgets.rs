@@ -7,9 +7,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tickwire::client::heard::Heard;
 use tickwire::client::talk::Talk;
 use tickwire::client::url::Url;
+use tickwire::games::moo::client::heard::Heard;
 use tickwire::limits;
 use tickwire::net::Server;
 use tickwire::net::recorder::Target;

@@ -8,9 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tickwire::client::dial;
-use tickwire::client::heard::Heard;
 use tickwire::client::talk::Talk;
 use tickwire::client::url::Url;
+use tickwire::games::moo::client::heard::Heard;
 use tickwire::limits;
 use tickwire::net::{Config, Server};
 use tickwire::packet::client_packet::Mode;

@@ -11,8 +11,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use tickwire::client::heard::Heard;
 use tickwire::client::talk::Talk;
+use tickwire::games::moo::client::heard::Heard;
 use tickwire::net::Server;
 use tickwire::packet::client_packet::Mode;
 use tickwire::packet::{ClientPacket, Codes, Direction};

@@ -1,5 +1,8 @@
 //! The game of this server: a MooMoo-like world, in its own dialect and four foreign ones.
 
+#[cfg(not(target_family = "wasm"))]
+pub mod check;
+pub mod client;
 pub mod feed;
 mod game;
 mod orders;

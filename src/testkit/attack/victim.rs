@@ -8,9 +8,9 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
-use crate::client::heard::Heard;
 use crate::client::talk::Talk;
 use crate::client::url::Url;
+use crate::games::moo::client::heard::Heard;
 use crate::packet::client_packet::Mode;
 use crate::packet::{ClientPacket, Codes};
 use crate::session::NATIVE_VERSION;

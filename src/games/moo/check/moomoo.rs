@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::common::{Common, EDGE_PX};
 use super::rule::Rule;
-use crate::client::heard::{Added, Heard, Pose, Shown};
+use crate::games::moo::client::heard::{Added, Heard, Pose, Shown};
 
 /// The shortest time assumed for one update. Servers update these dialects about ten times a
 /// second; a delayed update arrives right before the next one, so a shorter gap means nothing.
@@ -108,8 +108,8 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::heard::Object;
-    use crate::testkit::check::Check;
+    use crate::games::moo::check::Check;
+    use crate::games::moo::client::heard::Object;
 
     fn pose(player: u32, x_px: f64) -> Pose {
         Pose { player, x_px, y_px: 500.0, heading: 0 }

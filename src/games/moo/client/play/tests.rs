@@ -1,7 +1,7 @@
 //! Tests of a playing bot, thought by thought.
 
 use super::*;
-use crate::client::heard::Animal;
+use crate::games::moo::client::heard::Animal;
 
 const TREE: Object =
     Object { id: 70_000, kind: Some(0), x_px: 900.0, y_px: 500.0, scale_px: 150.0, built: None };

@@ -7,9 +7,9 @@
 use std::f64::consts::TAU;
 use std::time::Duration;
 
-use crate::client::dice::Dice;
-use crate::client::picture::{Known, Picture};
-use crate::client::policy::Intent;
+use crate::game::dice::Dice;
+use crate::games::moo::client::picture::{Known, Picture};
+use crate::games::moo::client::policy::Intent;
 use crate::world::rules::{self, Group, Item};
 
 /// Time between two choices, and between two meals: the server needs time to report the result of
@@ -124,7 +124,7 @@ fn has_room(picture: &Picture, me: &Known, item: &Item, heading: u16) -> bool {
     let way_px = f64::from(rules::PLAYER_RADIUS_PX) + scale_px;
     let (x_px, y_px) = (me.x_px + way_px * angle.cos(), me.y_px + way_px * angle.sin());
     let map = scale_px..=picture.map_size_px - scale_px;
-    let is_apart = |thing: &crate::client::heard::Object| {
+    let is_apart = |thing: &crate::games::moo::client::heard::Object| {
         (thing.x_px - x_px).hypot(thing.y_px - y_px) > thing.scale_px + scale_px
     };
     map.contains(&x_px) && map.contains(&y_px) && picture.objects.values().all(is_apart)
@@ -133,7 +133,7 @@ fn has_room(picture: &Picture, me: &Known, item: &Item, heading: u16) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::heard::{Object, Offers};
+    use crate::games::moo::client::heard::{Object, Offers};
 
     fn me(health: u32) -> Known {
         let (x_px, y_px, heading, max_health) = (500.0, 500.0, 0, 100);

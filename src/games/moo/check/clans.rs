@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use super::common::Common;
 use super::rule::Rule;
-use crate::client::heard::{Clan, Heard, Mate, Shown};
-use crate::client::picture::Society;
+use crate::games::moo::client::heard::{Clan, Heard, Mate, Shown};
+use crate::games::moo::client::picture::Society;
 
 /// State of the check that the picture does not hold.
 #[derive(Debug, Default)]
@@ -190,8 +190,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::client::heard::{Added, Enter, Own, OwnClan, Pose, Update, Welcome};
-    use crate::testkit::check::Check;
+    use crate::games::moo::check::Check;
+    use crate::games::moo::client::heard::{Added, Enter, Own, OwnClan, Pose, Update, Welcome};
 
     fn hear(check: &mut Check, packets: &[Heard]) -> Vec<Rule> {
         let faults = packets.iter().flat_map(|heard| check.hear(heard, Duration::ZERO));

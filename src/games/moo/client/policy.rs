@@ -7,8 +7,8 @@
 use std::f64::consts::TAU;
 use std::time::Duration;
 
-use super::dice::Dice;
 use super::picture::{Known, Picture};
+use crate::game::dice::Dice;
 use crate::packet::client_packet::ClanAction;
 
 /// What a body should do.

@@ -6,9 +6,9 @@
 
 use std::time::Duration;
 
-use crate::client::dice::Dice;
-use crate::client::picture::Picture;
-use crate::client::policy::Intent;
+use crate::game::dice::Dice;
+use crate::games::moo::client::picture::Picture;
+use crate::games::moo::client::policy::Intent;
 use crate::packet::client_packet::ClanAction;
 
 /// One in this many bots founds a clan.

@@ -3,7 +3,7 @@
 
 use std::f64::consts::TAU;
 
-use crate::client::picture::{Known, Picture};
+use crate::games::moo::client::picture::{Known, Picture};
 use crate::world::rules;
 
 /// How much nearer than its reach a bot goes, px: its knowledge is slightly old.

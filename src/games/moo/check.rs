@@ -28,8 +28,8 @@ pub use rule::Rule;
 use std::time::Duration;
 
 use self::common::Common;
-use crate::client::heard::Heard;
-use crate::client::picture::Picture;
+use crate::games::moo::client::heard::Heard;
+use crate::games::moo::client::picture::Picture;
 use crate::packet::ClientPacket;
 use crate::packet::client_packet::Mode;
 
@@ -149,7 +149,7 @@ impl Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::heard::Leaderboard;
+    use crate::games::moo::client::heard::Leaderboard;
 
     fn board(rows: &[(u32, f64)], place: Option<u32>, players: u32) -> Heard {
         let rows = rows.iter().map(|(player, score)| (*player, String::new(), *score)).collect();

@@ -21,10 +21,10 @@ use self::senses::{
     player_size_px, way_px,
 };
 use super::bot::is_bots_name;
-use super::dice::Dice;
 use super::heard::Object;
 use super::picture::{Known, Picture};
 use super::policy::{Intent, Policy, Tongue};
+use crate::game::dice::Dice;
 use crate::world::rules::{self, AnimalKind};
 
 /// Time between two thoughts.

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 
 use super::rule::Rule;
-use crate::client::heard::{Leaderboard, Object, Pose};
-use crate::client::picture::Picture;
+use crate::games::moo::client::heard::{Leaderboard, Object, Pose};
+use crate::games::moo::client::picture::Picture;
 use crate::world::rules;
 
 /// A body's distance from the edge of the map is at least its radius; positions are rounded to at

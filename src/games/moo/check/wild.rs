@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::common::{Common, reach_px};
 use super::rule::Rule;
-use crate::client::heard::{Animal, Heard, Shot, ShotEnd, ShotPlace};
+use crate::games::moo::client::heard::{Animal, Heard, Shot, ShotEnd, ShotPlace};
 use crate::world::rules::{self, AnimalKind};
 
 /// Greatest distance, px, of one of the player's own shots from the player when it is announced:
@@ -152,8 +152,8 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::heard::{Added, Pose, Shown, Stock, Update, Welcome};
-    use crate::testkit::check::{Check, Deeds};
+    use crate::games::moo::check::{Check, Deeds};
+    use crate::games::moo::client::heard::{Added, Pose, Shown, Stock, Update, Welcome};
 
     const ME: Pose = Pose { player: 1, x_px: 500.0, y_px: 500.0, heading: 0 };
 

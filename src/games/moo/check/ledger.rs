@@ -16,7 +16,7 @@ use super::common::Common;
 use super::deeds::Deeds;
 use super::growth;
 use super::rule::Rule;
-use crate::client::heard::{Heard, Stock, Swing};
+use crate::games::moo::client::heard::{Heard, Stock, Swing};
 use crate::world::rules;
 
 /// One resource: its amount, and the rises still to be explained.
@@ -303,8 +303,8 @@ fn most_gathered() -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::heard::{Added, Animal, Object, Pose};
-    use crate::testkit::check::Check;
+    use crate::games::moo::check::Check;
+    use crate::games::moo::client::heard::{Added, Animal, Object, Pose};
 
     const TREE: u32 = 70;
     const GOLD: u32 = 71;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::common::{Common, EDGE_PX};
 use super::rule::Rule;
-use crate::client::heard::{Enter, Heard, Own, Pose, Update};
+use crate::games::moo::client::heard::{Enter, Heard, Own, Pose, Update};
 
 /// State of a native connection that the picture does not hold.
 #[derive(Debug, Default)]
@@ -175,9 +175,9 @@ fn name_once(named: &mut BTreeSet<u32>, player: u32, me: Option<u32>, common: &m
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::heard::{Moved, Object, Welcome};
+    use crate::games::moo::check::Check;
+    use crate::games::moo::client::heard::{Moved, Object, Welcome};
     use crate::packet::ClientPacket;
-    use crate::testkit::check::Check;
 
     fn welcome() -> Heard {
         Heard::Welcome(Welcome {

@@ -8,8 +8,8 @@
 use super::common::Common;
 use super::deeds::Deeds;
 use super::rule::Rule;
-use crate::client::heard::{Heard, Kit, Offers};
-use crate::client::picture::choices;
+use crate::games::moo::client::heard::{Heard, Kit, Offers};
+use crate::games::moo::client::picture::choices;
 use crate::world::rules::{self, Group};
 
 /// Records a packet. `is_first` is the first turn of a life.
@@ -86,8 +86,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::client::heard::{Added, Pose};
-    use crate::testkit::check::Check;
+    use crate::games::moo::check::Check;
+    use crate::games::moo::client::heard::{Added, Pose};
 
     fn bar(ids: &[u8], weapons: bool) -> Heard {
         Heard::Bar { ids: ids.into(), weapons }
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn only_known_structures_are_destroyed() {
-        use crate::client::heard::Object;
+        use crate::games::moo::client::heard::Object;
         let object = |id, built| Object { id, kind: None, x_px: 600.0, y_px: 500.0, scale_px: 50.0, built };
         let things = Heard::Objects(vec![object(7, Some((3, 1))), object(8, None)]);
         assert_eq!(heard(&[things.clone(), Heard::Gone(vec![7])]).0, []);

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::heard::Heard;
-use super::link::{Event, Link, LinkError};
 use super::picture::Picture;
 use super::policy::{Intent, Policy};
+use crate::client::link::{Event, Link, LinkError};
 use crate::packet::client_packet::Mode;
 use crate::packet::{ClientPacket, Dialect, Direction, PacketError};
 use crate::session::NATIVE_VERSION;
@@ -324,9 +324,9 @@ fn decode(dialect: &Dialect, message: &[u8]) -> Result<Heard, PacketError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::link::Keys;
     use super::super::policy::Wanderer;
     use super::*;
+    use crate::client::link::Keys;
     use crate::packet::Codes;
     use crate::packet::codes::BUILTIN;
     use crate::ws::conn::{self, Conn, Role};
