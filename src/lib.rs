@@ -96,5 +96,5 @@ pub mod cli;
 /// }
 /// ```
 pub fn serve<G: game::Game>() -> std::process::ExitCode {
-    cli::run_of(vec![net::Kind::of::<G>()])
+    cli::run_of(&[cli::Registered::of::<G>()])
 }

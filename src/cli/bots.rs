@@ -13,6 +13,7 @@ use super::codes;
 use super::games::Games;
 use super::output::{Failure, print};
 use crate::client::{dial, url::Url};
+use crate::game::About;
 use crate::packet::{Codes, Dialect};
 use crate::platform;
 use crate::plural;
@@ -99,8 +100,8 @@ fn attack_kinds() -> impl TypedValueParser<Value = Attack> {
 }
 
 /// Runs the crowd; an error or a disconnect is a failure.
-pub fn run(args: &BotsArgs) -> Result<(), Failure> {
-    let codes = codes::load(args.codes.as_deref(), &Games::built_in())?;
+pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
+    let codes = codes::load(args.codes.as_deref(), games)?;
     if let (Some(tables), true) = (&args.codes, args.hostile.is_some() || args.attack.is_some()) {
         let tables = tables.display();
         return Err(format!(
@@ -138,7 +139,7 @@ pub fn run(args: &BotsArgs) -> Result<(), Failure> {
         sink::run(&listener);
         return Ok(());
     }
-    let plan = plan(args, dialects, source, time);
+    let plan = plan(args, games.kinds[0].about, dialects, source, time);
     // A failed connection of one bot is in its report; an unreachable server is reported at once.
     dial::dial(to, None).map_err(|error| format!("{}: {error}", args.url))?;
     let reports = crowd::run(&plan).map_err(|error| error.to_string())?;
@@ -193,14 +194,20 @@ fn dialects(args: &BotsArgs, codes: &Codes) -> Result<Vec<Arc<Dialect>>, Failure
     asked.iter().map(|name| one(Some(name))).collect()
 }
 
-fn plan(args: &BotsArgs, dialects: Vec<Arc<Dialect>>, source: Option<Source>, time: Duration) -> Plan {
+fn plan(
+    args: &BotsArgs,
+    game: &'static About,
+    dialects: Vec<Arc<Dialect>>,
+    source: Option<Source>,
+    time: Duration,
+) -> Plan {
     let manner = match (args.still, args.play) {
         (true, _) => Manner::Still,
         (_, true) => Manner::Play,
         _ => Manner::Walk,
     };
     let (url, count, seed) = (args.url.clone(), args.count as usize, args.seed);
-    Plan { url, dialects, count, time, source, manner, seed }
+    Plan { url, game, dialects, count, time, source, manner, seed }
 }
 
 fn misbehave(kind: Kind, args: &BotsArgs, url: &Url, source: &Source, time: Duration) -> Result<(), Failure> {

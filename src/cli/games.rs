@@ -4,19 +4,38 @@ use std::sync::Arc;
 
 use super::output::Failure;
 use super::values::number;
-use crate::game::About;
+use crate::game::{About, Game};
 use crate::games;
 use crate::net::Kind;
 use crate::packet::Codes;
+use crate::simulate;
 
 /// Values of options of a game, by name.
 pub type OptionValues = Vec<(&'static str, u32)>;
+
+/// A game of a program: as its server starts it, and as a simulation does.
+#[derive(Debug, Clone, Copy)]
+pub struct Registered {
+    /// As a server starts it.
+    pub kind: Kind,
+    /// As a simulation starts it.
+    pub trial: simulate::Kind,
+}
+
+impl Registered {
+    /// A game by its type.
+    pub const fn of<G: Game>() -> Registered {
+        Registered { kind: Kind::of::<G>(), trial: simulate::Kind::of::<G>() }
+    }
+}
 
 /// The games of a program, and the packet tables of all of them.
 #[derive(Debug, Clone)]
 pub struct Games {
     /// The games; the first is the one of the default room.
     pub kinds: Vec<Kind>,
+    /// The same games for simulations, in any order.
+    pub trials: Vec<simulate::Kind>,
     /// Their packet tables.
     pub codes: Arc<Codes>,
 }
@@ -24,14 +43,16 @@ pub struct Games {
 impl Games {
     /// The games of this project.
     pub fn built_in() -> Games {
-        Games { kinds: games::all().to_vec(), codes: games::codes() }
+        Games { kinds: games::all().to_vec(), trials: games::all().to_vec(), codes: games::codes() }
     }
 
     /// These games alone.
     ///
     /// # Errors
     /// A table of theirs cannot be used: its file, line and reason; or none was given.
-    pub fn of(kinds: Vec<Kind>) -> Result<Games, Failure> {
+    pub fn of(games: &[Registered]) -> Result<Games, Failure> {
+        let kinds: Vec<Kind> = games.iter().map(|game| game.kind).collect();
+        let trials = games.iter().map(|game| game.trial).collect();
         let first = kinds.first().ok_or("a server needs a game")?;
         let mut tables = first.about.tables.to_vec();
         for kind in &kinds {
@@ -41,7 +62,7 @@ impl Games {
         }
         let codes = Codes::from_texts(&tables).map_err(|error| error.to_string())?;
         kinds.iter().try_for_each(|kind| kind.about.check_tables(&codes))?;
-        Ok(Games { codes: Arc::new(codes), kinds })
+        Ok(Games { codes: Arc::new(codes), trials, kinds })
     }
 
     /// The game of this name.
@@ -54,6 +75,16 @@ impl Games {
             let names: Vec<&str> = self.kinds.iter().map(|kind| kind.about.name).collect();
             format!("unknown game {name:?}; the games are: {}", names.join(", "))
         })
+    }
+
+    /// The game of this name for a simulation, or else the first.
+    ///
+    /// # Errors
+    /// There is none; lists the games.
+    pub fn trial(&self, name: Option<&str>) -> Result<simulate::Kind, Failure> {
+        let first = || self.kinds.first().copied().ok_or_else(|| "there is no game".to_owned());
+        let kind = name.map_or_else(first, |name| self.named(name))?;
+        simulate::Kind::find(&self.trials, kind.about).ok_or_else(|| "there is no game".to_owned())
     }
 
     /// The same games, this one first: the value of `--game`, whose options follow behind commas. With
@@ -83,7 +114,7 @@ impl Games {
         }
         let others = self.kinds.iter().filter(|kind| kind.about.name != name).copied();
         let kinds = std::iter::once(first).chain(others).collect();
-        Ok((Games { kinds, codes: Arc::clone(&self.codes) }, options))
+        Ok((Games { kinds, trials: self.trials.clone(), codes: Arc::clone(&self.codes) }, options))
     }
 
     /// What there is to know of each game.

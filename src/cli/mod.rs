@@ -28,11 +28,10 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-pub use games::Games;
+pub use games::{Games, Registered};
 use output::{Failure, keep_failure, tell_error, written};
 pub use serve::ServeArgs;
 
-use crate::net::Kind;
 use crate::platform;
 
 /// A multiplayer game server whose every byte you can inspect.
@@ -82,8 +81,8 @@ pub fn run() -> ExitCode {
 
 /// Runs the requested command for a program with these games alone; the first is the one of the
 /// default room.
-pub fn run_of(kinds: Vec<Kind>) -> ExitCode {
-    match Games::of(kinds) {
+pub fn run_of(games: &[Registered]) -> ExitCode {
+    match Games::of(games) {
         Ok(games) => run_with(&games),
         Err(line) => ended(Err(line)),
     }
@@ -107,10 +106,10 @@ pub fn run_with(games: &Games) -> ExitCode {
         Some(Command::Bots(_) | Command::Simulate(_)) if !games.are_built_in() => {
             Err("bots and the simulator know only the games of tickwire itself".to_owned())
         }
-        Some(Command::Bots(args)) => bots::run(&args),
+        Some(Command::Bots(args)) => bots::run(&args, games),
         Some(Command::Echo(args)) => echo::run(&args),
         Some(Command::Replay(args)) => return replay::run(&args, games),
-        Some(Command::Simulate(args)) => simulate::run(&args),
+        Some(Command::Simulate(args)) => simulate::run(&args, games),
         Some(Command::Codes(args)) => codes::run(&args, games),
     };
     let written = ended(written());

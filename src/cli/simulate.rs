@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
+use super::games::Games;
 use super::output::{Failure, print};
 use crate::platform;
 use crate::plural::count;
@@ -13,6 +14,9 @@ use crate::simulate::{self, Counts, Plan};
 /// Options of `simulate`.
 #[derive(Debug, Args)]
 pub struct SimulateArgs {
+    /// The game to simulate. Default: the game of the default room.
+    #[arg(long, value_name = "NAME")]
+    game: Option<String>,
     /// Seed of the simulation; the same seed gives the same run.
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     seed: u64,
@@ -34,12 +38,13 @@ pub struct SimulateArgs {
 }
 
 /// Runs the seeds; the first broken invariant ends the run, and is a failure.
-pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
+pub fn run(args: &SimulateArgs, games: &Games) -> Result<(), Failure> {
+    let game = games.trial(args.game.as_deref())?;
     let (began, cpu_before, mut all) = (Instant::now(), platform::thread_cpu_time(), Counts::default());
     let time = Duration::from_secs(60) * args.minutes;
     let (peers, rooms) = (args.peers as usize, args.rooms as usize);
     for seed in args.seed..args.seed.saturating_add(args.seeds) {
-        let (counts, failure) = simulate::run(&Plan { seed, peers, time, rooms });
+        let (counts, failure) = simulate::run(&Plan { game, seed, peers, time, rooms });
         if let Some(failure) = failure {
             let SimulateArgs { peers, minutes, rooms, .. } = args;
             let again = format!("--seed {seed} --peers {peers} --minutes {minutes} --rooms {rooms}");

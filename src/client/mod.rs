@@ -89,6 +89,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod bot;
 #[cfg(not(target_family = "wasm"))]
 pub mod dial;
 #[cfg(not(target_family = "wasm"))]

@@ -2,13 +2,15 @@
 //! visitors alone, who may be looking at their bytes instead of at the game.
 
 use core::net::Ipv4Addr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::client::bot::{Bot, Stage};
 use crate::client::link::{Keys, Link};
-use crate::games::moo::client::bot::{Bot, Stage};
-use crate::games::moo::client::picture::Picture;
-use crate::games::moo::client::play::{Meeting, Player};
+use crate::game::About;
+use crate::game::agent::{Agent, Manner, Part};
 use crate::packet::Codes;
+use crate::session::says_hello;
 
 /// Time between two looks of a bot at its picture.
 const ACT_EVERY: Duration = Duration::from_millis(100);
@@ -17,28 +19,32 @@ const AWAY: Duration = Duration::from_secs(5);
 /// Every bot has an address of its own, so that they share no rate limit: documentation addresses,
 /// RFC 5737.
 const FIRST: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
-/// The dialects of the bots, in turn.
-const SPOKEN: [(&str, &str); 4] =
-    [("native", "/play"), ("native", "/play"), ("legacy", "/moomoo"), ("letters", "/server")];
-
 /// See the [module](self).
 pub struct LocalBot {
     /// Its connection, if it has one.
     pub connection: Option<u32>,
+    game: &'static About,
+    codes: Arc<Codes>,
     number: usize,
-    seed: u64,
-    meeting: Meeting,
+    /// Its own seed, the number of bots, and the seed that all share.
+    seeds: (u64, usize, u64),
     keys: fn() -> Keys,
-    bot: Option<Bot<Picture>>,
+    bot: Option<Bot<Box<dyn Agent>>>,
     acts: Duration,
     comes: Duration,
 }
 
 impl LocalBot {
-    /// The bot with this number, which decides by this seed.
-    pub fn new(number: usize, seed: u64, meeting: Meeting, keys: fn() -> Keys) -> LocalBot {
+    /// The bot with this number of a game: its own seed, the number of bots, and the seed that all
+    /// of them share decide what it does.
+    pub fn new(
+        (game, codes): (&'static About, Arc<Codes>),
+        number: usize,
+        seeds: (u64, usize, u64),
+        keys: fn() -> Keys,
+    ) -> LocalBot {
         let (acts, comes) = (Duration::ZERO, Duration::ZERO);
-        LocalBot { connection: None, number, seed, meeting, keys, bot: None, acts, comes }
+        LocalBot { connection: None, game, codes, number, seeds, keys, bot: None, acts, comes }
     }
 
     /// Its address.
@@ -84,11 +90,31 @@ impl LocalBot {
         self.comes = now + AWAY;
     }
 
-    fn begin(&self) -> Option<Bot<Picture>> {
-        let (name, path) = SPOKEN[self.number % SPOKEN.len()];
-        let dialect = Codes::builtin().dialect(name)?;
-        let link = Link::new("tickwire", path, name == "native", (self.keys)());
-        let policy = Box::new(Player::new(self.seed, self.meeting.clone()).sparing_visitors());
-        Some(Bot::new(self.number, link, dialect, policy, Picture::new()))
+    fn begin(&self) -> Option<Bot<Box<dyn Agent>>> {
+        let (path, name) = self.place();
+        let dialect = self.codes.dialect(name)?;
+        let link = Link::new("tickwire", path, says_hello(&dialect), (self.keys)());
+        let (seed, count, crowd_seed) = self.seeds;
+        let agent = (self.game.bots.agent)(&Part {
+            index: self.number,
+            count,
+            seed,
+            crowd_seed,
+            manner: Manner::Play,
+            spares_visitors: true,
+            checks: false,
+            dialect: Arc::clone(&dialect),
+        })?;
+        Some(Bot::new(link, dialect, agent, ()))
+    }
+
+    /// The path and the dialect: every other bot is at the game's first path, and the others are at
+    /// the rest of them in turn.
+    fn place(&self) -> (&'static str, &'static str) {
+        let (half, paths) = (self.number / 2, self.game.paths);
+        match self.number % 2 {
+            1 if paths.len() > 1 => paths[1 + half % (paths.len() - 1)],
+            _ => paths[0],
+        }
     }
 }

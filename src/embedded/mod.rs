@@ -34,7 +34,6 @@ use crate::client::link::Keys;
 use crate::game::Rates;
 use crate::game::dice::Dice;
 use crate::games;
-use crate::games::moo::client::play::Meeting;
 use crate::host::admission::{Admission, Caps};
 use crate::host::budgets::Budgets;
 use crate::host::core::Core;
@@ -111,10 +110,12 @@ impl Server {
             clients: Clients::new((game.audience)()),
             began_us: options.began_us,
         };
-        let meeting = Meeting::new(dice.bits(), options.bots);
-        let bots = (0..options.bots.min(limits::EMBEDDED_BOTS))
-            .map(|number| LocalBot::new(number, dice.bits(), meeting.clone(), options.keys))
-            .collect();
+        let crowd_seed = dice.bits();
+        let bots = (0..options.bots.min(limits::EMBEDDED_BOTS)).map(|number| {
+            let seeds = (dice.bits(), options.bots, crowd_seed);
+            LocalBot::new((game.about, Arc::clone(&host.codes)), number, seeds, options.keys)
+        });
+        let bots = bots.collect();
         Server {
             host,
             room,

@@ -1,8 +1,9 @@
 //! A page's client, a watcher and bots at an embedded server.
 
 use super::*;
+use crate::client::bot::{Bot, Stage};
 use crate::client::link::Link;
-use crate::games::moo::client::bot::{Bot, Stage};
+use crate::games::moo::client::actor::Actor;
 use crate::games::moo::client::picture::Picture;
 use crate::games::moo::client::policy::{Intent, Policy};
 use crate::inspector::observed::{self, What};
@@ -35,14 +36,15 @@ impl Policy for East {
 /// A page's client: a connection and a bot.
 struct Page {
     connection: u32,
-    bot: Bot<Picture>,
+    bot: Bot<Actor<Picture>>,
 }
 
 impl Page {
     fn new(server: &mut Server) -> Page {
         let dialect = Codes::builtin().dialect("native").expect("built in");
         let link = Link::new("tab", &format!("/play?inspect_key={KEY}"), true, keys());
-        let bot = Bot::new(0, link, dialect, Box::new(East), Picture::new());
+        let actor = Actor::new(0, Arc::clone(&dialect), Box::new(East), Picture::new());
+        let bot = Bot::new(link, dialect, actor, ());
         Page { connection: server.open().expect("a place"), bot }
     }
 
@@ -130,9 +132,9 @@ fn a_client_joins_walks_and_leaves() {
     let mut page = Page::new(&mut server);
     run(&mut server, Some(&mut page), None, 30);
     assert_eq!(page.bot.stage(), Stage::Playing);
-    let start_px = page.bot.observer.own().expect("a body").x_px;
+    let start_px = page.bot.agent.observer.own().expect("a body").x_px;
     run(&mut server, Some(&mut page), None, 30);
-    let way_px = page.bot.observer.own().expect("a body").x_px - start_px;
+    let way_px = page.bot.agent.observer.own().expect("a body").x_px - start_px;
     assert!(way_px > 50.0, "walked {way_px} px");
     assert_eq!(server.stats(), Stats { tick: 60, clients: 1, players: 1, skipped: 0 });
     server.close(page.connection, server.next_tick());

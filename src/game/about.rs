@@ -7,6 +7,7 @@ use tickwire_sim::Sim;
 use tickwire_sim::frame::Frame;
 use tickwire_sim::{Command, Declared, Encoded, Identity, Malformed, Membership, PlayerId};
 
+use super::agent::Bots;
 use super::verbs::{Profile, Verbs};
 use crate::packet::{Codes, Dialect, Direction};
 
@@ -24,6 +25,8 @@ pub struct About {
     pub page: Option<&'static str>,
     /// As [`Game::ORDERS`](super::Game::ORDERS).
     pub orders: &'static [Order],
+    /// As [`Game::BOTS`](super::Game::BOTS).
+    pub bots: Bots,
     /// The options of its world.
     pub options: &'static [Declared],
     /// The tick rates with which it works, in Hz; the first is the default.
@@ -50,6 +53,8 @@ pub struct About {
     pub words: fn(&Encoded) -> String,
     /// As [`Sim::recognizes`].
     pub recognizes: fn(&[u8]) -> bool,
+    /// A world that begins.
+    pub begin: fn(&Identity) -> Box<dyn Replica>,
     /// A world that goes on from a snapshot, or why it cannot, in words.
     pub restore: fn(&[u8]) -> Restored,
 }
@@ -152,6 +157,8 @@ pub trait Replica: Debug {
     fn identity(&self) -> Identity;
     /// As [`Sim::checksum`].
     fn checksum(&self) -> u64;
+    /// As [`Sim::players`].
+    fn players(&self) -> Vec<PlayerId>;
     /// Runs one tick with these commands. An action that cannot be read is left out: whoever made
     /// the commands has read them.
     fn step(&mut self, commands: &[Command<Encoded>]);

@@ -9,6 +9,7 @@
 //! is asked of a game for each packet goes through one `dyn` [`Verbs`].
 
 pub mod about;
+pub mod agent;
 pub mod breach;
 pub mod dice;
 pub mod messages;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tickwire_sim::{Action, Command, Encoded, Identity, Membership, PlayerId, Sim, Stepped, frame};
 
 use super::about::{About, Order, Replica, Restored, Roster};
+use super::agent::Bots;
 use super::messages::Messages;
 use super::verbs::{Profile, Verbs};
 use crate::packet::{Codes, Dialect};
@@ -30,6 +31,8 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     const PAGE: Option<&'static str> = None;
     /// The operator's commands for it.
     const ORDERS: &'static [Order] = &[];
+    /// What bots and the simulator need of it.
+    const BOTS: Bots = Bots::NONE;
     /// What the rest of the server knows of it.
     const ABOUT: &'static About = &About::of::<Self>();
 
@@ -231,6 +234,10 @@ impl<S: Sim> Replica for Played<S> {
         self.sim.checksum()
     }
 
+    fn players(&self) -> Vec<PlayerId> {
+        self.sim.players().collect()
+    }
+
     fn step(&mut self, commands: &[Command<Encoded>]) {
         self.commands.extend(commands.iter().filter_map(|command| command.decoded()));
         self.sim.step(&mut self.commands, &mut self.stepped);
@@ -247,6 +254,7 @@ impl About {
             needs: G::NEEDS,
             page: G::PAGE,
             orders: G::ORDERS,
+            bots: G::BOTS,
             options: G::Sim::OPTIONS,
             tick_rates: G::Sim::TICK_RATES,
             code_hash: G::code_hash,
@@ -260,6 +268,7 @@ impl About {
             comes_with_join: comes_with_join::<ActionOf<G>>,
             words: words::<G>,
             recognizes: G::Sim::recognizes,
+            begin: begin::<G::Sim>,
             restore: restore::<G::Sim>,
         }
     }
@@ -285,7 +294,14 @@ fn words<G: Game>(action: &Encoded) -> String {
     action.decoded().map_or_else(|| format!("{action:?}"), |action| G::words(&action))
 }
 
+fn begin<S: Sim>(identity: &Identity) -> Box<dyn Replica> {
+    played(S::new(identity))
+}
+
 fn restore<S: Sim>(bytes: &[u8]) -> Restored {
-    let sim = S::restore(bytes)?;
-    Ok(Box::new(Played { sim, commands: Vec::new(), stepped: Stepped::default() }))
+    Ok(played(S::restore(bytes)?))
+}
+
+fn played<S: Sim>(sim: S) -> Box<dyn Replica> {
+    Box::new(Played { sim, commands: Vec::new(), stepped: Stepped::default() })
 }

@@ -9,18 +9,22 @@ use super::checker::Checker;
 use super::counts::Counts;
 use super::hostile::Hostile;
 use super::wire::{BUFFER_BYTES, Read, SLOW_BUFFER_BYTES, Wire};
+use crate::client::bot::{Bot, Stage};
+use crate::game::agent::{Agent, Excuse};
 use crate::game::dice::Dice;
-use crate::games::moo::client::bot::{Bot, Stage};
 
 /// Time between two looks of a bot at its picture.
 const ACT_EVERY: Duration = Duration::from_millis(66);
 /// Maximum number of bytes that a slow reader takes in one step.
 const SLOW_BYTES: u32 = 40;
 
+/// A bot that checks everything.
+pub type CheckingBot = Bot<Box<dyn Agent>, Checker>;
+
 /// The kind of client.
 pub enum Who {
     /// A bot that checks everything.
-    Bot(Box<Bot<Checker>>),
+    Bot(Box<CheckingBot>),
     /// A client that misbehaves.
     Hostile(Box<Hostile>),
 }
@@ -134,7 +138,7 @@ impl ClientEnd {
         }
         self.is_troubled = true;
         if let Who::Bot(bot) = &mut self.who {
-            bot.observer.is_troubled = true;
+            bot.agent.excuse(Excuse::Network);
         }
         match what {
             0 | 1 => {
@@ -236,15 +240,15 @@ impl ClientEnd {
     /// The faults that the bot found.
     fn hear(&mut self, counts: &mut Counts) -> Result<(), Broken> {
         let Who::Bot(bot) = &mut self.who else { return Ok(()) };
-        counts.messages += std::mem::take(&mut bot.observer.messages);
-        match bot.observer.faults.first() {
-            Some((rule, detail)) => Err(Broken::new(rule, format!("{}: {detail}", bot.name))),
+        counts.messages += std::mem::take(&mut bot.witness.messages);
+        match bot.witness.faults.first() {
+            Some((rule, detail)) => Err(Broken::new(rule, format!("{}: {detail}", bot.agent.name()))),
             None => Ok(()),
         }
     }
 
     /// The checking bot, if it is one and still reads.
-    pub fn bot(&self) -> Option<&Bot<Checker>> {
+    pub fn bot(&self) -> Option<&CheckingBot> {
         match &self.who {
             Who::Bot(bot) if !self.is_gone => Some(bot),
             _ => None,

@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::games::moo::check::Deeds;
+use crate::game::agent::Deeds;
 
 /// Counts by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     by_name: BTreeMap<&'static str, u64>,
-    /// Total time that players spent in worlds, in ticks of 1/30 s.
+    /// Total time that players spent in worlds, in ticks.
     pub player_ticks: u64,
+    /// Ticks per second.
+    pub tick_hz: u64,
     /// Messages that bots received and checked.
     pub messages: u64,
     /// The actions of the bots.
@@ -20,6 +22,11 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// No counts, in worlds of so many ticks per second.
+    pub fn new(tick_hz: u64) -> Counts {
+        Counts { tick_hz, ..Counts::default() }
+    }
+
     /// Increments a count.
     pub fn add(&mut self, name: &'static str) {
         self.more(name, 1);
@@ -39,6 +46,7 @@ impl Counts {
     pub fn merge(&mut self, other: &Counts) {
         other.by_name.iter().for_each(|(name, count)| self.more(name, *count));
         self.player_ticks += other.player_ticks;
+        self.tick_hz = self.tick_hz.max(other.tick_hz);
         self.messages += other.messages;
         self.deeds.add(&other.deeds);
         self.mix(other.hash);
@@ -46,7 +54,7 @@ impl Counts {
 
     /// Total time that players spent in worlds.
     pub fn player_time(&self) -> Duration {
-        Duration::from_nanos(self.player_ticks * 1_000_000_000 / 30)
+        Duration::from_nanos(self.player_ticks * 1_000_000_000 / self.tick_hz.max(1))
     }
 
     /// Each name with its count.

@@ -5,23 +5,22 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use tickwire_sim::Action as _;
+use tickwire_sim::{Command, Encoded, Identity, PlayerId};
 
+use super::Kind;
 use super::broken::Broken;
-use super::checker::NOTICE;
 use super::counts::Counts;
+use super::wire::ServerEnd;
 use crate::game::dice::Dice;
-use crate::game::{Rates, Tick};
-use crate::games::moo::Moo;
+use crate::game::{Rates, Replica, Tick};
+use crate::host::core::Core;
 use crate::limits;
+use crate::packet::Dialect;
 use crate::room::seats::Seat;
-use crate::room::{Handle, Options, Room, Ticked, Wants};
-use crate::world::command::decode_frame;
-use crate::world::rules::AnimalKind;
-use crate::world::{Action, Identity, PlayerId, Resource, Spawned, TickHz, World, rules};
+use crate::room::{Handle, Options, Ticked, Wants};
 
-/// Ticks per second of every room.
-pub const TICK_HZ: u32 = 30;
+/// Updates per second of clients of foreign dialects.
+const FOREIGN_HZ: u32 = 10;
 /// Shortest and longest time between two actions of the operator in a room.
 const OPERATOR_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(1_200)];
 
@@ -50,10 +49,13 @@ pub enum OperatorAction {
 
 /// See the [module](self).
 pub struct Game {
-    room: Room<Moo>,
+    kind: Kind,
+    tick_hz: u32,
+    room: Box<dyn Core<ServerEnd>>,
     /// The half that connections use.
     pub handle: Arc<Handle>,
-    shadow: World,
+    shadow: Box<dyn Replica>,
+    published: Option<Arc<dyn Tick>>,
     dice: Dice,
     operates_at: Duration,
     questions: Vec<Question>,
@@ -66,28 +68,28 @@ pub struct Game {
 
 impl Game {
     /// A room with this name and a map of its own.
-    pub fn new(name: &str, seed: u64) -> Game {
+    pub fn new(kind: Kind, name: &str, seed: u64) -> Game {
         let mut dice = Dice::new(seed);
-        let seed = dice.bits() as u32;
-        let world = World::new(Identity { seed, map_size_px: rules::MAP_SIZE_PX, tick_hz: TickHz::Hz30 });
-        Game::resume(name, world, dice, 0)
+        let identity = (kind.about.identity)(dice.bits() as u32);
+        let options = options(name, &identity, &mut dice);
+        let room = (kind.begin)(&identity, options);
+        Game::with(kind, room, (kind.about.begin)(&identity), dice, 0)
     }
 
-    fn resume(name: &str, world: World, mut dice: Dice, next_notice: u32) -> Game {
-        let options = Options {
-            name: name.into(),
-            epoch: format!("{:016x}", dice.bits()),
-            rates: Rates { tick_hz: TICK_HZ, update_hz: TICK_HZ, foreign_hz: 10 },
-            delay_ticks: 0,
-            seat_time: Duration::ZERO,
-            max_clients: usize::MAX,
-        };
-        let shadow = world.clone();
-        let room = Room::new(world, options);
+    fn with(
+        kind: Kind,
+        room: Box<dyn Core<ServerEnd>>,
+        shadow: Box<dyn Replica>,
+        dice: Dice,
+        next_notice: u32,
+    ) -> Game {
         Game {
+            kind,
+            tick_hz: shadow.identity().tick_hz,
             handle: Arc::clone(room.handle()),
             room,
             shadow,
+            published: None,
             dice,
             operates_at: Duration::ZERO,
             questions: Vec::new(),
@@ -102,7 +104,7 @@ impl Game {
     /// # Errors
     /// The second world differs, or the room broke an invariant.
     pub fn tick(&mut self, now: Duration, counts: &mut Counts) -> Result<Arc<dyn Tick>, Broken> {
-        let is_second = self.handle.tick().is_multiple_of(TICK_HZ);
+        let is_second = self.handle.tick().is_multiple_of(self.tick_hz);
         let wants = Wants { frame: true, checksum: is_second, snapshot: self.wants_restart };
         let ticked = self.room.tick(now, wants);
         self.follow(&ticked, counts)?;
@@ -116,6 +118,7 @@ impl Game {
             self.check_load(players, now)?;
         }
         let published = Arc::clone(&ticked.published);
+        self.published = Some(Arc::clone(&published));
         if let Some(snapshot) = ticked.snapshot.filter(|_| std::mem::take(&mut self.wants_restart)) {
             self.begin_again(&snapshot.bytes)?;
             counts.add("room restarted from its snapshot");
@@ -126,10 +129,12 @@ impl Game {
     /// Ends the room; another with the same name continues from this snapshot.
     fn begin_again(&mut self, snapshot: &[u8]) -> Result<(), Broken> {
         self.handle.set_over();
-        let world = World::restore(snapshot)
-            .map_err(|error| Broken::new("a snapshot can be restored", format!("{error:?}")))?;
-        let (name, dice) = (Arc::clone(&self.handle.options.name), self.dice.clone());
-        *self = Game::resume(&name, world, dice, self.next_notice);
+        let (name, mut dice) = (Arc::clone(&self.handle.options.name), self.dice.clone());
+        let broken = |reason| Broken::new("a snapshot can be restored", reason);
+        let shadow = (self.kind.about.restore)(snapshot).map_err(broken)?;
+        let options = options(&name, &shadow.identity(), &mut dice);
+        let room = (self.kind.resume)(snapshot, &|_| options.clone()).map_err(broken)?;
+        *self = Game::with(self.kind, room, shadow, dice, self.next_notice);
         Ok(())
     }
 
@@ -137,15 +142,16 @@ impl Game {
     fn follow(&mut self, ticked: &Ticked, counts: &mut Counts) -> Result<(), Broken> {
         let rule = "a second world with the same command frames stays identical";
         let frame = ticked.frame.as_ref().ok_or_else(|| Broken::new(rule, "a tick has no command frame"))?;
-        let frame = decode_frame(frame).map_err(|error| Broken::new(rule, format!("{error:?}")))?;
+        let frame =
+            (self.kind.about.frame)(frame).map_err(|error| Broken::new(rule, format!("{error:?}")))?;
         if let Some(checksum) = ticked.checksum {
             counts.mix(checksum);
             if checksum != self.shadow.checksum() {
                 return Err(Broken::new(rule, format!("before tick {} they differ", ticked.tick)));
             }
         }
-        let mut commands = frame.commands;
-        self.shadow.step(&mut commands);
+        let commands: Vec<Command<Encoded>> = frame.commands;
+        self.shadow.step(&commands);
         Ok(())
     }
 
@@ -194,55 +200,50 @@ impl Game {
             return OperatorAction::None;
         }
         self.operates_at = now + self.dice.between(OPERATOR_INTERVAL[0], OPERATOR_INTERVAL[1]);
-        let players: Vec<PlayerId> = self.shadow.players().map(|player| player.id).collect();
+        let players = self.shadow.players();
         let one = self.dice.bits() as usize;
         let player = if players.is_empty() { None } else { Some(players[one % players.len()]) };
-        match (self.dice.below(400), player) {
+        let draw = self.dice.below(400);
+        match (draw, player) {
             (0, _) => {
                 self.wants_restart = true;
                 return OperatorAction::Restart;
             }
             (1..=4, Some(player)) => return OperatorAction::Kick(player),
             (5..=6, Some(player)) => return OperatorAction::Ban(player),
-            (7..=60, Some(player)) => {
-                counts.add("operator: grant");
-                let resource = Resource::ALL[self.dice.below(4) as usize];
-                let amount = self.dice.below(300);
-                self.ask(Action::Grant { player, resource, amount }, None);
-                return OperatorAction::Granted(player);
-            }
-            (61..=130, Some(player)) => {
-                counts.add("operator: spawn");
-                self.spawn(player);
-            }
-            _ => {
-                counts.add("operator: say");
-                self.next_notice += 1;
-                let text = format!("{NOTICE}{}", self.next_notice);
-                self.ask(Action::Say { text }, Some(self.next_notice));
-            }
+            _ => {}
         }
-        OperatorAction::None
+        let draw = (draw, player, self.next_notice + 1, self.published.as_deref());
+        let Some(operated) = (self.kind.about.bots.operate)(draw, &mut self.dice) else {
+            return OperatorAction::None;
+        };
+        counts.add(operated.name);
+        self.next_notice += u32::from(operated.is_notice);
+        self.ask(operated.action, operated.is_notice.then_some(self.next_notice));
+        match player.filter(|_| operated.is_gift) {
+            Some(player) => OperatorAction::Granted(player),
+            None => OperatorAction::None,
+        }
     }
 
-    fn spawn(&mut self, player: PlayerId) {
-        let Some(place) = self.shadow.player(player).map(|view| (view.body.x, view.body.y)) else { return };
-        let kinds = [AnimalKind::Wolf, AnimalKind::Cow];
-        let what = match self.dice.below(4) {
-            number @ (0 | 1) => Spawned::Animal(kinds[number as usize]),
-            _ => Spawned::Item([3, 17][self.dice.below(2) as usize]),
-        };
-        let mut px = |at: crate::world::Fixed| {
-            let px = at.to_px() + self.dice.below(800) as i32 - 400;
-            px.clamp(0, rules::MAP_SIZE_PX as i32) as u16
-        };
-        let (x_px, y_px) = (px(place.0), px(place.1));
-        self.ask(Action::Spawn { what, x_px, y_px }, None);
+    /// The dialect in which clients are told of every event.
+    pub fn dialect(&self) -> &'static str {
+        self.kind.about.paths[0].1
     }
 
-    fn ask(&mut self, action: Action, notice: Option<u32>) {
+    /// The marks of the reliable messages by which the client of this player must be told of a tick.
+    pub fn marks(&self, tick: &dyn Tick, player: Option<PlayerId>, dialect: &Dialect) -> Vec<u32> {
+        let at = tick.tick();
+        let newest = self.notices.iter().rev().take_while(|(tick, _)| *tick >= at);
+        let mut marks: Vec<u32> = newest.filter(|(tick, _)| *tick == at).map(|(_, number)| *number).collect();
+        marks.reverse();
+        marks.extend((self.kind.about.bots.marks)(tick, player, dialect));
+        marks
+    }
+
+    fn ask(&mut self, action: Encoded, notice: Option<u32>) {
         // The room was busy, so the query was not queued.
-        if let Ok(answer) = self.handle.command(action.encoded()) {
+        if let Ok(answer) = self.handle.command(action) {
             self.questions.push(Question { answer, notice, asked: self.handle.tick() });
         }
     }
@@ -253,11 +254,10 @@ impl Game {
     /// A seat does not.
     pub fn check_seats(&self, is_there: impl Fn(u64) -> bool) -> Result<(), Broken> {
         for player in self.shadow.players() {
-            if let Some(Seat::Connected(number)) = self.handle.seat(player.id)
+            if let Some(Seat::Connected(number)) = self.handle.seat(player)
                 && !is_there(number)
             {
-                let detail =
-                    format!("player {} belongs to connection {number}, which has ended", player.id.0);
+                let detail = format!("player {} belongs to connection {number}, which has ended", player.0);
                 return Err(Broken::new("a seat is released when its connection ends", detail));
             }
         }
@@ -270,12 +270,25 @@ impl Game {
     /// Something has not.
     pub fn check_end(&self) -> Result<(), Broken> {
         let ([taken, ..], waiting) = self.handle.load();
-        let players = self.shadow.players().count();
+        let players = self.shadow.players().len();
         if (taken, waiting, players) == (0, 0, 0) {
             return Ok(());
         }
         let detail = format!("{taken} seats, {waiting} commands and {players} players remain");
         Err(Broken::new("every seat and command is released at the end", detail))
+    }
+}
+
+/// The settings of a room of this name.
+fn options(name: &str, identity: &Identity, dice: &mut Dice) -> Options {
+    let tick_hz = identity.tick_hz;
+    Options {
+        name: name.into(),
+        epoch: format!("{:016x}", dice.bits()),
+        rates: Rates { tick_hz, update_hz: tick_hz, foreign_hz: FOREIGN_HZ },
+        delay_ticks: 0,
+        seat_time: Duration::ZERO,
+        max_clients: usize::MAX,
     }
 }
 

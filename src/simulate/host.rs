@@ -10,11 +10,12 @@ use super::counts::Counts;
 use super::game::{Game, OperatorAction};
 use super::lanes;
 use super::wire::{Clock, ServerEnd};
+use super::{Kind, Plan};
+use crate::game::agent::Spoken;
 use crate::game::dice::Dice;
 use crate::game::{Breach, Tick, Turn};
-use crate::games::moo::Moo;
 use crate::host::admission::{Admission, Caps, Permit, Place};
-use crate::host::audience::{self, Audience as _, Desk, Members, Turns};
+use crate::host::audience::{self, Audience, Desk, Turns};
 use crate::host::backlog::Backlog;
 use crate::host::budgets::{Budgets, Spending};
 use crate::host::client::Client;
@@ -44,12 +45,11 @@ pub struct Served {
 }
 
 /// A worker's view of one room.
-#[derive(Default)]
 struct Part {
-    audience: Members<Moo, ServerEnd>,
+    audience: Box<dyn Audience<ServerEnd>>,
     backlog: Option<Backlog>,
-    /// The first tick in the backlog.
-    first: u32,
+    /// The ticks in the backlog.
+    ticks: Vec<Arc<dyn Tick>>,
 }
 
 struct Worker {
@@ -66,13 +66,20 @@ pub struct SimHost {
     pub admission: Arc<Admission>,
     /// Rate limits per address.
     pub budgets: Budgets,
+    /// The game.
+    pub game: Kind,
+    /// How its bots speak, in turn.
+    pub spoken: Vec<Spoken>,
+    /// Ticks per second.
+    pub tick_hz: u32,
     /// The rooms.
     pub games: Vec<Game>,
-    /// The numbers of the notices that each native client must receive, by the client's number.
-    pub notices: BTreeMap<u64, Vec<u32>>,
+    /// The marks of the reliable messages that each client must receive, by the client's number.
+    pub marks: BTreeMap<u64, Vec<u32>>,
     /// The numbers of the clients to which the operator granted resources.
     pub granted: BTreeSet<u64>,
-    codes: Arc<Codes>,
+    /// The packet tables.
+    pub codes: Arc<Codes>,
     handles: Vec<Arc<Handle>>,
     workers: Vec<Worker>,
     clients: BTreeMap<u64, Arc<Client<ServerEnd>>>,
@@ -85,24 +92,40 @@ pub struct SimHost {
 }
 
 impl SimHost {
-    /// A host with that many rooms, for that many connections.
-    pub fn new(seed: u64, rooms: usize, peers: usize, planted: Option<Planted>) -> SimHost {
-        let mut dice = Dice::new(seed);
+    /// The host of a simulation.
+    ///
+    /// # Errors
+    /// The tables of the game cannot be used, or it has no bots.
+    pub fn new(plan: &Plan, seed: u64, planted: Option<Planted>) -> Result<SimHost, Broken> {
+        let (mut dice, game, peers) = (Dice::new(seed), plan.game, plan.peers);
         let name = |room: usize| if room == 0 { String::new() } else { format!("room-{room}") };
-        let games: Vec<Game> = (0..rooms).map(|room| Game::new(&name(room), dice.bits())).collect();
+        let rooms = 0..plan.rooms.max(1);
+        let games: Vec<Game> = rooms.map(|room| Game::new(game, &name(room), dice.bits())).collect();
         let caps = Caps { clients: 2 * peers + 16, clients_per_address: PER_ADDRESS, ..Caps::default() };
+        let part = || Part { audience: (game.audience)(), backlog: None, ticks: Vec::new() };
         let worker = || Worker {
-            parts: games.iter().map(|_| Part::default()).collect(),
+            parts: games.iter().map(|_| part()).collect(),
             asleep_until: Duration::ZERO,
             desk: Desk::default(),
         };
-        SimHost {
+        let codes = Codes::from_texts(game.about.tables);
+        let codes =
+            codes.map_err(|why| Broken::new("the tables of the game can be used", why.to_string()))?;
+        let mut spoken = game.about.bots.spoken.to_vec();
+        if spoken.is_empty() {
+            let (path, dialect) = game.about.paths[0];
+            spoken.extend([(dialect, path, false), (dialect, path, true)]);
+        }
+        Ok(SimHost {
             clock: Clock::default(),
             admission: Admission::new(caps),
             budgets: Budgets::new(true),
-            notices: BTreeMap::new(),
+            game,
+            spoken,
+            tick_hz: (game.about.identity)(0).tick_hz,
+            marks: BTreeMap::new(),
             granted: BTreeSet::new(),
-            codes: Codes::builtin(),
+            codes: Arc::new(codes),
             handles: games.iter().map(|game| Arc::clone(&game.handle)).collect(),
             workers: (0..WORKERS).map(|_| worker()).collect(),
             games,
@@ -112,7 +135,7 @@ impl SimHost {
             bans: Vec::new(),
             dice,
             planted,
-        }
+        })
     }
 
     /// The unit in which limits count this address.
@@ -155,7 +178,7 @@ impl SimHost {
     /// Assigns a client to a worker.
     pub fn welcome(&mut self, client: &Arc<Client<ServerEnd>>) {
         self.clients.insert(client.id, Arc::clone(client));
-        self.notices.insert(client.id, Vec::new());
+        self.marks.insert(client.id, Vec::new());
         let room = self.handles.iter().position(|room| Arc::ptr_eq(room, &client.room)).unwrap_or(0);
         let worker = client.id as usize % self.workers.len();
         self.workers[worker].parts[room].audience.take_up(Arc::clone(client));
@@ -186,12 +209,10 @@ impl SimHost {
             }
             for worker in &mut self.workers {
                 let part = &mut worker.parts[room];
+                part.ticks.push(Arc::clone(&published));
                 match &mut part.backlog {
                     Some(backlog) => backlog.push(Arc::clone(&published)),
-                    None => {
-                        part.first = published.tick();
-                        part.backlog = Some(Backlog::new(Arc::clone(&published)));
-                    }
+                    None => part.backlog = Some(Backlog::new(Arc::clone(&published))),
                 }
             }
         }
@@ -257,22 +278,18 @@ impl SimHost {
                     backlog.missed.clear();
                 }
                 part.audience.visit(Some(&backlog), &mut std::iter::empty(), now);
-                let ticks = part.first..=backlog.newest.tick();
-                let notices = &self.games[room].notices;
-                let heard =
-                    notices.iter().filter(|(tick, _)| ticks.contains(tick)).map(|(_, number)| *number);
-                let heard: Vec<u32> = heard.collect();
+                let ticks = std::mem::take(&mut part.ticks);
                 let mut turns = Checked { now, counts, told: Vec::new(), broken: None };
                 part.audience.serve(Some(&backlog), &mut worker.desk, &mut turns);
                 let Checked { told, broken, .. } = turns;
                 broken.map_or(Ok(()), Err)?;
                 for (client, knows_all) in told {
-                    if let Some(expected) = self.notices.get_mut(&client) {
-                        expected.extend(&heard);
+                    let Some(client) = self.clients.get(&client).map(Arc::clone) else { continue };
+                    if let Some(expected) = self.marks.get_mut(&client.id) {
+                        expect(expected, &client, &ticks, &self.games[room]);
                     }
-                    if let Some(client) = self.clients.get(&client).filter(|_| knows_all) {
-                        let (client, published) = (Arc::clone(client), Arc::clone(&backlog.newest));
-                        served.push(Served { client, published });
+                    if knows_all {
+                        served.push(Served { client, published: Arc::clone(&backlog.newest) });
                     }
                 }
             }
@@ -329,6 +346,16 @@ impl SimHost {
             return Err(Broken::new("every place belongs to a client", detail));
         }
         self.games.iter().try_for_each(Game::check_end)
+    }
+}
+
+/// Adds the marks of the messages by which a client must be told of these ticks.
+fn expect(expected: &mut Vec<u32>, client: &Client<ServerEnd>, ticks: &[Arc<dyn Tick>], game: &Game) {
+    if client.endpoint.dialect.name() != game.dialect() {
+        return;
+    }
+    for tick in ticks {
+        expected.extend(game.marks(&**tick, client.player(), &client.endpoint.dialect));
     }
 }
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::game::About;
+use crate::game::agent::Nuisance;
 use crate::game::dice::Dice;
-use crate::packet::client_packet::{ClanAction, Mode};
-use crate::packet::{ClientPacket, Dialect};
-use crate::session::NATIVE_VERSION;
+use crate::packet::Dialect;
 use crate::ws::frame::{self, Opcode};
 use crate::ws::upgrade;
 
@@ -31,9 +31,9 @@ pub enum Kind {
     HalfRequest,
     /// Disconnects as soon as it has connected, and connects again.
     Storm,
-    /// Plays under a name that other players have, and founds and leaves clans as fast as its
-    /// limits allow.
-    ClanSpam,
+    /// Plays under a name that other players have, and does what reaches others, such as founding
+    /// clans, as fast as its limits allow.
+    Spam,
     /// Watches without a body.
     Watcher,
 }
@@ -50,7 +50,7 @@ impl Kind {
         Kind::LateHello,
         Kind::HalfRequest,
         Kind::Storm,
-        Kind::ClanSpam,
+        Kind::Spam,
         Kind::Watcher,
     ];
 
@@ -66,14 +66,14 @@ impl Kind {
             Kind::LateHello => "hostile: late hello",
             Kind::HalfRequest => "hostile: half a request",
             Kind::Storm => "hostile: reconnect storm",
-            Kind::ClanSpam => "hostile: clan spam",
+            Kind::Spam => "hostile: clan spam",
             Kind::Watcher => "hostile: watcher",
         }
     }
 
     /// Whether it breaks no rule, so that the server must not close it for one.
     pub fn is_lawful(self) -> bool {
-        matches!(self, Kind::AtBudget | Kind::LateHello | Kind::Storm | Kind::ClanSpam | Kind::Watcher)
+        matches!(self, Kind::AtBudget | Kind::LateHello | Kind::Storm | Kind::Spam | Kind::Watcher)
     }
 }
 
@@ -82,6 +82,7 @@ impl Kind {
 pub struct Hostile {
     /// The behaviour.
     pub kind: Kind,
+    game: &'static About,
     dialect: Arc<Dialect>,
     dice: Dice,
     began: Duration,
@@ -89,22 +90,29 @@ pub struct Hostile {
     opened: Option<Duration>,
     next: Duration,
     sequence: u32,
-    has_clan: bool,
+    /// Whether it has begun what it can end again.
+    has_begun: bool,
     has_said_hello: bool,
 }
 
 impl Hostile {
     /// A client that begins at `now`.
-    pub fn new(kind: Kind, dialect: Arc<Dialect>, seed: u64, now: Duration) -> Hostile {
+    pub fn new(
+        kind: Kind,
+        (game, dialect): (&'static About, Arc<Dialect>),
+        seed: u64,
+        now: Duration,
+    ) -> Hostile {
         Hostile {
             kind,
+            game,
             dialect,
             dice: Dice::new(seed),
             began: now,
             opened: None,
             next: now,
             sequence: 0,
-            has_clan: false,
+            has_begun: false,
             has_said_hello: false,
         }
     }
@@ -138,9 +146,9 @@ impl Hostile {
             Kind::Flood => (0..40).for_each(|_| self.step(out)),
             Kind::AtBudget => (0..11).for_each(|_| self.step(out)),
             Kind::HalfFrame => {
-                self.hello(Mode::Play, out);
-                if !self.has_clan {
-                    self.has_clan = true;
+                self.hello(Nuisance::Enter, out);
+                if !self.has_begun {
+                    self.has_begun = true;
                     out.extend_from_slice(&[0x82, 0xfe, 0x01]);
                 }
             }
@@ -148,69 +156,53 @@ impl Hostile {
             Kind::LateHello if age < Duration::from_secs(8) => {}
             Kind::LateHello => self.step(out),
             Kind::Storm => return true,
-            Kind::ClanSpam => self.clan(out),
+            Kind::Spam => self.share(out),
             Kind::Watcher => {
-                self.hello(Mode::Watch, out);
+                self.hello(Nuisance::Watch, out);
                 let player = (self.dice.below(3) > 0).then(|| self.dice.below(40) as u16);
-                if self.dice.below(10) == 0 && self.is_native() {
-                    self.say(&ClientPacket::Follow { player }, out);
+                if self.dice.below(10) == 0 {
+                    self.say(Nuisance::Follow(player), out);
                 }
             }
         }
         age > Duration::from_secs(25)
     }
 
-    fn is_native(&self) -> bool {
-        self.dialect.name() == "native"
-    }
-
-    fn say(&mut self, packet: &ClientPacket<'_>, out: &mut Vec<u8>) {
-        let message = packet.encode(&self.dialect);
+    fn say(&mut self, nuisance: Nuisance, out: &mut Vec<u8>) {
+        let message = (self.game.bots.nuisance)(&self.dialect, nuisance);
         if !message.is_empty() {
             write(out, Opcode::Binary, &message);
         }
     }
 
-    fn hello(&mut self, mode: Mode, out: &mut Vec<u8>) {
-        if std::mem::replace(&mut self.has_said_hello, true) {
-            return;
-        }
-        let (name, skin) = (Some("bot 1".to_owned()), Some(3));
-        if self.is_native() {
-            self.say(&ClientPacket::Hello { version: NATIVE_VERSION, mode, name, skin }, out);
-        } else if mode == Mode::Play {
-            self.say(&ClientPacket::EnterGame { name, skin, moofoll: true }, out);
+    /// Comes, once.
+    fn hello(&mut self, how: Nuisance, out: &mut Vec<u8>) {
+        if !std::mem::replace(&mut self.has_said_hello, true) {
+            self.say(how, out);
         }
     }
 
-    fn next_sequence(&mut self) -> Option<u32> {
-        self.is_native().then(|| {
-            self.sequence += 1;
-            self.sequence
-        })
+    fn next_sequence(&mut self) -> u32 {
+        self.sequence += 1;
+        self.sequence
     }
 
     /// One harmless message.
     fn step(&mut self, out: &mut Vec<u8>) {
-        self.hello(Mode::Play, out);
-        let (sequence, tick) = (self.next_sequence(), None);
-        let direction = Some(self.dice.bits() as u16);
-        self.say(&ClientPacket::Move { sequence, tick, direction }, out);
+        self.hello(Nuisance::Enter, out);
+        let nuisance = Nuisance::Act(self.next_sequence(), self.dice.bits());
+        self.say(nuisance, out);
     }
 
-    fn clan(&mut self, out: &mut Vec<u8>) {
-        self.hello(Mode::Play, out);
-        let (sequence, tick) = (self.next_sequence(), None);
-        self.has_clan = !self.has_clan;
-        let action = match !self.has_clan {
-            true => ClanAction::Leave,
-            false => ClanAction::Create { name: "owls".to_owned() },
-        };
-        self.say(&ClientPacket::Clan { sequence, tick, action }, out);
+    fn share(&mut self, out: &mut Vec<u8>) {
+        self.hello(Nuisance::Enter, out);
+        self.has_begun = !self.has_begun;
+        let nuisance = Nuisance::Share(self.next_sequence(), self.has_begun);
+        self.say(nuisance, out);
     }
 
     fn broken(&mut self, out: &mut Vec<u8>) {
-        self.hello(Mode::Play, out);
+        self.hello(Nuisance::Enter, out);
         match self.dice.below(40) {
             0 => write(out, Opcode::Binary, b"\xc1"),
             1 => write(out, Opcode::Text, b"text"),

@@ -11,11 +11,10 @@
 //! same run. `run` ends with the name of the first broken invariant, or with the [`Counts`] of
 //! injected faults and their effects. After each tick and each second the simulation compares
 //! received bytes with queued bytes (`wire`), queued states with waiting bytes (`lanes`), each
-//! client's picture with the published state (`agreement`), a second world with the first (`game`),
+//! client's picture with the published state (`slot`), a second world with the first (`game`),
 //! a second receiver with the first (`twin`), seats with players (`game`), and rate limits and
 //! places with their use (`host`); and each bot checks what it receives (`checker`).
 
-mod agreement;
 mod broken;
 mod checker;
 mod client_end;
@@ -37,12 +36,18 @@ use std::time::Duration;
 
 use self::host::{Served, SimHost};
 use self::slot::Slot;
+use self::wire::ServerEnd;
 use crate::game::dice::Dice;
-use crate::games::moo::client::play::Meeting;
+use crate::host::core;
+
+/// A game as a simulation starts it.
+pub type Kind = core::Kind<ServerEnd>;
 
 /// The parameters of a simulation.
 #[derive(Debug, Clone)]
 pub struct Plan {
+    /// The game.
+    pub game: Kind,
     /// The seed, which determines everything.
     pub seed: u64,
     /// Number of concurrent connections.
@@ -72,8 +77,6 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Ticks per second of virtual time.
-const STEP_HZ: u64 = game::TICK_HZ as u64;
 /// Time for all clients to leave at the end.
 const LEAVING_TIME: Duration = Duration::from_secs(10);
 /// One in this many updates of a client that knows the whole state is compared with that state.
@@ -88,7 +91,13 @@ pub fn run(plan: &Plan) -> (Counts, Option<Failure>) {
 
 /// The same, with a planted fault.
 pub fn run_with(plan: &Plan, planted: Option<Planted>) -> (Counts, Option<Failure>) {
-    let mut simulation = Simulation::new(plan, planted);
+    let mut simulation = match Simulation::new(plan, planted) {
+        Ok(simulation) => simulation,
+        Err(broken) => {
+            let (at, connection) = (Duration::ZERO, None);
+            return (Counts::default(), Some(Failure { broken, at, connection }));
+        }
+    };
     let failure = simulation.run(plan.time).err().map(|broken| Failure {
         broken,
         at: simulation.host.clock.now(),
@@ -102,8 +111,9 @@ struct Simulation {
     slots: Vec<Slot>,
     counts: Counts,
     dice: Dice,
-    meeting: Meeting,
     steps: u64,
+    /// Ticks per second of virtual time.
+    step_hz: u64,
     burst: Duration,
     planted: Option<Planted>,
     /// The connection being processed.
@@ -111,20 +121,22 @@ struct Simulation {
 }
 
 impl Simulation {
-    fn new(plan: &Plan, planted: Option<Planted>) -> Simulation {
+    fn new(plan: &Plan, planted: Option<Planted>) -> Result<Simulation, Broken> {
         let mut dice = Dice::new(plan.seed.wrapping_mul(0x9e37_79b9) ^ 0x5eed);
         let rooms = plan.rooms.max(1);
-        Simulation {
-            host: SimHost::new(dice.bits(), rooms, plan.peers, planted),
-            slots: (0..plan.peers).map(|number| Slot::new(number, rooms, dice.bits())).collect(),
-            counts: Counts::default(),
-            meeting: Meeting::new(plan.seed, plan.peers),
+        let host = SimHost::new(plan, dice.bits(), planted)?;
+        let seeds = |number| (number, plan.peers, plan.seed);
+        Ok(Simulation {
+            slots: (0..plan.peers).map(|number| Slot::new(seeds(number), rooms, dice.bits())).collect(),
+            counts: Counts::new(host.tick_hz.into()),
+            step_hz: host.tick_hz.into(),
+            host,
             dice,
             steps: 0,
             burst: Duration::from_secs(9),
             planted,
             at: None,
-        }
+        })
     }
 
     fn run(&mut self, time: Duration) -> Result<(), Broken> {
@@ -149,7 +161,7 @@ impl Simulation {
     }
 
     fn now(&self) -> Duration {
-        Duration::from_nanos(self.steps * 1_000_000_000 / STEP_HZ)
+        Duration::from_nanos(self.steps * 1_000_000_000 / self.step_hz)
     }
 
     fn step(&mut self, may_begin: bool) -> Result<(), Broken> {
@@ -165,7 +177,7 @@ impl Simulation {
             let number = (first % count + turn) % count;
             self.at = Some(number);
             let slot = &mut self.slots[number];
-            slot.step(&mut self.host, &self.meeting, &mut self.counts, may_begin)?;
+            slot.step(&mut self.host, &mut self.counts, may_begin)?;
         }
         self.at = None;
         self.host.tick(&mut self.counts)?;
@@ -177,7 +189,7 @@ impl Simulation {
         self.at = None;
         let clients = self.slots.iter().filter(|slot| slot.has_client()).count();
         self.host.check(clients)?;
-        if self.steps.is_multiple_of(STEP_HZ) {
+        if self.steps.is_multiple_of(self.step_hz) {
             self.check()?;
         }
         Ok(())
@@ -201,7 +213,7 @@ impl Simulation {
             return Ok(());
         };
         self.at = Some(number);
-        if self.slots[number].compare(served, self.host.clock.now())? {
+        if self.slots[number].compare(served, &self.host)? {
             self.counts.add("clients compared with the published state");
         }
         Ok(())

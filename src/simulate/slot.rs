@@ -5,45 +5,35 @@ use core::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::agreement;
 use super::broken::Broken;
 use super::checker::Checker;
-use super::client_end::{ClientEnd, Who};
+use super::client_end::{CheckingBot, ClientEnd, Who};
 use super::connection::Connection;
 use super::counts::Counts;
 use super::host::{Served, SimHost};
 use super::hostile::{Hostile, Kind};
 use super::wire::Wire;
+use crate::client::bot::Bot;
 use crate::client::link::{Keys, Link};
 use crate::game::Breach;
+use crate::game::agent::{Agent as _, Excuse, Manner, Part, Spoken};
 use crate::game::dice::Dice;
-use crate::games::moo::client::bot::{Bot, Observer};
-use crate::games::moo::client::play::{Meeting, Player};
-use crate::games::moo::client::policy::{Policy, Wanderer};
-use crate::packet::{Codes, Dialect};
+use crate::packet::Dialect;
 use crate::peer::Ending;
+use crate::session::says_hello;
 
-/// Dialects of the bots, and whether they speak JSON.
-const SPOKEN: [(&str, bool); 10] = [
-    ("native", false),
-    ("legacy", false),
-    ("letters", false),
-    ("native", false),
-    ("letters-2023", false),
-    ("native", true),
-    ("letters-2024", false),
-    ("native", false),
-    ("legacy", false),
-    ("letters", true),
-];
 /// One in this many clients misbehaves.
 const HOSTILE: u32 = 7;
 /// Number of connections per address.
 const PER_ADDRESS: usize = 6;
+/// One in this many bots only walks, as in a crowd of so many.
+const WALKERS: (u32, usize) = (4, 100);
 
 /// See the [module](self).
 pub struct Slot {
     number: usize,
+    /// The size and the seed of the crowd.
+    crowd: (usize, u64),
     rooms: usize,
     address: SocketAddr,
     dice: Dice,
@@ -55,11 +45,12 @@ pub struct Slot {
 
 impl Slot {
     /// A slot whose first connection begins soon.
-    pub fn new(number: usize, rooms: usize, seed: u64) -> Slot {
+    pub fn new((number, count, crowd_seed): (usize, usize, u64), rooms: usize, seed: u64) -> Slot {
         let mut dice = Dice::new(seed);
         let ip = Ipv4Addr::from_bits(0x0a00_0001 + (number / PER_ADDRESS) as u32);
         Slot {
             number,
+            crowd: (count, crowd_seed),
             rooms,
             address: SocketAddr::from((ip, 10_000 + number as u16)),
             next: dice.between(Duration::ZERO, Duration::from_secs(5)),
@@ -74,24 +65,18 @@ impl Slot {
     ///
     /// # Errors
     /// An invariant is broken.
-    pub fn step(
-        &mut self,
-        host: &mut SimHost,
-        meeting: &Meeting,
-        counts: &mut Counts,
-        may_begin: bool,
-    ) -> Result<(), Broken> {
+    pub fn step(&mut self, host: &mut SimHost, counts: &mut Counts, may_begin: bool) -> Result<(), Broken> {
         let now = host.clock.now();
         if self.is_empty() {
             if may_begin && now >= self.next {
-                self.begin(host, meeting, counts);
+                self.begin(host, counts)?;
             }
             return Ok(());
         }
         let is_granted = self.client().is_some_and(|client| host.granted.contains(&client));
         if let Some(client_end) = &mut self.client_end {
-            if let Who::Bot(bot) = &mut client_end.who {
-                bot.observer.is_granted |= is_granted;
+            if let (Who::Bot(bot), true) = (&mut client_end.who, is_granted) {
+                bot.agent.excuse(Excuse::Gift);
             }
             client_end.step(now, counts)?;
         }
@@ -151,7 +136,8 @@ impl Slot {
     ///
     /// # Errors
     /// They differ.
-    pub fn compare(&mut self, served: &Served, now: Duration) -> Result<bool, Broken> {
+    pub fn compare(&mut self, served: &Served, host: &SimHost) -> Result<bool, Broken> {
+        let now = host.clock.now();
         let Some(client_end) = self.client_end.as_mut() else { return Ok(false) };
         if client_end.bot().is_none() {
             return Ok(false);
@@ -164,79 +150,104 @@ impl Slot {
             let detail = format!("{missing} queued bytes are lost");
             return Err(Broken::new("every queued byte arrives once and in order", detail));
         }
-        agreement::compare(bot.observer.picture(), served.client.player(), &*served.published)
+        let agrees = host.game.about.bots.agrees;
+        agrees(&*bot.agent, served.client.player(), &*served.published).map_err(|detail| {
+            let rule = "a client's picture matches the published state";
+            Broken::new(rule, format!("tick {}: {detail}", served.published.tick()))
+        })
     }
 
-    /// Checks that the bot received the operator's notices in order, each once.
+    /// Checks that the bot was told of every event in order, each once.
     ///
     /// # Errors
     /// It did not.
     pub fn check(&self, host: &SimHost) -> Result<(), Broken> {
         let bot = self.client_end.as_ref().and_then(ClientEnd::bot);
         let Some((bot, client)) = bot.zip(self.client()) else { return Ok(()) };
-        let heard = &bot.observer.notices;
+        let heard = bot.agent.marks();
         let rule = "every reliable message arrives once and in order";
-        if !heard.is_sorted_by(|before, after| before < after) {
-            return Err(Broken::new(rule, format!("heard notices {heard:?}")));
-        }
-        let expected = host.notices.get(&client).filter(|_| SPOKEN[self.spoken()].0 == "native");
-        let is_wrong = expected.is_some_and(|expected| !expected.starts_with(heard));
-        if is_wrong {
-            return Err(Broken::new(rule, format!("heard notices {heard:?} of {expected:?}")));
+        let is_first = self.spoken(host).0 == host.games[0].dialect();
+        let expected = host.marks.get(&client).filter(|_| is_first);
+        if let Some(expected) = expected.filter(|expected| !expected.starts_with(heard)) {
+            let right = heard.iter().zip(expected).take_while(|(told, is)| told == is).count();
+            let (told, is) = (&heard[right..], &expected[right..]);
+            let detail = format!("after {right} marks it was told {told:?} instead of {is:?}");
+            return Err(Broken::new(rule, detail));
         }
         Ok(())
     }
 
-    fn spoken(&self) -> usize {
-        (self.number + self.generation) % SPOKEN.len()
+    fn spoken(&self, host: &SimHost) -> Spoken {
+        host.spoken[(self.number + self.generation) % host.spoken.len()]
     }
 
-    fn begin(&mut self, host: &mut SimHost, meeting: &Meeting, counts: &mut Counts) {
+    fn begin(&mut self, host: &mut SimHost, counts: &mut Counts) -> Result<(), Broken> {
         let now = host.clock.now();
         self.generation += 1;
-        let (name, is_json) = SPOKEN[self.spoken()];
-        let Some(dialect) = Codes::builtin().dialect(name) else { return };
+        let (name, path, is_json) = self.spoken(host);
+        let Some(dialect) = host.codes.dialect(name) else { return Ok(()) };
         let least = Duration::from_millis(self.dice.below(60).into());
         let wire = Wire::new(&host.clock, self.dice.bits(), [least, least + Duration::from_millis(40)]);
         let is_hostile = self.dice.below(HOSTILE) == 0;
-        let target = self.target(name, is_json && !is_hostile);
+        let target = self.target(name, path, is_json && !is_hostile);
         let (who, out) = if is_hostile {
             let kind = Kind::ALL[self.dice.below(Kind::ALL.len() as u32) as usize];
             counts.add(kind.name());
-            let hostile = Hostile::new(kind, dialect, self.dice.bits(), now);
+            let hostile = Hostile::new(kind, (host.game.about, dialect), self.dice.bits(), now);
             let request = hostile.request(&target);
             (Who::Hostile(Box::new(hostile)), request)
         } else {
             counts.add(if is_json { "bot: json" } else { "bot: msgpack" });
-            (Who::Bot(Box::new(self.bot(dialect, is_json, &target, meeting))), Vec::new())
+            (Who::Bot(Box::new(self.bot(host, dialect, is_json, &target)?)), Vec::new())
         };
         self.connection = Connection::accept(self.address, &wire, self.dice.bits(), host, counts);
         self.client_end = Some(ClientEnd::new(wire, who, out, self.dice.bits(), now));
+        Ok(())
     }
 
-    fn target(&mut self, dialect: &str, is_json: bool) -> String {
+    fn target(&mut self, dialect: &str, path: &str, is_json: bool) -> String {
         let room = match self.dice.below(self.rooms as u32) {
             0 => String::new(),
             room => format!("/r/room-{room}"),
         };
-        let path = if dialect == "native" { "/play" } else { "/moomoo" };
         let format = if is_json { "&format=json" } else { "" };
         format!("{room}{path}?dialect={dialect}{format}")
     }
 
-    fn bot(&mut self, dialect: Arc<Dialect>, is_json: bool, target: &str, meeting: &Meeting) -> Bot<Checker> {
+    fn bot(
+        &mut self,
+        host: &SimHost,
+        dialect: Arc<Dialect>,
+        is_json: bool,
+        target: &str,
+    ) -> Result<CheckingBot, Broken> {
         let keys = Keys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
-        let is_native = dialect.name() == "native";
-        let link = Link::new("localhost:3000", target, is_native, keys);
+        let link = Link::new("localhost:3000", target, says_hello(&dialect), keys);
         let seed = self.dice.bits();
-        let policy: Box<dyn Policy> = match self.dice.below(4) {
-            0 => Box::new(Wanderer::new(seed, 100)),
-            _ => Box::new(Player::new(seed, meeting.clone())),
+        let (count, crowd_seed) = self.crowd;
+        let (manner, count) = match self.dice.below(WALKERS.0) {
+            0 => (Manner::Walk, WALKERS.1),
+            _ => (Manner::Play, count),
         };
         let index = self.number + 1_000 * self.generation;
-        let mut bot = Bot::new(index, link, dialect, policy, Checker::new(is_native));
+        let spares_visitors = false;
+        let part = Part {
+            index,
+            count,
+            seed,
+            crowd_seed,
+            manner,
+            spares_visitors,
+            checks: true,
+            dialect: Arc::clone(&dialect),
+        };
+        let Some(mut agent) = (host.game.about.bots.agent)(&part) else {
+            return Err(Broken::new("the game has bots", host.game.about.name));
+        };
+        agent.excuse(Excuse::SharedAddress);
+        let mut bot = Bot::new(link, dialect, agent, Checker::default());
         bot.is_json = is_json;
-        bot
+        Ok(bot)
     }
 
     /// Removes ended connections.
@@ -250,13 +261,13 @@ impl Slot {
         {
             self.check_ending(ending)?;
         }
-        let Some(client_end) = self.client_end.as_ref().filter(|client_end| is_over && client_end.is_gone)
+        let Some(client_end) = self.client_end.as_mut().filter(|client_end| is_over && client_end.is_gone)
         else {
             return Ok(());
         };
         counts.more("partial sends", client_end.wire.partial_sends());
-        if let Who::Bot(bot) = &client_end.who {
-            counts.deeds.add(&bot.observer.deeds);
+        if let Who::Bot(bot) = &mut client_end.who {
+            counts.deeds.add(&bot.agent.take_deeds());
         }
         self.client_end = None;
         let pause = self.dice.between(Duration::from_millis(100), Duration::from_secs(4));

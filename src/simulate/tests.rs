@@ -1,9 +1,11 @@
 //! Simulations from a few seeds, and planted faults that they find.
 
 use super::*;
+use crate::games::moo::Moo;
 
 fn plan(seed: u64, peers: usize, seconds: u64) -> Plan {
-    Plan { seed, peers, time: Duration::from_secs(seconds), rooms: 2 }
+    let game = Kind::of::<Moo>();
+    Plan { game, seed, peers, time: Duration::from_secs(seconds), rooms: 2 }
 }
 
 /// The faults that a simulation of a few minutes injects, and their required effects.

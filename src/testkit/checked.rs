@@ -1,89 +1,75 @@
-//! A bot's observer that checks what the server sends, and measures it.
+//! A bot that measures what it is sent, and counts what its agent finds wrong.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::tally::Tally;
+use crate::client::bot::{Bot, Witness};
 use crate::client::link::Link;
-use crate::games::moo::check::Check;
-use crate::games::moo::client::bot::{Bot, Observer};
-use crate::games::moo::client::heard::Heard;
-use crate::games::moo::client::picture::Picture;
-use crate::games::moo::client::policy::Policy;
-use crate::packet::{ClientPacket, Dialect, PacketError};
+use crate::game::agent::{Agent, Fault, Sight};
+use crate::packet::Dialect;
 
 /// A bot that checks what it receives.
-pub type CheckingBot = Bot<Checked>;
+pub type CheckingBot = Bot<Box<dyn Agent>, Checked>;
 
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Checked {
     /// The bot's name, for the details of faults.
     name: String,
-    check: Check,
-    /// When the last update arrived, unless the bot has died since.
+    /// When the last update arrived, unless none are sent since.
     updated: Option<Duration>,
     /// Its measurements.
     pub tally: Tally,
 }
 
-/// The checking bot with this index on a new link.
-pub fn bot(index: usize, link: Link, dialect: Arc<Dialect>, policy: Box<dyn Policy>) -> CheckingBot {
-    let check = Check::new(dialect.name() == "native");
-    let observer = Checked { name: String::new(), check, updated: None, tally: Tally::new() };
-    let mut bot = Bot::new(index, link, dialect, policy, observer);
-    bot.observer.name.clone_from(&bot.name);
-    bot
+/// The bot of this agent on a new link.
+pub fn bot(link: Link, dialect: Arc<Dialect>, agent: Box<dyn Agent>) -> CheckingBot {
+    let checked = Checked { name: agent.name().to_owned(), updated: None, tally: Tally::new() };
+    Bot::new(link, dialect, agent, checked)
 }
 
-impl Checked {
-    /// Starts the measured time: earlier measurements do not count, but errors do.
-    pub fn begin(&mut self) {
-        self.tally.begin();
-        // A bot that gets no update because nothing changes still has players in view.
-        self.tally.view(self.picture().others_in_view);
-        self.updated = None;
-    }
+/// Starts the measured time: earlier measurements do not count, but errors do.
+pub fn begin(bot: &mut CheckingBot) {
+    let Checked { tally, updated, .. } = &mut bot.witness;
+    tally.begin();
+    // A bot that gets no update because nothing changes still has players in view.
+    tally.view(bot.agent.sight().others);
+    *updated = None;
+    bot.agent.take_deeds();
 }
 
-impl Observer for Checked {
-    fn picture(&self) -> &Picture {
-        self.check.picture()
+impl Witness for Checked {
+    fn moved(&mut self, received: usize, sent: usize) {
+        self.tally.bytes_in += received as u64;
+        self.tally.bytes_out += sent as u64;
     }
 
-    fn said(&mut self, packet: &ClientPacket<'_>) {
-        self.check.said(packet);
+    fn said(&mut self) {
         self.tally.said();
     }
 
-    fn hear(&mut self, heard: &Heard, now: Duration) {
+    fn heard(&mut self) {
         self.tally.heard();
-        for fault in self.check.hear(heard, now) {
-            self.tally.error(fault.rule.name(), format!("{}, {}", self.name, fault.detail));
-        }
-        self.tally.deeds.add(&self.check.take_deeds());
-        if matches!(heard, Heard::Update(_) | Heard::Players(_)) {
+    }
+
+    fn sees(&mut self, is_update: bool, sight: Sight, now: Duration) {
+        if is_update {
             let gap = self.updated.replace(now).map(|before| now.saturating_sub(before));
-            self.tally.update(gap, self.check.picture().others_in_view);
+            self.tally.update(gap, sight.others);
         }
-        if self.check.picture().is_dead {
+        if sight.waits {
             // A dead bot gets no updates, so a gap over that time would mean nothing.
             self.updated = None;
         }
     }
 
-    fn garbled(&mut self, error: &PacketError) {
-        self.tally.heard();
-        self.tally.error(error.name(), error.to_string());
+    fn fault(&mut self, fault: Fault) {
+        self.tally.error(fault.rule, format!("{}, {}", self.name, fault.detail));
     }
 
     fn error(&mut self, name: &str, detail: String) {
         self.tally.error(name, detail);
-    }
-
-    fn moved(&mut self, received: usize, sent: usize) {
-        self.tally.bytes_in += received as u64;
-        self.tally.bytes_out += sent as u64;
     }
 
     fn ended(&mut self, reason: &str) {
@@ -94,9 +80,11 @@ impl Observer for Checked {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::bot::Stage;
     use crate::client::link::Keys;
-    use crate::games::moo::client::bot::Stage;
-    use crate::games::moo::client::policy::Still;
+    use crate::game::Game as _;
+    use crate::game::agent::{Manner, Part};
+    use crate::games::moo::Moo;
     use crate::packet::{Codes, ServerPacket};
     use crate::testkit::tally::Report;
     use crate::ws::conn::{Conn, Role};
@@ -111,7 +99,18 @@ mod tests {
         let dialect = Codes::builtin().dialect("legacy").unwrap();
         let keys = Keys { upgrade: [1; 16], mask: || [1, 2, 3, 4] };
         let link = Link::new("localhost:3000", "/", false, keys);
-        let mut bot = bot(3, link, Arc::clone(&dialect), Box::new(Still));
+        let part = Part {
+            index: 3,
+            count: 4,
+            seed: 1,
+            crowd_seed: 1,
+            manner: Manner::Still,
+            spares_visitors: false,
+            checks: true,
+            dialect: Arc::clone(&dialect),
+        };
+        let agent = (Moo::ABOUT.bots.agent)(&part).unwrap();
+        let mut bot = bot(link, Arc::clone(&dialect), agent);
         let mut bytes = Vec::new();
         bot.drain_output(&mut bytes);
         let head = HeadReader::new().receive(&bytes).unwrap().unwrap();
@@ -124,7 +123,7 @@ mod tests {
         server.drain_output(&mut bytes);
         bot.receive(&bytes, NOW);
         assert_eq!(bot.stage(), Stage::Over);
-        let tally = bot.observer.tally.clone();
+        let tally = bot.witness.tally.clone();
         let json = Report { dialect: String::new(), bots: 1, playing: 0, time: NOW, tally }.json();
         assert!(json.contains(r#""errors":{"greeting":1,"packet_reserved_byte":1}"#), "{json}");
         assert!(json.contains(r#""disconnects":{"1008 message_rate":1}"#), "{json}");

@@ -19,12 +19,13 @@ use std::time::{Duration, Instant};
 use super::checked::{self, CheckingBot};
 use super::source::Source;
 use super::tally::{Report, Tally};
+use crate::client::bot::Stage;
 use crate::client::dial;
 use crate::client::link::Link;
 use crate::client::url::Url;
-use crate::games::moo::client::bot::Stage;
-use crate::games::moo::client::play::{Meeting, Player};
-use crate::games::moo::client::policy::{Policy, Still, Wanderer};
+use crate::game::About;
+pub use crate::game::agent::Manner;
+use crate::game::agent::{Agent, Part};
 use crate::packet::Dialect;
 use crate::platform::Poller;
 
@@ -36,7 +37,7 @@ const THREADS: usize = 4;
 const COMING_TIME: Duration = Duration::from_secs(10);
 /// Time between the last bot's arrival and the measured time: newcomers cost more than players.
 const SETTLING_TIME: Duration = Duration::from_secs(1);
-/// Time between two calls of [`Bot::act`](crate::games::moo::client::bot::Bot::act).
+/// Time between two calls of [`Bot::act`](crate::client::bot::Bot::act).
 const ACT_EVERY: Duration = Duration::from_millis(50);
 /// Time for goodbyes.
 const LEAVING_TIME: Duration = Duration::from_secs(3);
@@ -47,22 +48,13 @@ const READ_BYTES: usize = 64 * 1024;
 /// Not set yet.
 const UNSET: u64 = u64::MAX;
 
-/// The behaviour of the bots.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manner {
-    /// They stand still and say nothing.
-    Still,
-    /// They walk about and talk.
-    Walk,
-    /// They meet, gather, build, fight, die and come back.
-    Play,
-}
-
 /// The plan of a crowd.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The server; each bot goes to the endpoint of its dialect.
     pub url: Url,
+    /// The game that is played there.
+    pub game: &'static About,
     /// The dialects, in turn: bot 0 speaks the first, bot 1 the second, and so on around.
     pub dialects: Vec<Arc<Dialect>>,
     /// Number of bots.
@@ -83,13 +75,17 @@ impl Plan {
         index % self.dialects.len()
     }
 
-    fn policy(&self, index: usize) -> Box<dyn Policy> {
-        let seed = self.seed.wrapping_add(index as u64);
-        match self.manner {
-            Manner::Still => Box::new(Still),
-            Manner::Walk => Box::new(Wanderer::new(seed, self.count)),
-            Manner::Play => Box::new(Player::new(seed, Meeting::new(self.seed, self.count))),
-        }
+    fn agent(&self, index: usize) -> Option<Box<dyn Agent>> {
+        (self.game.bots.agent)(&Part {
+            index,
+            count: self.count,
+            seed: self.seed.wrapping_add(index as u64),
+            crowd_seed: self.seed,
+            manner: self.manner,
+            spares_visitors: false,
+            checks: true,
+            dialect: Arc::clone(&self.dialects[self.dialect(index)]),
+        })
     }
 }
 
@@ -109,7 +105,7 @@ struct Shared<'a> {
 /// Runs a crowd to its end; returns a report for each dialect, in their order.
 ///
 /// # Errors
-/// There is no dialect, the host has no address, or the system cannot create a [`Poller`]. Failures
+/// There is no dialect, the game has no bots (`Unsupported`), the host has no address, or the system cannot create a [`Poller`]. Failures
 /// of single bots are in the reports.
 pub fn run(plan: &Plan) -> io::Result<Vec<Report>> {
     if plan.dialects.is_empty() {
@@ -199,7 +195,7 @@ impl<'a> Pen<'a> {
         while self.now() < begins {
             self.turn()?;
         }
-        self.members.iter_mut().for_each(|member| member.bot.observer.begin());
+        self.members.iter_mut().for_each(|member| checked::begin(&mut member.bot));
         let played: Vec<bool> =
             self.members.iter().map(|member| member.bot.stage() == Stage::Playing).collect();
         let ends = begins + self.shared.plan.time;
@@ -209,16 +205,17 @@ impl<'a> Pen<'a> {
         let measured = self.now().min(ends).saturating_sub(begins);
         // The measurement ends here: leaving is not part of the traffic of play.
         let mut reports = nothing_seen(self.shared.plan, measured);
-        for (member, played) in self.members.iter().zip(played) {
+        for (member, played) in self.members.iter_mut().zip(played) {
             let report = &mut reports[member.dialect];
             report.bots += 1;
             report.playing += usize::from(played);
-            report.tally.merge(&member.bot.observer.tally);
+            report.tally.merge(&member.bot.witness.tally);
+            report.tally.deeds.add(&member.bot.agent.take_deeds());
         }
-        let before: Vec<_> = self.members.iter().map(|member| member.bot.observer.tally.all()).collect();
+        let before: Vec<_> = self.members.iter().map(|member| member.bot.witness.tally.all()).collect();
         self.leave()?;
         for (member, before) in self.members.iter().zip(before) {
-            reports[member.dialect].tally.count_since(before, &member.bot.observer.tally);
+            reports[member.dialect].tally.count_since(before, &member.bot.witness.tally);
         }
         Ok(reports)
     }
@@ -271,7 +268,8 @@ impl<'a> Pen<'a> {
         let dialect = Arc::clone(&plan.dialects[number]);
         let url = plan.url.clone().for_dialect(dialect.name());
         let link = Link::new(&url.authority(), &url.target, dialect.name() == "native", dial::keys());
-        let bot = checked::bot(index, link, dialect, plan.policy(index));
+        let Some(agent) = plan.agent(index) else { return Err(ErrorKind::Unsupported.into()) };
+        let bot = checked::bot(link, dialect, agent);
         let (stream, unsent) = (None, Vec::new());
         let mut member = Member { bot, dialect: number, stream, unsent, is_ready: false, is_over: false };
         match dial::dial(*to, plan.source.as_ref().map(|source| source.address(index))) {

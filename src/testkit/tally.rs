@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use crate::games::moo::check::Deeds;
+use crate::game::agent::Deeds;
 use crate::plural::count;
 
 /// Width of a histogram class of gaps.
@@ -269,11 +269,11 @@ impl Report {
 
     /// One line of JSON.
     pub fn json(&self) -> String {
-        let Tally { bytes_in, bytes_out, messages_in, messages_out, updates, deeds, .. } = self.tally;
+        let Tally { bytes_in, bytes_out, messages_in, messages_out, updates, .. } = self.tally;
         let errors: BTreeMap<_, _> =
             self.tally.errors.iter().map(|(name, errors)| (name, errors.count)).collect();
         let tenth = |number: f64| (number * 10.0).round() / 10.0;
-        serde_json::json!({
+        let mut line = serde_json::json!({
             "dialect": self.dialect,
             "bots": self.bots,
             "playing": self.playing,
@@ -289,22 +289,15 @@ impl Report {
             "all_messages_out": self.tally.all_out,
             "updates": updates,
             "in_view": self.in_view(),
-            "hits": deeds.hits,
-            "gathered": deeds.gathered,
-            "builds": deeds.builds,
-            "upgrades": deeds.upgrades,
-            "shots": deeds.shots,
-            "animals": deeds.animals,
-            "clans": deeds.clans,
-            "kills": deeds.kills,
-            "deaths": deeds.deaths,
-            "respawns": deeds.respawns,
             "error_count": self.errors(),
             "errors": errors,
             "disconnect_count": self.disconnects(),
             "disconnects": self.tally.disconnects,
-        })
-        .to_string()
+        });
+        for (name, _, count) in &self.tally.deeds.0 {
+            line[*name] = (*count).into();
+        }
+        line.to_string()
     }
 }
 
@@ -327,17 +320,11 @@ impl fmt::Display for Report {
             tally.messages_in, tally.updates, tally.messages_out
         )?;
         writeln!(out, "  in view       {} (median of other players)", self.in_view())?;
-        let Deeds { hits, gathered, builds, upgrades, shots, animals, clans, kills, deaths, respawns } =
-            tally.deeds;
-        if tally.deeds != Deeds::default() {
-            writeln!(
-                out,
-                "  played        hits {hits}, gathered {gathered}, kills {kills}, deaths {deaths}, respawns {respawns}"
-            )?;
-            writeln!(
-                out,
-                "  and           builds {builds}, upgrades {upgrades}, shots {shots}, animals killed {animals}, clans joined {clans}"
-            )?;
+        for (line, deeds) in tally.deeds.0.chunks(5).enumerate().filter(|_| !tally.deeds.is_empty()) {
+            let deeds: Vec<String> =
+                deeds.iter().map(|(_, words, count)| format!("{words} {count}")).collect();
+            let title = if line == 0 { "played" } else { "and" };
+            writeln!(out, "  {title:14}{}", deeds.join(", "))?;
         }
         writeln!(out, "  errors        {}", self.errors())?;
         for (name, errors) in &tally.errors {
@@ -383,8 +370,8 @@ mod tests {
     fn two_tallies_are_added_and_printed() {
         let (mut one, mut two) = (Tally::new(), Tally::new());
         one.bytes_in = 400;
-        one.deeds.hits = 3;
-        two.deeds.kills = 2;
+        one.deeds = Deeds(vec![("hits", "hits", 3), ("kills", "players killed", 0)]);
+        two.deeds = Deeds(vec![("hits", "hits", 1), ("kills", "players killed", 2)]);
         two.bytes_in = 600;
         (0..5).for_each(|number| two.error("too_fast", format!("player {number}")));
         two.disconnect("1008 message_rate");
@@ -394,7 +381,7 @@ mod tests {
         let text = report.to_string();
         assert!(text.contains("50 bytes/s in") && text.contains("too_fast 5"), "{text}");
         assert!(text.contains("\"1008 message_rate\" 1"), "{text}");
-        assert!(text.contains("played        hits 3, gathered 0, kills 2"), "{text}");
+        assert!(text.contains("played        hits 4, players killed 2\n"), "{text}");
         let json = report.json();
         assert!(json.contains("\"bytes_in_per_s\":50.0") && json.contains("\"too_fast\":5"), "{json}");
     }

@@ -3,7 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use tickwire::games::moo::check::Deeds;
+use tickwire::game::Game as _;
+use tickwire::game::agent::Deeds;
+use tickwire::games::moo::Moo;
 use tickwire::net::{Config, Server};
 use tickwire::packet::Codes;
 use tickwire::testkit::crowd::{self, Manner, Plan};
@@ -16,12 +18,14 @@ const ROUND: Duration = Duration::from_secs(12);
 
 /// What has happened, added up over the rounds: to those of each dialect, and to anyone.
 fn has_all(reports: &[Report]) -> bool {
-    let deeds = reports.iter().map(|report| report.tally.deeds);
-    let is_all = |counts: [u64; 3]| counts.iter().all(|count| *count > 0);
+    let count = |deeds: &Deeds, wanted: &str| {
+        deeds.0.iter().find(|(name, ..)| *name == wanted).is_some_and(|(.., count)| *count > 0)
+    };
+    let has = |deeds: &Deeds, names: [&str; 3]| names.iter().all(|name| count(deeds, name));
     let mut sum = Deeds::default();
-    deeds.clone().for_each(|deeds| sum.add(&deeds));
-    deeds.clone().all(|Deeds { hits, gathered, builds, .. }| is_all([hits, gathered, builds]))
-        && is_all([sum.kills, sum.deaths, sum.respawns])
+    reports.iter().for_each(|report| sum.add(&report.tally.deeds));
+    reports.iter().all(|report| has(&report.tally.deeds, ["hits", "gathered", "builds"]))
+        && has(&sum, ["kills", "deaths", "respawns"])
 }
 
 #[test]
@@ -29,6 +33,7 @@ fn a_dozen_in_three_dialects_gather_build_fight_die_and_come_back() {
     let server = Server::start(Config::new("127.0.0.1:0".parse().unwrap())).unwrap();
     let codes = Codes::builtin();
     let mut plan = Plan {
+        game: Moo::ABOUT,
         url: format!("ws://{}", server.address()).parse().unwrap(),
         dialects: ["native", "legacy", "letters"].map(|name| codes.dialect(name).unwrap()).into(),
         count: 12,

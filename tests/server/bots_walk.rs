@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use tickwire::client::talk::Talk;
 use tickwire::client::url::Url;
+use tickwire::game::Game as _;
+use tickwire::games::moo::Moo;
 use tickwire::games::moo::client::heard::Heard;
 use tickwire::net::{Config, Server};
 use tickwire::packet::client_packet::Mode;
@@ -28,6 +30,7 @@ fn dialect(name: &str) -> Arc<Dialect> {
 
 fn run(url: &Url, name: &str, count: usize) -> Report {
     let plan = Plan {
+        game: Moo::ABOUT,
         url: url.clone(),
         dialects: vec![dialect(name)],
         count,

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tickwire::capture::{self, Capture, End, Piece};
+use tickwire::game::Game as _;
+use tickwire::games::moo::Moo;
 use tickwire::net::console::Source;
 use tickwire::net::recorder::{Rotation, Target};
 use tickwire::net::{Config, Server};
@@ -59,6 +61,7 @@ fn recorded(file: &Path, is_late: bool, rotation: Rotation) -> Vec<u8> {
     let codes = Codes::builtin();
     let names = ["native", "legacy", "letters", "letters-2023"];
     let plan = Plan {
+        game: Moo::ABOUT,
         url: format!("ws://{}", server.address()).parse().expect("a URL"),
         dialects: names.map(|name| codes.dialect(name).expect("built in")).into(),
         count: 8,

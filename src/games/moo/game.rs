@@ -7,9 +7,11 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use super::bots::BOTS;
 use super::orders::ORDERS;
 use super::verbs::{Look, Verbs};
 use super::words::words;
+use crate::game::agent::Bots;
 use crate::game::{self, Game, Messages, Order, Profile, Published, Rates, Roster, Turn, Writer};
 use crate::games::moo::feed::{
     Events, Layout, MoomooScratch, MoomooView, NativeScratch, NativeView, Since, State, WorldReader,
@@ -29,6 +31,7 @@ impl Game for Moo {
         &[("/play", "native"), ("/", "legacy"), ("/moomoo", "legacy"), ("/server", "letters")];
     const TABLES: &'static [(&'static str, &'static str)] = &BUILTIN;
     const ORDERS: &'static [Order] = &ORDERS;
+    const BOTS: Bots = BOTS;
 
     type Sim = World;
     type Events = Events;

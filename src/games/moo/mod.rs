@@ -1,11 +1,18 @@
 //! The game of this server: a MooMoo-like world, in its own dialect and four foreign ones.
 
 #[cfg(not(target_family = "wasm"))]
+mod agreement;
+mod bots;
+#[cfg(not(target_family = "wasm"))]
 pub mod check;
+#[cfg(not(target_family = "wasm"))]
+mod checked;
 pub mod client;
 pub mod feed;
 mod game;
 mod orders;
+#[cfg(not(target_family = "wasm"))]
+mod trial;
 pub mod verbs;
 mod words;
 

@@ -1,5 +1,7 @@
 //! Counts of what a player did.
 
+use crate::game::agent;
+
 /// The player's deeds, counted from the received packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Deeds {
@@ -38,5 +40,20 @@ impl Deeds {
         self.kills += other.kills;
         self.deaths += other.deaths;
         self.respawns += other.respawns;
+    }
+    /// The same by name, in the order in which people read them.
+    pub fn named(self) -> agent::Deeds {
+        agent::Deeds(vec![
+            ("hits", "hits", self.hits),
+            ("gathered", "gathered", self.gathered),
+            ("kills", "kills", self.kills),
+            ("deaths", "deaths", self.deaths),
+            ("respawns", "respawns", self.respawns),
+            ("builds", "builds", self.builds),
+            ("upgrades", "upgrades", self.upgrades),
+            ("shots", "shots", self.shots),
+            ("animals", "animals killed", self.animals),
+            ("clans", "clans joined", self.clans),
+        ])
     }
 }

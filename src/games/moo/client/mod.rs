@@ -9,9 +9,9 @@
 //! The modules, in the order of the flow: [`heard`] (a server's packets, typed, all dialects),
 //! [`picture`] (the client's knowledge of the world), [`policy`] (decides what the player does,
 //! without knowing packets), [`play`] (a policy that meets other bots, builds and fights), and
-//! [`bot`] (all of these together).
+//! [`actor`] (all of these together: the agent).
 
-pub mod bot;
+pub mod actor;
 pub mod heard;
 pub mod picture;
 pub mod play;

@@ -20,7 +20,7 @@ use self::senses::{
     Goal, NEARER_PX, arm_for, heading_to, hits_anyone, in_the_way, nearest_animal, nearest_foe, others,
     player_size_px, way_px,
 };
-use super::bot::is_bots_name;
+use super::actor::is_bots_name;
 use super::heard::Object;
 use super::picture::{Known, Picture};
 use super::policy::{Intent, Policy, Tongue};

@@ -1,0 +1,320 @@
+//! The agent of this game: a dialect, an observer and a policy.
+//!
+//! The observer sees every packet and keeps the [`Picture`] that the policy reads; a `Picture` alone
+//! is an observer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::heard::Heard;
+use super::picture::Picture;
+use super::policy::{Intent, Policy};
+use crate::game::agent::{Agent, Deeds, Excuse, Outcome, Sight};
+use crate::packet::client_packet::Mode;
+use crate::packet::{ClientPacket, Decoded, Dialect};
+use crate::session::NATIVE_VERSION;
+
+/// Time between two pings.
+const PING_EVERY: Duration = Duration::from_millis(2_500);
+/// Shortest time that a dead bot waits before it enters again. It must not be zero: a player who
+/// returns within one update cannot be told from one who never died.
+const MOURNING: Duration = Duration::from_millis(1_000);
+/// Added to that for each of the next bots, up to [`MOURNERS`].
+const MOURNING_STEP: Duration = Duration::from_millis(250);
+/// Number of different waiting times.
+const MOURNERS: usize = 8;
+/// Skin colours that a bot chooses from.
+const SKINS: usize = 10;
+
+/// Observes an agent's traffic.
+pub trait Observer: Send + 'static {
+    /// The picture of the world.
+    fn picture(&self) -> &Picture;
+
+    /// The agent sends a packet.
+    fn said(&mut self, packet: &ClientPacket<'_>);
+
+    /// The server has sent a packet, which arrived `now`; appends the rules that it breaks.
+    fn hear(&mut self, heard: &Heard, now: Duration, out: &mut Outcome);
+
+    /// As [`Agent::excuse`].
+    fn excuse(&mut self, excuse: Excuse) {
+        let _ = excuse;
+    }
+
+    /// As [`Agent::take_deeds`].
+    fn take_deeds(&mut self) -> Deeds {
+        Deeds::default()
+    }
+
+    /// As [`Agent::marks`].
+    fn marks(&self) -> &[u32] {
+        &[]
+    }
+}
+
+impl Observer for Picture {
+    fn picture(&self) -> &Picture {
+        self
+    }
+
+    fn said(&mut self, packet: &ClientPacket<'_>) {
+        Picture::said(self, packet);
+    }
+
+    fn hear(&mut self, heard: &Heard, _: Duration, _: &mut Outcome) {
+        Picture::hear(self, heard);
+    }
+}
+
+/// What the names of bots begin with.
+const NAME: &str = "bot ";
+
+/// Whether a bot would have this name.
+pub fn is_bots_name(name: &str) -> bool {
+    name.strip_prefix(NAME).is_some_and(|number| number.parse::<usize>().is_ok())
+}
+
+/// See the [module](self).
+pub struct Actor<O> {
+    dialect: Arc<Dialect>,
+    is_native: bool,
+    name: String,
+    skin: u8,
+    policy: Box<dyn Policy>,
+    mourning: Duration,
+    /// When a dead bot enters again.
+    returns: Option<Duration>,
+    sequence: u32,
+    nonce: u32,
+    pinged: Option<Duration>,
+    intents: Vec<Intent>,
+    /// The observer.
+    pub observer: O,
+}
+
+impl<O: Observer> Actor<O> {
+    /// The agent with this index, counted from 0: name, colour and waiting time after death follow
+    /// from the index.
+    pub fn new(index: usize, dialect: Arc<Dialect>, policy: Box<dyn Policy>, observer: O) -> Actor<O> {
+        let is_native = dialect.name() == "native";
+        Actor {
+            dialect,
+            is_native,
+            name: format!("{NAME}{index}"),
+            skin: (index % SKINS) as u8,
+            policy,
+            mourning: MOURNING + MOURNING_STEP * (index % MOURNERS) as u32,
+            returns: None,
+            sequence: 0,
+            nonce: 0,
+            pinged: None,
+            intents: Vec::new(),
+            observer,
+        }
+    }
+
+    /// Waits, and enters again.
+    fn mourn(&mut self, now: Duration, out: &mut Outcome) {
+        let returns = *self.returns.get_or_insert(now + self.mourning);
+        if now >= returns {
+            self.returns = None;
+            // Entering again is a command like any other, and uses a sequence implicitly.
+            self.sequence += 1;
+            let (name, skin) = (Some(self.name.clone()), Some(self.skin));
+            self.say(&ClientPacket::EnterGame { name, skin, moofoll: false }, out);
+        }
+    }
+
+    fn carry_out(&mut self, intent: Intent, out: &mut Outcome) {
+        let sequence = self.is_native.then(|| {
+            self.sequence += 1;
+            self.sequence
+        });
+        let tick = None;
+        let packet = match intent {
+            Intent::Walk(direction) => ClientPacket::Move { sequence, tick, direction },
+            Intent::Aim(heading) => ClientPacket::Aim { sequence, tick, heading },
+            Intent::Attack { on, heading } => {
+                ClientPacket::Attack { sequence, tick, state: on, heading: Some(heading) }
+            }
+            Intent::Select { id, is_weapon } => {
+                ClientPacket::Select { sequence, tick, id: id.into(), is_weapon }
+            }
+            Intent::Upgrade(choice) => ClientPacket::Upgrade { sequence, tick, choice: choice.into() },
+            Intent::Clan(action) => ClientPacket::Clan { sequence, tick, action },
+            Intent::Ping => ClientPacket::MapPing { sequence, tick },
+            Intent::Chat(text) => ClientPacket::Chat { sequence, tick, text },
+        };
+        self.say(&packet, out);
+    }
+
+    fn say(&mut self, packet: &ClientPacket<'_>, out: &mut Outcome) {
+        let is_needed = matches!(packet, ClientPacket::Hello { .. } | ClientPacket::EnterGame { .. });
+        if !is_needed && !packet.is_in(&self.dialect) {
+            return;
+        }
+        let message = packet.encode(&self.dialect);
+        if message.is_empty() {
+            out.fault("not_in_dialect", format!("{packet:?}"));
+            return;
+        }
+        self.observer.said(packet);
+        out.packets.push(message);
+    }
+}
+
+impl<O: Observer> Agent for Actor<O> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn begin(&mut self, out: &mut Outcome) {
+        let (name, skin) = (Some(self.name.clone()), Some(self.skin));
+        if self.is_native {
+            self.say(&ClientPacket::Hello { version: NATIVE_VERSION, mode: Mode::Play, name, skin }, out);
+        } else {
+            self.say(&ClientPacket::EnterGame { name, skin, moofoll: false }, out);
+        }
+    }
+
+    fn hear(&mut self, packet: &Decoded<'_>, now: Duration, out: &mut Outcome) {
+        let heard = Heard::from_decoded(packet);
+        self.observer.hear(&heard, now, out);
+        out.is_update = matches!(heard, Heard::Update(_) | Heard::Players(_));
+    }
+
+    /// Pings, respawns, and carries out the policy's intents.
+    fn act(&mut self, now: Duration, out: &mut Outcome) {
+        if self.pinged.is_none_or(|before| now.saturating_sub(before) >= PING_EVERY) {
+            self.pinged = Some(now);
+            self.nonce += 1;
+            let nonce = self.is_native.then_some(self.nonce);
+            self.say(&ClientPacket::Ping { nonce }, out);
+        }
+        if self.observer.picture().is_dead {
+            self.mourn(now, out);
+        } else {
+            self.returns = None;
+        }
+        let mut intents = std::mem::take(&mut self.intents);
+        self.policy.decide(self.observer.picture(), now, &mut intents);
+        intents.drain(..).for_each(|intent| self.carry_out(intent, out));
+        self.intents = intents;
+    }
+
+    fn is_playing(&self) -> bool {
+        self.observer.picture().me.is_some()
+    }
+
+    fn sight(&self) -> Sight {
+        let picture = self.observer.picture();
+        Sight { others: picture.others_in_view, waits: picture.is_dead }
+    }
+
+    fn excuse(&mut self, excuse: Excuse) {
+        self.observer.excuse(excuse);
+    }
+
+    fn take_deeds(&mut self) -> Deeds {
+        self.observer.take_deeds()
+    }
+
+    fn marks(&self) -> &[u32] {
+        self.observer.marks()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::policy::Wanderer;
+    use super::*;
+    use crate::client::bot::{Bot, Stage};
+    use crate::client::link::{Keys, Link};
+    use crate::packet::codes::BUILTIN;
+    use crate::packet::{Codes, Direction};
+    use crate::ws::conn::{self, Conn, Role};
+    use crate::ws::http::HeadReader;
+    use crate::ws::message::Limits;
+    use crate::ws::upgrade;
+
+    const NOW: Duration = Duration::from_secs(1);
+
+    /// A bot whose upgrade is done, and the server's end of its connection.
+    fn connected(dialect: &str) -> (Bot<Actor<Picture>>, Conn, Arc<Dialect>) {
+        connected_with(&Codes::builtin(), dialect)
+    }
+
+    fn connected_with(codes: &Codes, dialect: &str) -> (Bot<Actor<Picture>>, Conn, Arc<Dialect>) {
+        let dialect = codes.dialect(dialect).unwrap();
+        let policy = Box::new(Wanderer::new(1, 1));
+        let keys = Keys { upgrade: [1; 16], mask: || [1, 2, 3, 4] };
+        let link = Link::new("localhost:3000", "/", dialect.name() == "native", keys);
+        let actor = Actor::new(3, Arc::clone(&dialect), policy, Picture::new());
+        let mut bot = Bot::new(link, Arc::clone(&dialect), actor, ());
+        let mut request = Vec::new();
+        bot.drain_output(&mut request);
+        let head = HeadReader::new().receive(&request).unwrap().unwrap();
+        bot.receive(&upgrade::accept(&head, &["tickwire.v1"]).unwrap().response, NOW);
+        (bot, Conn::new(Role::Server, Limits::SERVER), dialect)
+    }
+
+    /// The packets that the bot has sent since.
+    fn said(bot: &mut Bot<Actor<Picture>>, conn: &mut Conn, dialect: &Dialect) -> Vec<String> {
+        let (mut bytes, mut packets) = (Vec::new(), Vec::new());
+        bot.drain_output(&mut bytes);
+        conn.receive(&bytes);
+        while let Some(event) = conn.next_event().unwrap() {
+            if let conn::Event::Binary(message) = event {
+                packets.push(dialect.decode(Direction::ToServer, message).unwrap().row.name.clone());
+            }
+        }
+        packets
+    }
+
+    fn tell(bot: &mut Bot<Actor<Picture>>, conn: &mut Conn, message: &[u8]) {
+        let mut bytes = Vec::new();
+        conn.send_binary(message);
+        conn.drain_output(&mut bytes);
+        bot.receive(&bytes, NOW);
+    }
+
+    /// Gives the bot a body, and lets it act.
+    fn enter(bot: &mut Bot<Actor<Picture>>, conn: &mut Conn, dialect: &Dialect) {
+        let json = [
+            r#"["welcome",[1,"0",1,14400,30,30,"0",5]]"#,
+            r#"["spawned",[9]]"#,
+            r#"["update",[6,[0,0,65536000,65536000,0,0,0,null],[],[9,"bot 3",3,2000,2000,0]]]"#,
+        ];
+        for text in json {
+            let packet = dialect.decode_json(Direction::ToClient, text).unwrap();
+            let message = dialect.encode(Direction::ToClient, &packet.row.name, &packet.values).unwrap();
+            tell(bot, conn, &message);
+        }
+        assert_eq!(bot.stage(), Stage::Playing);
+        bot.act(NOW);
+    }
+
+    #[test]
+    fn a_native_bot_says_hello_and_walks_once_it_has_a_body() {
+        let (mut bot, mut conn, dialect) = connected("native");
+        assert_eq!(said(&mut bot, &mut conn, &dialect), ["hello"]);
+        bot.act(NOW);
+        assert_eq!(said(&mut bot, &mut conn, &dialect), [""; 0]);
+        enter(&mut bot, &mut conn, &dialect);
+        assert_eq!(said(&mut bot, &mut conn, &dialect), ["ping", "move", "aim"]);
+        bot.leave();
+        assert_eq!(bot.stage(), Stage::Leaving);
+    }
+
+    #[test]
+    fn a_bot_leaves_out_what_the_tables_lack() {
+        let is_kept = |line: &&str| !line.starts_with("to_server\taim\t");
+        let texts = BUILTIN.map(|(file, text)| {
+            (file, text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect::<String>())
+        });
+        let (mut bot, mut conn, dialect) = connected_with(&Codes::from_texts(&texts).unwrap(), "native");
+        enter(&mut bot, &mut conn, &dialect);
+        assert_eq!(said(&mut bot, &mut conn, &dialect), ["hello", "ping", "move"]);
+    }
+}

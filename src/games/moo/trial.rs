@@ -1,0 +1,100 @@
+//! This game in the simulator: what its operator does, what misbehaving clients send, and whether
+//! what a client was told is what was published.
+
+use tickwire_sim::{Action as _, PlayerId};
+
+use super::agreement;
+use super::checked::{Checked, NOTICE};
+use super::client::actor::{Actor, Observer as _};
+use super::game::Moo;
+use crate::game::Tick;
+use crate::game::agent::{Agent, Bots, Draw, Nuisance, Operated, Spoken};
+use crate::game::dice::Dice;
+use crate::packet::client_packet::{ClanAction, Mode};
+use crate::packet::{ClientPacket, Dialect};
+use crate::session::NATIVE_VERSION;
+use crate::world::rules::{self, AnimalKind};
+use crate::world::{Action, Fixed, Resource, Spawned};
+
+/// All but the agents.
+pub const BOTS: Bots = Bots { spoken: &SPOKEN, agrees, operate, nuisance, ..Bots::NONE };
+
+const SPOKEN: [Spoken; 10] = [
+    ("native", "/play", false),
+    ("legacy", "/moomoo", false),
+    ("letters", "/moomoo", false),
+    ("native", "/play", false),
+    ("letters-2023", "/moomoo", false),
+    ("native", "/play", true),
+    ("letters-2024", "/moomoo", false),
+    ("native", "/play", false),
+    ("legacy", "/moomoo", false),
+    ("letters", "/moomoo", true),
+];
+
+fn agrees(agent: &dyn Agent, own: Option<PlayerId>, published: &dyn Tick) -> Result<bool, String> {
+    let actor = (agent as &dyn std::any::Any).downcast_ref::<Actor<Checked>>();
+    let Some((actor, state)) = actor.zip(published.of::<Moo>().map(|published| &published.state)) else {
+        return Ok(false);
+    };
+    agreement::compare(actor.observer.picture(), own, state)
+}
+
+fn operate((draw, player, notice, published): Draw<'_>, dice: &mut Dice) -> Option<Operated> {
+    let operated = |name, action: Action| Operated {
+        name,
+        action: action.encoded(),
+        is_gift: matches!(action, Action::Grant { .. }),
+        is_notice: matches!(action, Action::Say { .. }),
+    };
+    Some(match (draw, player) {
+        (7..=60, Some(player)) => {
+            let resource = Resource::ALL[dice.below(4) as usize];
+            let amount = dice.below(300);
+            operated("operator: grant", Action::Grant { player, resource, amount })
+        }
+        (61..=130, Some(player)) => operated("operator: spawn", spawn(player, published?, dice)?),
+        _ => operated("operator: say", Action::Say { text: format!("{NOTICE}{notice}") }),
+    })
+}
+
+fn spawn(player: PlayerId, published: &dyn Tick, dice: &mut Dice) -> Option<Action> {
+    let state = &published.of::<Moo>()?.state;
+    let body = &state.players.iter().find(|seen| seen.player == player)?.body;
+    let kinds = [AnimalKind::Wolf, AnimalKind::Cow];
+    let what = match dice.below(4) {
+        number @ (0 | 1) => Spawned::Animal(kinds[number as usize]),
+        _ => Spawned::Item([3, 17][dice.below(2) as usize]),
+    };
+    let mut px = |at: Fixed| {
+        let px = at.to_px() + dice.below(800) as i32 - 400;
+        px.clamp(0, rules::MAP_SIZE_PX as i32) as u16
+    };
+    let (x_px, y_px) = (px(body.x), px(body.y));
+    Some(Action::Spawn { what, x_px, y_px })
+}
+
+fn nuisance(dialect: &Dialect, nuisance: Nuisance) -> Vec<u8> {
+    let is_native = dialect.name() == "native";
+    let (name, skin) = (Some("bot 1".to_owned()), Some(3));
+    let hello = |mode| ClientPacket::Hello { version: NATIVE_VERSION, mode, name: name.clone(), skin };
+    let own = |sequence| is_native.then_some(sequence);
+    let packet = match nuisance {
+        Nuisance::Enter if is_native => hello(Mode::Play),
+        Nuisance::Enter => ClientPacket::EnterGame { name, skin, moofoll: true },
+        Nuisance::Watch if is_native => hello(Mode::Watch),
+        Nuisance::Follow(player) if is_native => ClientPacket::Follow { player },
+        Nuisance::Watch | Nuisance::Follow(_) => return Vec::new(),
+        Nuisance::Act(sequence, bits) => {
+            ClientPacket::Move { sequence: own(sequence), tick: None, direction: Some(bits as u16) }
+        }
+        Nuisance::Share(sequence, begins) => {
+            let action = match begins {
+                false => ClanAction::Leave,
+                true => ClanAction::Create { name: "owls".to_owned() },
+            };
+            ClientPacket::Clan { sequence: own(sequence), tick: None, action }
+        }
+    };
+    packet.encode(dialect)
+}
