@@ -17,8 +17,7 @@
 //! server decodes those of clients and encodes its own, and [`client`] does the reverse. Everything
 //! except [`platform`], [`net`], [`client`], [`testkit`] and [`cli`] is pure: bytes in, values out;
 //! no socket, no clock, no thread, no file. The library builds for WebAssembly without
-//! [`platform`], [`net`], [`testkit`], [`cli`], the sockets of [`client`], and [`simulate`], which
-//! uses [`testkit`].
+//! [`platform`], [`net`], [`testkit`], [`cli`], the sockets of [`client`], and [`simulate`].
 //!
 //! A game is a type that implements [`game::Game`], or the simpler [`game::SimpleGame`]; [`serve`] runs
 //! it as a program. `docs/your-first-game.md` writes one.

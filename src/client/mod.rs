@@ -1,56 +1,81 @@
 //! The library for writing a client or a bot.
 //!
 //! ```text
-//!  socket ──► link ──► message ──► heard ──► picture ──► policy ──► packet ──► link ──► socket
-//!             upgrade,             by table  what is     what to               masked
-//!             frames                         known       do                    frames
+//!  socket ──► link ──► message ──► bot ──► agent ──► packet ──► link ──► socket
+//!             upgrade,             by table  decides            masked
+//!             frames                                            frames
 //! ```
 //!
 //! The modules, in the order of the flow: [`url`] (the target address), [`dial`] (a connected
-//! socket), [`link`] (upgrade and frames), [`heard`] (a server's packets, typed, all dialects),
-//! [`picture`] (the client's knowledge of the world), [`policy`] (decides what the player does,
-//! without knowing packets) and [`play`] (a policy that meets other bots, builds and fights),
-//! [`bot`] (all of these together), [`talk`] (a client for tests and tools, which waits for
-//! answers; and one for an interactive prompt), [`echo`] (a client that echoes messages).
+//! socket), [`link`] (upgrade and frames), [`bot`] (a link and an
+//! [`Agent`](crate::game::agent::Agent), which plays), [`talk`] (a client for tests and tools, which
+//! waits for answers; and one for an interactive prompt), [`echo`] (a client that echoes messages).
 //!
 //! Only `dial`, `talk` and `echo` touch sockets and clocks; the others are values, with time as an argument. Nothing here uses the
-//! server's `net`. Checks of a server are in [`testkit`](crate::testkit).
+//! server's `net`. What an agent knows of a game is in the game's folder; checks of a server are
+//! in [`testkit`](crate::testkit).
 //!
 //! # A bot of your own
 //!
-//! A [`Policy`](policy::Policy) decides; a [`Bot`](bot::Bot) does the rest. The bot's driver moves
-//! bytes: after each input it sends the bytes from `drain_output`, and it calls `act` about ten
-//! times a second. In this example, the server is a few lines of code; with a socket, connect with
-//! [`dial::dial`] and take the keys from [`dial::keys`].
+//! An [`Agent`](crate::game::agent::Agent) decides; a [`Bot`](bot::Bot) does the rest. The bot's
+//! driver moves bytes: after each input it sends the bytes from `drain_output`, and it calls `act`
+//! about ten times a second. In this example, the server is a few lines of code; with a socket,
+//! connect with [`dial::dial`] and take the keys from [`dial::keys`].
 //!
 //! ```
 //! use std::time::Duration;
 //!
-//! use tickwire::games::moo::client::bot::{Bot, Stage};
+//! use tickwire::client::bot::{Bot, Stage};
 //! use tickwire::client::link::{Keys, Link};
-//! use tickwire::games::moo::client::picture::Picture;
-//! use tickwire::games::moo::client::policy::{Intent, Policy};
-//! use tickwire::packet::{Codes, Direction};
+//! use tickwire::game::agent::{Agent, Outcome, Sight};
+//! use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
 //! use tickwire::ws::conn::{Conn, Event, Role};
 //! use tickwire::ws::http::HeadReader;
 //! use tickwire::ws::message::Limits;
 //! use tickwire::ws::upgrade;
 //!
-//! /// Walks to the right until it has gone 100 px.
-//! struct East(Option<f64>);
+//! /// Walks to the right.
+//! struct East {
+//!     dialect: std::sync::Arc<Dialect>,
+//!     sequence: u32,
+//!     player: Option<u16>,
+//! }
 //!
-//! impl Policy for East {
-//!     fn decide(&mut self, picture: &Picture, _now: Duration, intents: &mut Vec<Intent>) {
-//!         let Some(me) = picture.own() else { return };
-//!         let begin = *self.0.get_or_insert(me.x_px);
-//!         intents.push(Intent::Walk((me.x_px < begin + 100.0).then_some(0)));
+//! impl East {
+//!     fn say(&self, packet: &str, values: &[Value], out: &mut Outcome) {
+//!         out.packets.extend(self.dialect.encode(Direction::ToServer, packet, values));
+//!     }
+//! }
+//!
+//! impl Agent for East {
+//!     fn name(&self) -> &str {
+//!         "east"
+//!     }
+//!     fn begin(&mut self, out: &mut Outcome) {
+//!         self.say("hello", &[1.into(), 1.into(), self.name().into()], out);
+//!     }
+//!     fn hear(&mut self, packet: &Decoded<'_>, _: Duration, _: &mut Outcome) {
+//!         if packet.row.name == "spawned" {
+//!             self.player = packet.number("player");
+//!         }
+//!     }
+//!     fn act(&mut self, _: Duration, out: &mut Outcome) {
+//!         self.sequence += 1;
+//!         self.say("move", &[self.sequence.into(), Value::Nil, 0.into()], out);
+//!     }
+//!     fn is_playing(&self) -> bool {
+//!         self.player.is_some()
+//!     }
+//!     fn sight(&self) -> Sight {
+//!         Sight::default()
 //!     }
 //! }
 //!
 //! let dialect = Codes::builtin().dialect("native").ok_or("no such dialect")?;
 //! let keys = Keys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
 //! let link = Link::new("localhost:3000", "/play", true, keys);
-//! let mut bot = Bot::new(0, link, dialect.clone(), Box::new(East(None)), Picture::new());
+//! let agent = East { dialect: dialect.clone(), sequence: 0, player: None };
+//! let mut bot = Bot::new(link, dialect.clone(), agent, ());
 //!
 //! // The request leaves, the server's response arrives.
 //! let (mut out, mut now) = (Vec::new(), Duration::ZERO);
@@ -58,16 +83,9 @@
 //! let request = HeadReader::new().receive(&out)?.ok_or("half a request")?;
 //! bot.receive(&upgrade::accept(&request, &["tickwire.v1"])?.response, now);
 //!
-//! // The bot has sent hello. The server sends it the world and its own player.
+//! // The bot has sent hello. The server sends it its own player.
 //! let mut server = Conn::new(Role::Server, Limits::SERVER);
-//! for text in [
-//!     r#"["welcome",[1,"0",1,14400,30,30,"0",5]]"#,
-//!     r#"["spawned",[9]]"#,
-//!     r#"["update",[6,[0,0,65536000,65536000,0,0,0,null],[],[9,"bot 0",3,2000,2000,0]]]"#,
-//! ] {
-//!     let packet = dialect.decode_json(Direction::ToClient, text)?;
-//!     server.send_binary(&dialect.encode(Direction::ToClient, &packet.row.name, &packet.values)?);
-//! }
+//! server.send_binary(&dialect.encode(Direction::ToClient, "spawned", &[9.into()])?);
 //! let mut bytes = Vec::new();
 //! server.drain_output(&mut bytes);
 //! bot.receive(&bytes, now);
@@ -85,7 +103,7 @@
 //!         said.push(dialect.decode(Direction::ToServer, message)?.row.name.clone());
 //!     }
 //! }
-//! assert_eq!(said, ["hello", "ping", "move"]);
+//! assert_eq!(said, ["hello", "move"]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -2,16 +2,16 @@
 //! that misbehave.
 //!
 //! ```text
-//!  check ──► checked bot ──► crowd ──► tally          hostile ──► attack          sink
-//!  one        client::bot     many      what they      one         many at once    a server that
-//!  client     and a check     at once   measured                                   drops all input
+//!  checked bot ──► crowd ──► tally               hostile ──► attack          sink
+//!  client::bot     many      what they           one         many at once    a server that
+//!  and a tally     at once   measured                                        drops all input
 //! ```
 //!
-//! [`check`] judges a server's packets, [`checked`] does so for a [`Bot`](crate::games::moo::client::bot::Bot)
-//! of [`client`](crate::client), and both are pure: bytes, packets and the time are arguments.
+//! A [`Bot`](crate::client::bot::Bot)'s agent judges a server's packets; [`checked`] counts its faults and measures the traffic,
+//! and is pure: bytes, packets and the time are arguments.
 //! [`crowd`] (many checking bots on few threads), [`hostile`], [`attack`] and [`sink`] touch
-//! sockets and clocks. [`source`] chooses their source addresses. Only `tickwire bots`, `tickwire
-//! simulate`, the tests and the benchmarks use this layer.
+//! sockets and clocks. [`source`] chooses their source addresses. Only `tickwire bots`, the tests and
+//! the benchmarks use this layer.
 
 pub mod attack;
 pub mod checked;

@@ -29,20 +29,7 @@ const LAYERS: [(&str, &[&str]); 29] = [
     ("inspector", &["explain", "capture", "ws", "packet", "plural", "limits"]),
     ("platform", &["limits"]),
     ("replay", &["capture", "ws", "packet", "session", "peer", "game", "sim", "plural", "limits"]),
-    (
-        "client",
-        &[
-            "ws",
-            "packet",
-            "games/*/world",
-            "session",
-            "games/*/feed",
-            "explain",
-            "capture",
-            "platform",
-            "limits",
-        ],
-    ),
+    ("client", &["ws", "packet", "session", "game", "games", "explain", "capture", "platform", "limits"]),
     (
         "embedded",
         &[
@@ -52,6 +39,7 @@ const LAYERS: [(&str, &[&str]); 29] = [
             "host",
             "room",
             "peer",
+            "session",
             "game",
             "ws",
             "packet",
@@ -65,19 +53,16 @@ const LAYERS: [(&str, &[&str]); 29] = [
         "tab",
         &["embedded", "client", "inspector", "host", "games", "replay", "packet", "games/*/world", "limits"],
     ),
-    ("testkit", &["client", "ws", "packet", "games/*/world", "session", "platform", "plural", "limits"]),
+    ("testkit", &["client", "ws", "packet", "session", "game", "games", "platform", "plural", "limits"]),
     (
         "simulate",
         &[
             "host",
-            "testkit",
             "client",
             "ws",
             "packet",
-            "games/*/world",
             "session",
             "peer",
-            "games/*/feed",
             "game",
             "games",
             "room",
@@ -145,20 +130,7 @@ const LAYERS: [(&str, &[&str]); 29] = [
 const IMPURE: [&str; 5] = ["platform", "net", "client", "testkit", "cli"];
 
 /// Files and folders of those layers that are pure nevertheless: a client or a checking bot runs without a socket and without a clock.
-const PURE: [&str; 12] = [
-    "client/bot",
-    "client/dice",
-    "client/heard",
-    "client/link",
-    "client/picture",
-    "client/play",
-    "client/policy",
-    "client/said",
-    "client/url",
-    "testkit/check",
-    "testkit/checked",
-    "testkit/tally",
-];
+const PURE: [&str; 5] = ["client/bot", "client/link", "client/url", "testkit/checked", "testkit/tally"];
 
 /// What touches the machine: modules of `std`, types that read a clock, libraries that wrap system calls.
 const MACHINE: [&[&str]; 11] = [

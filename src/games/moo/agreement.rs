@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use super::client::picture::Picture;
 use super::game::Shown;
-use crate::feed::interest::Thing;
+use crate::games::moo::feed::interest::Thing;
+use crate::games::moo::world::{EntityId, Fixed, PlayerId};
 use crate::limits;
-use crate::world::{EntityId, Fixed, PlayerId};
 
 /// Compares a picture with the state that its client was sent. A client without a living body is
 /// not compared.

@@ -10,11 +10,11 @@ use super::game::Moo;
 use crate::game::Tick;
 use crate::game::agent::{Agent, Bots, Draw, Nuisance, Operated, Spoken};
 use crate::game::dice::Dice;
+use crate::games::moo::world::rules::{self, AnimalKind};
+use crate::games::moo::world::{Action, Fixed, Resource, Spawned};
 use crate::packet::client_packet::{ClanAction, Mode};
 use crate::packet::{ClientPacket, Dialect};
 use crate::session::NATIVE_VERSION;
-use crate::world::rules::{self, AnimalKind};
-use crate::world::{Action, Fixed, Resource, Spawned};
 
 /// All but the agents.
 pub const BOTS: Bots = Bots { spoken: &SPOKEN, agrees, operate, nuisance, ..Bots::NONE };

@@ -6,7 +6,7 @@ use std::fmt;
 use super::rule::Rule;
 use crate::games::moo::client::heard::{Leaderboard, Object, Pose};
 use crate::games::moo::client::picture::Picture;
-use crate::world::rules;
+use crate::games::moo::world::rules;
 
 /// A body's distance from the edge of the map is at least its radius; positions are rounded to at
 /// most a pixel.

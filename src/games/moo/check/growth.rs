@@ -10,7 +10,7 @@ use super::deeds::Deeds;
 use super::rule::Rule;
 use crate::games::moo::client::heard::{Heard, Kit, Offers};
 use crate::games::moo::client::picture::choices;
-use crate::world::rules::{self, Group};
+use crate::games::moo::world::rules::{self, Group};
 
 /// Records a packet. `is_first` is the first turn of a life.
 pub(super) fn hear(heard: &Heard, is_first: bool, common: &mut Common, deeds: &mut Deeds) {

@@ -17,7 +17,7 @@ use super::deeds::Deeds;
 use super::growth;
 use super::rule::Rule;
 use crate::games::moo::client::heard::{Heard, Stock, Swing};
-use crate::world::rules;
+use crate::games::moo::world::rules;
 
 /// One resource: its amount, and the rises still to be explained.
 #[derive(Debug, Clone, Copy, Default)]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::common::{Common, reach_px};
 use super::rule::Rule;
 use crate::games::moo::client::heard::{Animal, Heard, Shot, ShotEnd, ShotPlace};
-use crate::world::rules::{self, AnimalKind};
+use crate::games::moo::world::rules::{self, AnimalKind};
 
 /// Greatest distance, px, of one of the player's own shots from the player when it is announced:
 /// the known position is slightly old, and the shot has flown for a tick.

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use super::heard::{
     Added, Animal, Clan, Enter, Heard, Kit, Object, Offers, OwnClan, Pose, Shown, Stock, Update,
 };
+use crate::games::moo::world::rules::{self, CHOICE_ITEMS, Group};
 use crate::packet::ClientPacket;
 use crate::packet::client_packet::ClanAction;
-use crate::world::rules::{self, CHOICE_ITEMS, Group};
 
 /// A known player.
 #[derive(Debug, Clone, PartialEq)]

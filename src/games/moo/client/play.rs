@@ -25,7 +25,7 @@ use super::heard::Object;
 use super::picture::{Known, Picture};
 use super::policy::{Intent, Policy, Tongue};
 use crate::game::dice::Dice;
-use crate::world::rules::{self, AnimalKind};
+use crate::games::moo::world::rules::{self, AnimalKind};
 
 /// Time between two thoughts.
 const THOUGHT: [Duration; 2] = [Duration::from_millis(150), Duration::from_millis(250)];

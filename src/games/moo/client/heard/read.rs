@@ -6,8 +6,8 @@ use super::{
     Added, Enter, Heard, Kit, Leaderboard, Moved, Object, Offers, Own, Pose, Shown, Stock, Swing, Update,
     Welcome, wild,
 };
+use crate::games::moo::world::rules;
 use crate::packet::{Decoded, Value, angle};
-use crate::world::rules;
 
 impl Heard {
     /// The typed packet. A packet without a required argument, which only a loaded table can cause,

@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(intents(false, &picture), []);
         let is_short = |intent: &Intent| {
             let Intent::Clan(ClanAction::Create { name }) = intent else { return false };
-            name.len() <= crate::world::rules::CLAN_CHARS
+            name.len() <= crate::games::moo::world::rules::CLAN_CHARS
         };
         assert!(intents(true, &picture).iter().all(is_short));
         picture.society.clans.insert("owls".to_owned(), 2);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::game::dice::Dice;
 use crate::games::moo::client::picture::{Known, Picture};
 use crate::games::moo::client::policy::Intent;
-use crate::world::rules::{self, Group, Item};
+use crate::games::moo::world::rules::{self, Group, Item};
 
 /// Time between two choices, and between two meals: the server needs time to report the result of
 /// the first.

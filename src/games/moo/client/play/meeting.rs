@@ -4,7 +4,7 @@
 //! No point is in the river, the snow or the desert.
 
 use crate::game::dice::Dice;
-use crate::world::rules;
+use crate::games::moo::world::rules;
 
 /// Bots per point: enough for a lively screen, too few for one screen to hold everyone.
 const BOTS_PER_POINT: usize = 25;

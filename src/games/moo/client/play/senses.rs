@@ -4,7 +4,7 @@
 use std::f64::consts::TAU;
 
 use crate::games::moo::client::picture::{Known, Picture};
-use crate::world::rules;
+use crate::games::moo::world::rules;
 
 /// How much nearer than its reach a bot goes, px: its knowledge is slightly old.
 pub(super) const NEARER_PX: f64 = 15.0;
