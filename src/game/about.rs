@@ -137,15 +137,6 @@ impl Debug for Order {
     }
 }
 
-/// The players, for the operator.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Roster {
-    /// The heading of what the game says of a player.
-    pub heading: &'static str,
-    /// For each player its name, and what the game says of it, in columns below the heading.
-    pub players: Vec<(PlayerId, String, String)>,
-}
-
 /// A world that goes on, or why it cannot, in words.
 pub type Restored = Result<Box<dyn Replica>, String>;
 

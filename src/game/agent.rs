@@ -18,7 +18,7 @@ use std::time::Duration;
 use tickwire_sim::{Encoded, PlayerId};
 
 use super::dice::Dice;
-use super::play::Tick;
+use super::tick::Tick;
 use crate::packet::{Decoded, Dialect};
 
 /// A rule that the server broke.

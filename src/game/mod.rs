@@ -16,12 +16,14 @@ pub mod messages;
 pub mod play;
 pub mod records;
 pub mod simple;
+pub mod tick;
 pub mod values;
 pub mod verbs;
 
-pub use about::{About, Order, OrderError, Replica, Roster};
+pub use about::{About, Order, OrderError, Replica};
 pub use breach::Breach;
 pub use messages::{Messages, Writer};
-pub use play::{Game, Published, Publisher, Rates, Tick, Turn, View};
+pub use play::{Game, Published, Publisher, Rates, Turn, View};
 pub use simple::{Simple, SimpleGame};
+pub use tick::{Roster, Tick};
 pub use verbs::{Ask, Profile, Saved, Shared, Verbs};

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use tickwire_sim::{Action, Command, Encoded, Identity, Membership, PlayerId, Sim, Stepped, frame};
 
-use super::about::{About, Order, Replica, Restored, Roster};
+use super::about::{About, Order, Replica, Restored};
 use super::agent::Bots;
 use super::messages::Messages;
+use super::tick::{Roster, Tick};
 use super::verbs::{Profile, Verbs};
 use crate::packet::{Codes, Dialect};
 
@@ -124,20 +125,6 @@ impl<G: Game> Debug for Published<G> {
     }
 }
 
-/// One tick of any game.
-pub trait Tick: Any + Debug + Send + Sync {
-    /// Ticks completed.
-    fn tick(&self) -> u32;
-    /// The players in the world after it.
-    fn players(&self) -> usize;
-    /// The events: an `Arc` of [`Game::Events`].
-    fn events(&self) -> Arc<dyn Any + Send + Sync>;
-    /// As [`Published::event_bytes`].
-    fn event_bytes(&self) -> usize;
-    /// The players, for the operator.
-    fn roster(&self) -> Roster;
-}
-
 impl<G: Game> Tick for Published<G> {
     fn tick(&self) -> u32 {
         self.tick
@@ -149,6 +136,10 @@ impl<G: Game> Tick for Published<G> {
 
     fn events(&self) -> Arc<dyn Any + Send + Sync> {
         Arc::clone(&self.events) as Arc<dyn Any + Send + Sync>
+    }
+
+    fn state(&self) -> &(dyn Any + Send + Sync) {
+        &*self.state
     }
 
     fn event_bytes(&self) -> usize {

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tickwire_sim::{Command, Encoded, Identity, PlayerId};
 
-use super::Kind;
 use super::broken::Broken;
 use super::counts::Counts;
+use super::plan::Kind;
 use super::wire::ServerEnd;
 use crate::game::dice::Dice;
 use crate::game::{Rates, Replica, Tick};

@@ -24,39 +24,21 @@ mod game;
 mod host;
 mod hostile;
 mod lanes;
+mod plan;
 mod slot;
 mod twin;
 mod wire;
 
 pub use broken::{Broken, Planted};
 pub use counts::Counts;
+pub use plan::{Kind, Plan};
 
 use std::fmt;
 use std::time::Duration;
 
 use self::host::{Served, SimHost};
 use self::slot::Slot;
-use self::wire::ServerEnd;
 use crate::game::dice::Dice;
-use crate::host::core;
-
-/// A game as a simulation starts it.
-pub type Kind = core::Kind<ServerEnd>;
-
-/// The parameters of a simulation.
-#[derive(Debug, Clone)]
-pub struct Plan {
-    /// The game.
-    pub game: Kind,
-    /// The seed, which determines everything.
-    pub seed: u64,
-    /// Number of concurrent connections.
-    pub peers: usize,
-    /// Virtual time to simulate; all clients then leave within a few more seconds.
-    pub time: Duration,
-    /// Number of rooms.
-    pub rooms: usize,
-}
 
 /// A broken invariant and its circumstances.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -160,7 +160,7 @@ fn only_the_outer_layers_touch_the_machine() {
     finds(layers::purity, "src/net/client.rs", "use std::net::TcpStream;\n", &[]);
     finds(layers::purity, "src/client/talk.rs", "use std::net::TcpStream;\n", &[]);
     finds(layers::purity, "src/client/bot.rs", "use std::net::TcpStream;\n", &[1]);
-    finds(layers::purity, "src/testkit/check/wild.rs", "use std::time::Instant;\n", &[1]);
+    finds(layers::purity, "src/testkit/tally.rs", "use std::time::Instant;\n", &[1]);
 }
 
 #[test]

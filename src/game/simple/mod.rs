@@ -22,9 +22,9 @@ use tickwire_sim::{Action as _, Encoded, Identity, PlayerId};
 use world::code_hash;
 pub use world::{Deed, World};
 
-use super::about::Roster;
 use super::messages::{Messages, Writer};
 use super::play::{Game, Published, Publisher, Rates, Turn, View};
+use super::tick::Roster;
 use super::verbs::{Ask, Profile, Verbs};
 use crate::limits;
 use crate::packet::{Codes, Decoded, Dialect, Direction, Lane};

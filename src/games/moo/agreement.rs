@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::client::picture::Picture;
-use super::game::Shown;
+use super::shown::Shown;
 use crate::games::moo::feed::interest::Thing;
 use crate::games::moo::world::{EntityId, Fixed, PlayerId};
 use crate::limits;

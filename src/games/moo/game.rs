@@ -4,11 +4,11 @@
 //! The published state of a tick is created once and shared by the views of all workers; each
 //! layout's records are created when its first view needs them.
 
-use std::ops::Deref;
 use std::sync::Arc;
 
 use super::bots::BOTS;
 use super::orders::ORDERS;
+use super::shown::Shown;
 use super::verbs::{Look, Verbs};
 use super::words::words;
 use crate::game::agent::Bots;
@@ -78,22 +78,6 @@ impl Game for Moo {
             (seen.player, seen.name.to_string(), line)
         });
         Roster { heading: "age   points  health      x      y", players: players.collect() }
-    }
-}
-
-/// The state after a tick, and what its updates need besides.
-#[derive(Debug)]
-pub struct Shown {
-    state: Arc<State>,
-    rates: Rates,
-    since: Since,
-}
-
-impl Deref for Shown {
-    type Target = State;
-
-    fn deref(&self) -> &State {
-        &self.state
     }
 }
 

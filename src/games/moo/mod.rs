@@ -11,6 +11,7 @@ pub mod client;
 pub mod feed;
 mod game;
 mod orders;
+mod shown;
 #[cfg(not(target_family = "wasm"))]
 mod trial;
 pub mod verbs;
@@ -18,5 +19,6 @@ mod words;
 
 pub use tickwire_world as world;
 
-pub use game::{Moo, Publisher, Scratch, Shown, View};
+pub use game::{Moo, Publisher, Scratch, View};
+pub use shown::Shown;
 pub use words::words;

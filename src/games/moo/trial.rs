@@ -6,7 +6,7 @@ use tickwire_sim::{Action as _, PlayerId};
 use super::agreement;
 use super::checked::{Checked, NOTICE};
 use super::client::actor::{Actor, Observer as _};
-use super::game::Moo;
+use super::shown::Shown;
 use crate::game::Tick;
 use crate::game::agent::{Agent, Bots, Draw, Nuisance, Operated, Spoken};
 use crate::game::dice::Dice;
@@ -34,7 +34,7 @@ const SPOKEN: [Spoken; 10] = [
 
 fn agrees(agent: &dyn Agent, own: Option<PlayerId>, published: &dyn Tick) -> Result<bool, String> {
     let actor = (agent as &dyn std::any::Any).downcast_ref::<Actor<Checked>>();
-    let Some((actor, state)) = actor.zip(published.of::<Moo>().map(|published| &published.state)) else {
+    let Some((actor, state)) = actor.zip(published.state().downcast_ref::<Shown>()) else {
         return Ok(false);
     };
     agreement::compare(actor.observer.picture(), own, state)
@@ -59,7 +59,7 @@ fn operate((draw, player, notice, published): Draw<'_>, dice: &mut Dice) -> Opti
 }
 
 fn spawn(player: PlayerId, published: &dyn Tick, dice: &mut Dice) -> Option<Action> {
-    let state = &published.of::<Moo>()?.state;
+    let state = published.state().downcast_ref::<Shown>()?;
     let body = &state.players.iter().find(|seen| seen.player == player)?.body;
     let kinds = [AnimalKind::Wolf, AnimalKind::Cow];
     let what = match dice.below(4) {

@@ -1,0 +1,24 @@
+//! The parameters of a simulation.
+
+use std::time::Duration;
+
+use super::wire::ServerEnd;
+use crate::host::core;
+
+/// A game as a simulation starts it.
+pub type Kind = core::Kind<ServerEnd>;
+
+/// The parameters of a simulation.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The game.
+    pub game: Kind,
+    /// The seed, which determines everything.
+    pub seed: u64,
+    /// Number of concurrent connections.
+    pub peers: usize,
+    /// Virtual time to simulate; all clients then leave within a few more seconds.
+    pub time: Duration,
+    /// Number of rooms.
+    pub rooms: usize,
+}
