@@ -100,7 +100,7 @@ impl SimpleGame for Pong {
     }
 
     fn action(packet: &Decoded<'_>) -> Option<Paddle> {
-        let direction = packet.number("direction").filter(|way: &i8| way.abs() <= 1);
+        let direction = packet.number("direction").filter(|way: &i8| (-1..=1).contains(way));
         direction.filter(|_| packet.row.name == "paddle").map(|direction| Paddle { direction })
     }
 

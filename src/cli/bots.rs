@@ -2,6 +2,8 @@
 //! clients, and how the server treats them.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +14,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use super::codes;
 use super::games::Games;
 use super::output::{Failure, print};
-use crate::client::{dial, url::Url};
+use crate::client::{dial, rooms, url::Url};
 use crate::game::About;
+use crate::packet::endpoint::PATHS;
 use crate::packet::{Codes, Dialect};
 use crate::platform;
 use crate::plural;
@@ -30,10 +33,15 @@ const LOCAL_SOURCE: &str = "127.0.x.y";
 /// Options of `bots`.
 #[derive(Debug, Args)]
 pub struct BotsArgs {
-    /// URL of the server, such as ws://localhost:3000. A path, such as /play or /server, selects
-    /// the dialect; without a path, --dialect selects it.
+    /// URL of the server, such as ws://localhost:3000, or of one of its rooms, such as
+    /// ws://localhost:3000/r/arena/. A longer path, such as /play or /server, selects the dialect;
+    /// without one, --dialect selects it.
     #[arg(value_name = "URL")]
     url: Url,
+    /// Game that is played there. Default: the one that the server's list of rooms names for the room,
+    /// or else the first game of this program.
+    #[arg(long, value_name = "NAME")]
+    game: Option<String>,
     /// Number of concurrent bots.
     #[arg(long, value_name = "COUNT", default_value = "200", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     count: u32,
@@ -41,8 +49,8 @@ pub struct BotsArgs {
     /// joined within 10 seconds are not waited for.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     seconds: u32,
-    /// Dialect of the bots: native (the default), legacy, letters, letters-2024 or letters-2023.
-    /// For several dialects, give a comma-separated list or repeat the flag: the bots are divided
+    /// Dialect of the bots, such as letters-2024 in the game moo. Default: the first of the game. For
+    /// several dialects, give a comma-separated list or repeat the flag: the bots are divided
     /// evenly among them.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     dialect: Vec<String>,
@@ -57,7 +65,8 @@ pub struct BotsArgs {
     /// Stand still and send no chat.
     #[arg(long)]
     still: bool,
-    /// Gather, build, fight, found clans, die and respawn instead of only walking.
+    /// Do all that players of the game do, such as gather, build, fight, die and respawn, instead of only
+    /// moving about; bots of a game of the simple layer also send absurd values now and then.
     #[arg(long, conflicts_with = "still")]
     play: bool,
     /// Seed of the bots' random choices.
@@ -101,14 +110,12 @@ fn attack_kinds() -> impl TypedValueParser<Value = Attack> {
 
 /// Runs the crowd; an error or a disconnect is a failure.
 pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
-    let codes = codes::load(args.codes.as_deref(), games)?;
     if let (Some(tables), true) = (&args.codes, args.hostile.is_some() || args.attack.is_some()) {
         let tables = tables.display();
         return Err(format!(
             "misbehaving clients speak the built-in tables only: leave out --codes {tables}"
         ));
     }
-    let dialects = dialects(args, &codes)?;
     let to = dial::resolve(&args.url).map_err(|error| format!("{}: {error}", args.url))?;
     let local = || LOCAL_SOURCE.parse().expect("a pattern");
     let source = args
@@ -116,16 +123,16 @@ pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
         .clone()
         .or_else(|| (platform::CHOOSES_SOURCE && to.is_ipv4() && to.ip().is_loopback()).then(local));
     let time = Duration::from_secs(args.seconds.into());
-    if (args.hostile.is_some() || args.attack.is_some()) && args.url.target != "/" {
+    if (args.hostile.is_some() || args.attack.is_some()) && args.url.room_page().is_none() {
         // Misbehaving clients speak the native dialect.
-        codes::spoken(&Codes::builtin(), &args.url, Some("native"))?;
+        codes::spoken(&Codes::builtin(), &PATHS, &args.url, Some("native"))?;
     }
     if let Some(kind) = args.hostile {
-        let url = args.url.clone().for_dialect("native");
+        let url = args.url.clone().for_dialect(&PATHS, "native");
         return misbehave(kind, args, &url, &source.unwrap_or_else(local), time);
     }
     if let Some(attack) = args.attack {
-        let (url, source) = (args.url.clone().for_dialect("native"), source.unwrap_or_else(local));
+        let (url, source) = (args.url.clone().for_dialect(&PATHS, "native"), source.unwrap_or_else(local));
         let addresses = args.addresses.map(|addresses| addresses as usize);
         let plan = attack::Plan { attack, url, source, addresses, count: args.count as usize, time };
         let pressure = attack::run(&plan).map_err(|error| format!("{}: {error}", args.url))?;
@@ -139,10 +146,13 @@ pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
         sink::run(&listener);
         return Ok(());
     }
-    let plan = plan(args, games.kinds[0].about, dialects, source, time);
     // A failed connection of one bot is in its report; an unreachable server is reported at once.
-    dial::dial(to, None).map_err(|error| format!("{}: {error}", args.url))?;
-    let reports = crowd::run(&plan).map_err(|error| error.to_string())?;
+    let game = game(args, games, to)?;
+    let plan = plan(args, game, dialects(args, game, games)?, source, time);
+    let reports = crowd::run(&plan).map_err(|error| match error.kind() {
+        ErrorKind::Unsupported => format!("the game {} has no bots", game.name),
+        _ => error.to_string(),
+    })?;
     for report in &reports {
         print(&if args.json { format!("{}\n", report.json()) } else { report.to_string() });
     }
@@ -178,13 +188,30 @@ fn all_over(reports: &[Report], time: Duration) -> Option<String> {
     })
 }
 
+/// The game that is played at the URL.
+fn game(args: &BotsArgs, games: &Games, to: SocketAddr) -> Result<&'static About, Failure> {
+    if let Some(name) = &args.game {
+        return Ok(games.named(name)?.about);
+    }
+    let found = rooms::game_at(&args.url, to).map_err(|error| format!("{}: {error}", args.url))?;
+    let Some(name) = found else { return Ok(games.kinds[0].about) };
+    games.named(&name).map(|kind| kind.about).map_err(|_| {
+        let known: Vec<&str> = games.about().iter().map(|about| about.name).collect();
+        format!("{}: {name} is played there; this program has bots for: {}", args.url, known.join(", "))
+    })
+}
+
 /// The dialects: the one of the URL's path, or else all those of `--dialect`.
-fn dialects(args: &BotsArgs, codes: &Codes) -> Result<Vec<Arc<Dialect>>, Failure> {
+fn dialects(args: &BotsArgs, game: &About, games: &Games) -> Result<Vec<Arc<Dialect>>, Failure> {
     let BotsArgs { url, dialect: asked, .. } = args;
-    if asked.len() > 1 && url.target != "/" {
+    let codes = match args.codes.as_deref() {
+        None => Arc::new(Codes::from_texts(game.tables).map_err(|error| error.to_string())?),
+        given => codes::load(given, games)?,
+    };
+    if asked.len() > 1 && url.room_page().is_none() {
         return Err(format!("{url} selects one dialect: leave out its path and query to mix dialects"));
     }
-    let one = |name: Option<&str>| match codes::spoken(codes, url, name)? {
+    let one = |name: Option<&str>| match codes::spoken(&codes, game.paths, url, name)? {
         (_, true) => Err(format!("bots do not speak JSON: leave format=json out of {url}")),
         (dialect, false) => Ok(dialect),
     };
@@ -246,6 +273,8 @@ mod tests {
     use clap::{CommandFactory, Parser};
 
     use super::*;
+    use crate::game::Game as _;
+    use crate::games::moo::Moo;
 
     #[derive(Debug, Parser)]
     struct Line {
@@ -255,7 +284,10 @@ mod tests {
 
     fn spoken(words: &[&str]) -> Result<Vec<String>, Failure> {
         let line = Line::try_parse_from(["bots"].iter().chain(words)).expect("it can be read");
-        Ok(dialects(&line.bots, &Codes::builtin())?.iter().map(|dialect| dialect.name().to_owned()).collect())
+        Ok(dialects(&line.bots, Moo::ABOUT, &Games::built_in())?
+            .iter()
+            .map(|dialect| dialect.name().to_owned())
+            .collect())
     }
 
     #[test]

@@ -13,7 +13,6 @@ use super::tables::{self, Format};
 use crate::capture;
 use crate::client::url::Url;
 use crate::limits;
-use crate::packet::endpoint::PATHS;
 use crate::packet::{Codes, Dialect};
 use crate::peer::Endpoint;
 use crate::ws::http::{Headers, RequestHead};
@@ -138,12 +137,18 @@ pub fn named<'c>(codes: &'c Codes, name: &str) -> Result<&'c Arc<Dialect>, Failu
 ///
 /// # Errors
 /// The dialect does not exist, or the path names another one than requested.
-pub fn spoken(codes: &Codes, url: &Url, asked: Option<&str>) -> Result<(Arc<Dialect>, bool), Failure> {
-    let asked_dialect = named(codes, asked.unwrap_or(DIALECT));
+pub fn spoken(
+    codes: &Codes,
+    paths: &[(&str, &str)],
+    url: &Url,
+    asked: Option<&str>,
+) -> Result<(Arc<Dialect>, bool), Failure> {
+    let first = paths.first().map_or("", |(_, dialect)| dialect);
+    let asked_dialect = named(codes, asked.unwrap_or(first));
     let head =
         RequestHead { method: "GET".to_owned(), target: url.target.clone(), headers: Headers::default() };
-    match Endpoint::find(codes, &PATHS, &head) {
-        Ok(found) if url.target != "/" => {
+    match Endpoint::find(codes, paths, &head) {
+        Ok(found) if url.room_page().is_none() => {
             let is_other = asked.is_some() && asked_dialect?.name() != found.dialect.name();
             if is_other {
                 let name = found.dialect.name();
@@ -161,8 +166,10 @@ pub fn spoken(codes: &Codes, url: &Url, asked: Option<&str>) -> Result<(Arc<Dial
 mod tests {
     use super::*;
 
+    use crate::packet::endpoint::PATHS;
+
     fn spoken_at(url: &str, asked: Option<&str>) -> Result<(String, bool), Failure> {
-        let (dialect, json) = spoken(&Codes::builtin(), &url.parse().expect("a URL"), asked)?;
+        let (dialect, json) = spoken(&Codes::builtin(), &PATHS, &url.parse().expect("a URL"), asked)?;
         Ok((dialect.name().to_owned(), json))
     }
 

@@ -103,9 +103,6 @@ pub fn run_with(games: &Games) -> ExitCode {
         Some(Command::Echo(args)) if !args.is_client() => return ended(echo::run(&args)),
         Some(Command::Explain(args)) => explain::run(&args, games),
         Some(Command::Talk(args)) => talk::run(&args, games),
-        Some(Command::Bots(_) | Command::Simulate(_)) if !games.are_built_in() => {
-            Err("bots and the simulator know only the games of tickwire itself".to_owned())
-        }
         Some(Command::Bots(args)) => bots::run(&args, games),
         Some(Command::Echo(args)) => echo::run(&args),
         Some(Command::Replay(args)) => return replay::run(&args, games),
@@ -127,7 +124,6 @@ fn command(games: &Games) -> clap::Command {
             .into_iter()
             .fold(command, |command, name| command.mut_arg(name, |argument| argument.hide(true)))
     };
-    let unseen = |command: clap::Command| command.hide(true);
     let name = games.kinds.first().map_or("game", |kind| kind.about.name);
     hide(command)
         .name(name)
@@ -136,8 +132,6 @@ fn command(games: &Games) -> clap::Command {
             "The game {name} on a tickwire server. Open the printed URL in two browser tabs."
         ))
         .mut_subcommand("serve", hide)
-        .mut_subcommand("bots", unseen)
-        .mut_subcommand("simulate", unseen)
 }
 
 /// Prints the response to the arguments themselves: help, the version, or what is wrong with them.

@@ -1,7 +1,9 @@
 //! `tickwire simulate`: a whole server in virtual time, from a seed.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use std::{env, panic};
 
 use clap::Args;
 
@@ -44,19 +46,34 @@ pub fn run(args: &SimulateArgs, games: &Games) -> Result<(), Failure> {
     let time = Duration::from_secs(60) * args.minutes;
     let (peers, rooms) = (args.peers as usize, args.rooms as usize);
     for seed in args.seed..args.seed.saturating_add(args.seeds) {
-        let (counts, failure) = simulate::run(&Plan { game, seed, peers, time, rooms });
-        if let Some(failure) = failure {
-            let SimulateArgs { peers, minutes, rooms, .. } = args;
-            let again = format!("--seed {seed} --peers {peers} --minutes {minutes} --rooms {rooms}");
-            return Err(format!("seed {seed}: {failure}\nreproduce with: tickwire simulate {again}"));
-        }
-        all.merge(&counts);
+        let plan = Plan { game, seed, peers, time, rooms };
+        // A panic is printed where it happens; here it gets its seed.
+        let done = panic::catch_unwind(|| simulate::run(&plan));
+        let failure = match done {
+            Ok((counts, None)) => {
+                all.merge(&counts);
+                continue;
+            }
+            Ok((_, Some(failure))) => failure.to_string(),
+            Err(_) => "a panic".to_owned(),
+        };
+        let SimulateArgs { peers, minutes, rooms, .. } = args;
+        let named = if args.game.is_some() { format!("--game {} ", game.about.name) } else { String::new() };
+        let again = format!("{named}--seed {seed} --peers {peers} --minutes {minutes} --rooms {rooms}");
+        return Err(format!("seed {seed}: {failure}\nreproduce with: {} simulate {again}", program()));
     }
     // Without the kernel's figure the time that has passed is the best there is: the program has one thread.
     let cpu = platform::thread_cpu_time().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
     let cpu = cpu.unwrap_or_else(|| began.elapsed());
     print(&if args.json { json(args, &all, cpu) } else { text(args, &all, cpu) });
     Ok(())
+}
+
+/// The name of this program's file: a program of one's own has the command, too.
+fn program() -> String {
+    let path = env::args_os().next().map(PathBuf::from);
+    let name = path.as_deref().and_then(Path::file_name);
+    name.map_or_else(|| "tickwire".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Player-hours, CPU seconds, player-hours per CPU-hour.

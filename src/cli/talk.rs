@@ -69,9 +69,10 @@ enum Format {
 /// Connects, and carries out the lines.
 pub fn run(args: &TalkArgs, games: &Games) -> Result<(), Failure> {
     let codes = codes::load(args.codes.as_deref(), games)?;
-    let (dialect, _) = codes::spoken(&codes, &args.url, args.dialect.as_deref())?;
+    let paths = games.kinds[0].about.paths;
+    let (dialect, _) = codes::spoken(&codes, paths, &args.url, args.dialect.as_deref())?;
     check_quiet(&args.quiet, &dialect)?;
-    let mut url = args.url.clone().for_dialect(dialect.name());
+    let mut url = args.url.clone().for_dialect(paths, dialect.name());
     if args.format == Format::Json {
         url.target.push_str(if url.target.contains('?') { "&format=json" } else { "?format=json" });
     }

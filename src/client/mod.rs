@@ -8,10 +8,10 @@
 //!
 //! The modules, in the order of the flow: [`url`] (the target address), [`dial`] (a connected
 //! socket), [`link`] (upgrade and frames), [`bot`] (a link and an
-//! [`Agent`](crate::game::agent::Agent), which plays), [`talk`] (a client for tests and tools, which
-//! waits for answers; and one for an interactive prompt), [`echo`] (a client that echoes messages).
+//! [`Agent`](crate::game::agent::Agent), which plays), [`rooms`] (which game a room plays),
+//! [`talk`] (a client for tests and tools, which waits for answers; and one for an interactive prompt), [`echo`] (a client that echoes messages).
 //!
-//! Only `dial`, `talk` and `echo` touch sockets and clocks; the others are values, with time as an argument. Nothing here uses the
+//! Only `dial`, `rooms`, `talk` and `echo` touch sockets and clocks; the others are values, with time as an argument. Nothing here uses the
 //! server's `net`. What an agent knows of a game is in the game's folder; checks of a server are
 //! in [`testkit`](crate::testkit).
 //!
@@ -113,6 +113,8 @@ pub mod dial;
 #[cfg(not(target_family = "wasm"))]
 pub mod echo;
 pub mod link;
+#[cfg(not(target_family = "wasm"))]
+pub mod rooms;
 #[cfg(not(target_family = "wasm"))]
 pub mod talk;
 pub mod url;

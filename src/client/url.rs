@@ -6,6 +6,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::packet::endpoint::{ROOMS, is_room_name, room_of};
+
 /// The port of `ws` without one: RFC 6455 section 3.
 const DEFAULT_PORT: u16 = 80;
 
@@ -27,15 +29,28 @@ impl Url {
         if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
     }
 
-    /// The same server at the endpoint of a dialect, unless the URL names an endpoint of its own.
+    /// The name of the room, empty for the default room.
+    pub fn room(&self) -> &str {
+        let page = self.room_page().and_then(|prefix| prefix.strip_prefix(ROOMS));
+        page.unwrap_or_else(|| room_of(&self.target).0)
+    }
+
+    /// The prefix of the room's paths, if the URL names a room and no endpoint in it: its page, or the
+    /// server alone.
+    pub fn room_page(&self) -> Option<&str> {
+        let prefix = self.target.strip_suffix('/').unwrap_or(&self.target);
+        let is_page = prefix.is_empty() || prefix.strip_prefix(ROOMS).is_some_and(is_room_name);
+        is_page.then_some(prefix)
+    }
+
+    /// The same room at the endpoint of a dialect, by the paths of the room's game, unless the URL
+    /// names an endpoint of its own. A dialect without a path is asked for at the last path.
     #[must_use]
-    pub fn for_dialect(mut self, dialect: &str) -> Url {
-        if self.target == "/" {
-            self.target = match dialect {
-                "native" => "/play".to_owned(),
-                "legacy" => "/".to_owned(),
-                "letters" => "/server".to_owned(),
-                other => format!("/server?dialect={other}"),
+    pub fn for_dialect(mut self, paths: &[(&str, &str)], dialect: &str) -> Url {
+        if let (Some(prefix), Some((last, _))) = (self.room_page(), paths.last()) {
+            self.target = match paths.iter().find(|(_, spoken)| *spoken == dialect) {
+                Some((path, _)) => format!("{prefix}{path}"),
+                None => format!("{prefix}{last}?dialect={dialect}"),
             };
         }
         self
@@ -110,9 +125,18 @@ mod tests {
 
     #[test]
     fn a_dialect_has_its_endpoint_unless_one_is_named() {
-        let target = |text: &str, dialect: &str| text.parse::<Url>().unwrap().for_dialect(dialect).target;
-        assert_eq!(target("ws://a:1", "native"), "/play");
-        assert_eq!(target("ws://a:1/", "letters-2023"), "/server?dialect=letters-2023");
-        assert_eq!(target("ws://a:1/moomoo", "native"), "/moomoo");
+        let paths = [("/play", "native"), ("/", "legacy"), ("/server", "letters")];
+        for (text, dialect, target, room) in [
+            ("ws://a:1", "native", "/play", ""),
+            ("ws://a:1/", "letters-2023", "/server?dialect=letters-2023", ""),
+            ("ws://a:1/moomoo", "native", "/moomoo", ""),
+            ("ws://a:1/r/arena", "native", "/r/arena/play", "arena"),
+            ("ws://a:1/r/arena/", "legacy", "/r/arena/", "arena"),
+            ("ws://a:1/r/arena/server", "native", "/r/arena/server", "arena"),
+        ] {
+            let url: Url = text.parse().unwrap();
+            assert_eq!(url.room(), room, "{text}");
+            assert_eq!(url.for_dialect(&paths, dialect).target, target, "{text}");
+        }
     }
 }

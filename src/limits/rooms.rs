@@ -35,3 +35,7 @@ pub const HEARTBEAT: Duration = Duration::from_secs(2);
 /// Budgets per address that a game may declare for actions that reach other players. Beyond: they
 /// share the last one.
 pub const GAME_BUDGETS: usize = 4;
+
+/// Bytes of a server's list of rooms that our clients read: thousands of rooms. Beyond: the client
+/// gives up.
+pub const ROOM_LIST_BYTES: usize = 1 << 20;

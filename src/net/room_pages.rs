@@ -79,7 +79,8 @@ fn list(host: &Host, head: &RequestHead) -> Found {
     if wants_json || accepts(head, JSON) && !accepts(head, "text/html") {
         let entry = |room: &Hosted| {
             let (name, path) = (room.name(), path_of(room));
-            json!({ "name": name, "path": path, "players": room.players(), "clients": room.clients() })
+            let (game, players, clients) = (room.game(), room.players(), room.clients());
+            json!({ "name": name, "path": path, "game": game, "players": players, "clients": clients })
         };
         let rooms: Vec<_> = rooms.iter().map(|room| entry(room)).collect();
         return Found::new(

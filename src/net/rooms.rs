@@ -81,6 +81,11 @@ impl Hosted {
         }
     }
 
+    /// The name of the game that is played in it.
+    pub fn game(&self) -> &'static str {
+        self.handle.about.name
+    }
+
     /// The room's name, empty for the default room; of a private room, what logs call it.
     pub fn name(&self) -> &str {
         &self.handle.options.name

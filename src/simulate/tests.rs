@@ -1,11 +1,23 @@
 //! Simulations from a few seeds, and planted faults that they find.
 
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use tickwire_sim::fields::Field;
+use tickwire_sim::{Identity, PlayerId, fields};
+
 use super::*;
+use crate::game::simple::{Row, SimpleGame, Turns};
+use crate::game::{Game, Simple};
 use crate::games::moo::Moo;
+use crate::games::tanks::Tanks;
+use crate::packet::Decoded;
 
 fn plan(seed: u64, peers: usize, seconds: u64) -> Plan {
-    let game = Kind::of::<Moo>();
-    Plan { game, seed, peers, time: Duration::from_secs(seconds), rooms: 2 }
+    plan_of::<Moo>(seed, peers, seconds)
+}
+
+fn plan_of<G: Game>(seed: u64, peers: usize, seconds: u64) -> Plan {
+    Plan { game: Kind::of::<G>(), seed, peers, time: Duration::from_secs(seconds), rooms: 2 }
 }
 
 /// The faults that a simulation of a few minutes injects, and their required effects.
@@ -92,4 +104,116 @@ fn each_planted_fault_is_found_within_a_minute_and_again_from_its_seed() {
             assert!(is_named || planted == Planted::MessageDropped, "{planted:?}: {failure}");
         }
     }
+}
+
+#[test]
+fn a_simple_game_is_simulated_and_what_its_bots_are_told_is_what_is_published() {
+    for seed in 1..=2 {
+        let run = || run(&plan_of::<Simple<Tanks>>(seed, 16, 40));
+        let (counts, failure) = run();
+        assert_eq!(failure, None, "seed {seed}");
+        assert_eq!(run().0, counts);
+        for name in ["clients compared with the published state", "bot: json", "operator: kick"] {
+            assert!(seed == 2 || counts.of(name) > 0, "{name}: {counts:?}");
+        }
+        assert!(counts.deeds.0.iter().any(|(name, _, seen)| *name == "shots_seen" && *seen > 0));
+    }
+}
+
+#[test]
+fn each_planted_fault_is_found_in_a_simple_game() {
+    for (planted, rule) in [
+        (Planted::BudgetKept, "each rate limit has charged exactly what was spent"),
+        (Planted::SeatLeaked, "a seat is released when its connection ends"),
+        (Planted::MessageDropped, "every reliable message arrives once and in order"),
+        (Planted::BytesLost, "every queued byte arrives once and in order"),
+    ] {
+        let failure = run_with(&plan_of::<Simple<Tanks>>(1, 10, 60), Some(planted)).1;
+        let failure = failure.unwrap_or_else(|| panic!("{planted:?} is not found"));
+        println!("{planted:?}: {failure}");
+        // A lost hit may be missed by the rules of the game before the next event arrives.
+        let is_early = planted == Planted::MessageDropped && failure.broken.rule == "health";
+        assert!(failure.broken.rule == rule || is_early, "{planted:?}: {failure}");
+    }
+}
+
+/// A game whose author has made a mistake.
+#[derive(Debug, Clone, PartialEq)]
+struct Mistaken<const WHICH: u8> {
+    steps: u16,
+}
+
+/// What a rule must not look at.
+static OUTSIDE: AtomicU16 = AtomicU16::new(0);
+
+impl<const WHICH: u8> Field for Mistaken<WHICH> {
+    const LEAST_BYTES: usize = u16::LEAST_BYTES;
+
+    fn write(&self, sink: &mut impl tickwire_sim::fields::Sink) {
+        self.steps.write(sink);
+    }
+
+    fn read(reader: &mut tickwire_sim::Reader<'_>) -> Result<Self, tickwire_sim::Malformed> {
+        u16::read(reader).map(|steps| Mistaken { steps })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Step {
+    by: u8,
+}
+
+fields!(Step: by: u8);
+
+const TABLE: &str = "direction\tname\tlane\ttest:int\targuments\tmeaning\n\
+    to_server\thello\treliable\t1\tversion:u16 mode:u8<=1 name:str<=15|nil\tfirst\n\
+    to_server\tenter\treliable\t2\tname:str<=15|nil\tenter\n\
+    to_server\tping\treliable\t3\tnonce:u32\tping\n\
+    to_server\tstep\treliable\t4\tsequence:u32 tick:u32.tick|nil by:u8\ta step\n\
+    to_client\twelcome\treliable\t1\tversion:u16 code_hash:str<=16 seed:u32 tick_hz:u8.hz update_hz:u8.hz epoch:str<=16 tick:u32.tick\twelcome\n\
+    to_client\tspawned\tlatest\t2\tplayer:u16\tplays\n\
+    to_client\tpong\treliable\t3\tnonce:u32 tick:u32.tick\tpong\n\
+    to_client\terror\treliable\t4\trule:str detail:str\terror\n\
+    to_client\tstate\tlatest\t5\ttick:u32.tick steps:u16\tthe state\n";
+
+impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
+    const NAME: &'static str = "mistaken";
+    const TABLE: (&'static str, &'static str) = ("mistaken.tsv", TABLE);
+    const DIALECT: &'static str = "test";
+    const PAGE: &'static str = "";
+
+    type Action = Step;
+
+    fn new(_: &Identity) -> Self {
+        Mistaken { steps: 0 }
+    }
+
+    fn action(packet: &Decoded<'_>) -> Option<Step> {
+        packet.number("by").map(|by| Step { by })
+    }
+
+    fn join(&mut self, _: PlayerId, _: &str, _: &mut Turns<'_>) {}
+
+    fn leave(&mut self, _: PlayerId) {}
+
+    fn act(&mut self, _: PlayerId, step: Step, _: &mut Turns<'_>) -> Result<(), &'static str> {
+        let by = if WHICH == 1 { OUTSIDE.fetch_add(1, Ordering::Relaxed) } else { step.by.into() };
+        self.steps = self.steps.wrapping_add(by);
+        Ok(())
+    }
+
+    fn tick(&mut self, _: &mut Turns<'_>) {}
+
+    fn show(&self, row: &mut Row) {
+        row.set("steps", self.steps);
+    }
+}
+
+#[test]
+fn a_mistake_of_a_games_author_is_found() {
+    let sound = run(&plan_of::<Simple<Mistaken<0>>>(1, 8, 20));
+    assert_eq!(sound.1, None);
+    assert!(sound.0.of("clients compared with the published state") > 0);
+    let failure = run(&plan_of::<Simple<Mistaken<1>>>(1, 8, 20)).1.expect("a rule that looks outside");
+    assert_eq!(failure.broken.rule, "a second world with the same command frames stays identical");
 }

@@ -28,6 +28,7 @@ pub use crate::game::agent::Manner;
 use crate::game::agent::{Agent, Part};
 use crate::packet::Dialect;
 use crate::platform::Poller;
+use crate::session::says_hello;
 
 /// Bots per thread.
 const BOTS_PER_THREAD: usize = 500;
@@ -266,8 +267,8 @@ impl<'a> Pen<'a> {
         let Shared { plan, to, .. } = self.shared;
         let number = plan.dialect(index);
         let dialect = Arc::clone(&plan.dialects[number]);
-        let url = plan.url.clone().for_dialect(dialect.name());
-        let link = Link::new(&url.authority(), &url.target, dialect.name() == "native", dial::keys());
+        let url = plan.url.clone().for_dialect(plan.game.paths, dialect.name());
+        let link = Link::new(&url.authority(), &url.target, says_hello(&dialect), dial::keys());
         let Some(agent) = plan.agent(index) else { return Err(ErrorKind::Unsupported.into()) };
         let bot = checked::bot(link, dialect, agent);
         let (stream, unsent) = (None, Vec::new());

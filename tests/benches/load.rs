@@ -26,6 +26,8 @@ use clap::Parser;
 use tickwire::client::dial;
 use tickwire::client::link::{Event, Link};
 use tickwire::client::url::Url;
+use tickwire::game::Game as _;
+use tickwire::games::moo::Moo;
 use tickwire::packet::client_packet::Mode;
 use tickwire::packet::{ClientPacket, Codes, Dialect};
 use tickwire::platform::Poller;
@@ -128,7 +130,7 @@ fn main() -> std::io::Result<()> {
 impl Load {
     fn connect(&mut self) -> std::io::Result<()> {
         let source: Source = "127.0.x.y".parse().expect("a pattern");
-        let url = self.options.url.clone().for_dialect(self.dialect.name());
+        let url = self.options.url.clone().for_dialect(Moo::PATHS, self.dialect.name());
         for index in 0..self.options.clients as usize {
             let stream = Arc::new(dial::dial(self.to, Some(source.address(index)))?);
             let room = self.options.rooms.map_or(String::new(), |rooms| format!("/r/r{}", index % rooms));

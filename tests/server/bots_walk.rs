@@ -80,7 +80,7 @@ fn two_layouts_at_once_and_one_send_a_turn() {
 #[test]
 fn an_idle_client_among_idle_players_receives_no_updates() {
     let (server, url) = start();
-    let url = url.for_dialect("native");
+    let url = url.for_dialect(Moo::ABOUT.paths, "native");
     let mut talks: Vec<Talk> =
         (0..3).map(|_| Talk::connect(&url, None, dialect("native")).unwrap()).collect();
     for talk in &mut talks {

@@ -241,6 +241,19 @@ fn text_of_strangers_is_escaped_in_the_log() {
 }
 
 #[test]
+fn bots_ask_the_server_which_game_a_room_plays() {
+    let running = Running::start(&mut tickwire(&["--bind", "127.0.0.1:0", "--room", "arena=tanks"]));
+    for (path, dialect) in [("", "native"), ("/r/arena/", "tanks"), ("/r/arena/play", "tanks")] {
+        let url = format!("ws://{}{path}", running.address);
+        let done = tickwire(&["bots", &url, "--count", "2", "--seconds", "1", "--json"]).output();
+        let done = done.expect("the program ends");
+        let told = String::from_utf8_lossy(&done.stdout);
+        assert!(done.status.success(), "{url}: {}", String::from_utf8_lossy(&done.stderr));
+        assert!(told.contains(&format!("\"dialect\":\"{dialect}\"")), "{url}: {told}");
+    }
+}
+
+#[test]
 fn bots_end_with_1_and_say_why_when_the_server_ends_all_connections() {
     for json in [false, true] {
         let server = crate::support::server();

@@ -2,6 +2,8 @@
 //! knows the game by its table alone.
 
 use std::fs;
+use std::process::Command;
+use std::time::Duration;
 
 use tickwire::capture;
 use tickwire::game::simple::{Deed, Simple, World};
@@ -9,8 +11,9 @@ use tickwire::game::{About, Game};
 use tickwire::net::Server;
 use tickwire::net::recorder::Target;
 use tickwire::packet::{Codes, Decoded, Value};
-use tickwire::replay;
 use tickwire::sim::{Rng, Sim};
+use tickwire::testkit::crowd;
+use tickwire::{replay, simulate};
 
 use crate::guest::{Guest, server_of};
 use crate::program_of_pong::{Paddle, Pong};
@@ -167,4 +170,36 @@ fn a_table_that_does_not_fit_the_game_is_refused_at_the_start_by_name() {
         let reason = checked(&changed).expect_err(from);
         assert!(reason.contains(says), "{from}: {reason}");
     }
+}
+
+#[test]
+fn bots_play_it_and_a_simulation_of_it_breaks_no_rule_without_a_line_of_its_own() {
+    let server = server();
+    let url = format!("ws://{}", server.address());
+    let codes = Codes::from_texts(ABOUT.tables).expect("its table");
+    let plan = crowd::Plan {
+        url: url.parse().expect("a URL"),
+        game: ABOUT,
+        dialects: vec![codes.dialect("pong").expect("its dialect")],
+        count: 4,
+        time: Duration::from_secs(2),
+        source: None,
+        manner: crowd::Manner::Play,
+        seed: 1,
+    };
+    let report = crowd::run(&plan).expect("a crowd").remove(0);
+    assert!(report.is_well() && report.bots == 4 && report.tally.updates > 100, "{report}");
+
+    // The bots of another program ask which game it is, and say that they cannot play it.
+    let bots = Command::new(env!("CARGO_BIN_EXE_tickwire")).args(["bots", &url]).output().expect("it runs");
+    let said = String::from_utf8_lossy(&bots.stderr);
+    assert_eq!(bots.status.code(), Some(1), "{said}");
+    assert!(said.contains("pong is played there; this program has bots for: moo, tanks"), "{said}");
+    server.stop();
+
+    let game = simulate::Kind::of::<Game_>();
+    let plan = simulate::Plan { game, seed: 1, peers: 12, time: Duration::from_secs(30), rooms: 2 };
+    let (counts, failure) = simulate::run(&plan);
+    assert_eq!(failure, None);
+    assert!(counts.of("clients compared with the published state") > 20, "{counts:?}");
 }

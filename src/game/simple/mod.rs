@@ -8,29 +8,36 @@
 //! and a view that sends the packet `state` of the game's table to every client whenever it changed.
 //! A game in which clients see different things implements [`Game`] itself.
 
+mod agent;
+mod published;
+mod random;
+mod row;
 mod rules;
+mod tactics;
+mod trial;
 mod world;
 
-use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use rules::Told;
-pub use rules::{Row, SimpleGame, Turns};
+use published::once;
+pub use published::{Events, State};
+use random::COMMON;
+pub use row::Row;
+pub use rules::{SimpleGame, Turns};
+pub use tactics::Tactics;
 use tickwire_sim::{Action as _, Encoded, Identity, PlayerId};
 use world::code_hash;
 pub use world::{Deed, World};
 
+use super::agent::Bots;
 use super::messages::{Messages, Writer};
 use super::play::{Game, Published, Publisher, Rates, Turn, View};
 use super::tick::Roster;
 use super::verbs::{Ask, Profile, Verbs};
 use crate::limits;
 use crate::packet::{Codes, Decoded, Dialect, Direction, Lane};
-
-/// Packets that every game has, and in which no player acts.
-const COMMON: [&str; 3] = ["hello", "enter", "ping"];
 
 /// A [`Game`] made of a [`SimpleGame`].
 #[derive(Debug)]
@@ -42,6 +49,7 @@ impl<S: SimpleGame> Game for Simple<S> {
     const TABLES: &'static [(&'static str, &'static str)] = &[S::TABLE];
     const NEEDS: &'static [&'static str] = &["state"];
     const PAGE: Option<&'static str> = Some(S::PAGE);
+    const BOTS: Bots = trial::bots::<S>();
 
     type Sim = World<S>;
     type Events = Events;
@@ -119,38 +127,6 @@ impl<S: SimpleGame> Verbs for Meaning<S> {
             }
         });
     }
-}
-
-/// A message, or what does not fit the table.
-type Message = Result<Vec<u8>, String>;
-
-/// The events of a tick, encoded for the first client that is told of them.
-#[derive(Debug)]
-pub struct Events {
-    tick: u32,
-    told: Vec<Told>,
-    encoded: OnceLock<(String, Vec<Message>)>,
-}
-
-/// The state after a tick.
-#[derive(Debug)]
-pub struct State {
-    rates: Rates,
-    players: Vec<(PlayerId, Arc<str>)>,
-    row: Row,
-    /// Counts the changes of `row`; its argument `tick` does not count.
-    version: u64,
-    encoded: OnceLock<(String, Message)>,
-}
-
-/// Encoded by the first that asks, and again only in another dialect, which no game of one file has.
-fn once<'c, T: Clone>(
-    cell: &'c OnceLock<(String, T)>,
-    dialect: &Dialect,
-    encode: impl Fn() -> T,
-) -> Cow<'c, T> {
-    let (name, encoded) = cell.get_or_init(|| (dialect.name().to_owned(), encode()));
-    if name == dialect.name() { Cow::Borrowed(encoded) } else { Cow::Owned(encode()) }
 }
 
 /// The [`Publisher`] of a simple game.

@@ -2,13 +2,14 @@
 
 use std::fmt::Debug;
 
-use rmpv::Value;
+use super::row::Row;
+use super::tactics::Tactics;
 use tickwire_sim::fields::Field;
 use tickwire_sim::{Declared, Identity, PlayerId, Rng};
 
 #[cfg(doc)]
 use crate::limits;
-use crate::packet::{Decoded, Dialect, Direction};
+use crate::packet::Decoded;
 
 /// A game whose clients all see the same.
 ///
@@ -64,6 +65,11 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
 
     /// The values of the packet `state`, by the names of its arguments.
     fn show(&self, row: &mut Row);
+
+    /// How its bots play. Without this they send random packets of the table.
+    fn tactics() -> Option<Box<dyn Tactics>> {
+        None
+    }
 }
 
 /// What a game may use in a tick.
@@ -102,48 +108,6 @@ impl Turns<'_> {
         let mut row = Row::default();
         values(&mut row);
         self.told.push(Told { to, packet, row });
-    }
-}
-
-/// Values by the names of a table's arguments. One without an argument is left out, and an argument
-/// without a value is nil.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Row(pub(super) Vec<(&'static str, Value)>);
-
-impl Row {
-    /// Sets an argument.
-    pub fn set(&mut self, argument: &'static str, value: impl Into<Value>) {
-        self.0.push((argument, value.into()));
-    }
-
-    /// Sets an argument that may be nil.
-    pub fn set_or_nil(&mut self, argument: &'static str, value: Option<impl Into<Value>>) {
-        self.0.push((argument, value.map_or(Value::Nil, Into::into)));
-    }
-
-    /// Sets an argument that is a list of groups: a record for each thing.
-    pub fn list<const N: usize>(
-        &mut self,
-        argument: &'static str,
-        records: impl IntoIterator<Item = [Value; N]>,
-    ) {
-        self.0.push((argument, Value::Array(records.into_iter().flatten().collect())));
-    }
-
-    /// The message of a packet with these values.
-    ///
-    /// # Errors
-    /// What does not fit the table, by name.
-    pub(super) fn encode(&self, dialect: &Dialect, packet: &str) -> Result<Vec<u8>, String> {
-        let row = dialect.row(Direction::ToClient, packet);
-        let row = row.ok_or_else(|| format!("there is no packet {packet} to clients"))?;
-        if let Some((name, _)) = self.0.iter().find(|(name, _)| row.argument(name).is_none()) {
-            return Err(format!("{packet} has no argument {name}"));
-        }
-        let value = |name: &str| self.0.iter().find(|(own, _)| *own == name).map(|(_, value)| value.clone());
-        let arguments = row.arguments.iter().map(|argument| value(&argument.name).unwrap_or(Value::Nil));
-        let arguments: Vec<Value> = arguments.collect();
-        dialect.encode(Direction::ToClient, packet, &arguments).map_err(|error| error.to_string())
     }
 }
 

@@ -8,6 +8,7 @@
 //! docs/tanks.md has the rules by number; `rules.rs` has their numbers. Tanks act in the order of their
 //! players' numbers, and shells in the order in which they were fired.
 
+mod bot;
 mod map;
 mod round;
 mod rules;
@@ -20,7 +21,7 @@ use tickwire_sim::fixed::{Angle, Fixed, is_shorter, ray, square};
 use tickwire_sim::trig::direction;
 use tickwire_sim::{Declared, Identity, PlayerId, Rng, fields};
 
-use crate::game::simple::{Row, SimpleGame, Turns};
+use crate::game::simple::{Row, SimpleGame, Tactics, Turns};
 use crate::packet::{Decoded, Value};
 use map::Map;
 use round::Round;
@@ -142,6 +143,10 @@ impl SimpleGame for Tanks {
                 [shell.id.into(), x.into(), y.into(), turn8(shell.way).into(), (shell.kind as u8).into()]
             }),
         );
+    }
+
+    fn tactics() -> Option<Box<dyn Tactics>> {
+        Some(Box::<bot::Gunner>::default())
     }
 }
 

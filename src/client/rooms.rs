@@ -1,0 +1,61 @@
+//! Asks a server which game a room plays: its list of rooms, as JSON.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use super::dial;
+use super::url::Url;
+use crate::limits;
+use crate::platform::Watched;
+use crate::ws::http::ResponseReader;
+
+/// The request path of the list.
+const LIST: &str = "/rooms?format=json";
+
+/// The game of the room of a URL, as the server at this address names it; `None` if the server has no
+/// list of rooms, or the list lacks the room, such as a private one.
+///
+/// # Errors
+/// The server cannot be reached or does not answer.
+pub fn game_at(url: &Url, to: SocketAddr) -> io::Result<Option<String>> {
+    let list = get(to, &url.authority())?;
+    let Ok(list) = serde_json::from_slice::<serde_json::Value>(&list) else { return Ok(None) };
+    let rooms = list["rooms"].as_array().map_or(&[][..], Vec::as_slice);
+    let room = rooms.iter().find(|room| room["name"] == url.room());
+    Ok(room.and_then(|room| room["game"].as_str()).map(str::to_owned))
+}
+
+/// The body of the list; empty if the answer is no success.
+fn get(to: SocketAddr, authority: &str) -> io::Result<Vec<u8>> {
+    let mut stream = dial::dial(to, None)?;
+    let request = format!("GET {LIST} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n");
+    // The request is shorter than any buffer of a new socket.
+    stream.write_all(request.as_bytes())?;
+    let deadline = Instant::now() + limits::DIAL_TIME;
+    let (mut reader, mut status, mut body) = (ResponseReader::new(), None, Vec::new());
+    let mut buffer = [0; 16 * 1024];
+    loop {
+        dial::wait(Watched::reading(&stream), deadline.saturating_duration_since(Instant::now()))?;
+        let count = match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => continue,
+            // What has been read may be the whole answer.
+            Err(_) => break,
+        };
+        if status.is_some() {
+            body.extend_from_slice(&buffer[..count]);
+        } else {
+            let head = reader.receive(&buffer[..count]);
+            status = head.map_err(|_| io::Error::from(ErrorKind::InvalidData))?.map(|head| head.status);
+            if status.is_some() {
+                body.extend_from_slice(reader.rest());
+            }
+        }
+        if body.len() > limits::ROOM_LIST_BYTES {
+            return Err(ErrorKind::InvalidData.into());
+        }
+    }
+    Ok(if status == Some(200) { body } else { Vec::new() })
+}

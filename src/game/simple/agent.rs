@@ -1,0 +1,265 @@
+//! The bots of simple games. Every game has them for nothing: they send random packets by the table,
+//! keep the newest row of each packet that they are told, and judge what any client can judge. A
+//! game may give them better [`Tactics`].
+
+use std::any::Any;
+use std::collections::{BTreeMap, VecDeque};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tickwire_sim::PlayerId;
+
+use super::random::{self, COMMON};
+use super::row::Row;
+use super::rules::SimpleGame;
+use super::tactics::Tactics;
+use crate::game::agent::{Agent, Deeds, Excuse, Manner, Outcome, Part, Sight};
+use crate::game::dice::Dice;
+use crate::packet::{Decoded, Dialect, Direction, Lane, Value};
+
+/// Time between two pings.
+const PING_EVERY: Duration = Duration::from_millis(2_500);
+/// Time between two random packets of a bot.
+const PAUSE: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(600)];
+/// Of so many packets of a bot that plays, one has absurd values.
+const ABSURD: u32 = 16;
+/// What the names of bots begin with.
+const NAME: &str = "bot ";
+/// Rules of `error` packets that no bot gives a reason for. The others are the game's, or are about
+/// absurd values.
+const WRONG: [&str; 6] =
+    ["misfit", "repeated", "already_playing", "unknown_issuer", "message_rate", "byte_rate"];
+/// Packets to clients that are no events of the game.
+const ANSWERS: [&str; 4] = ["welcome", "spawned", "pong", "error"];
+
+/// See the [module](self).
+pub struct Guest<S> {
+    pub(super) dialect: Arc<Dialect>,
+    name: String,
+    manner: Manner,
+    checks: bool,
+    dice: Dice,
+    tactics: Option<Box<dyn Tactics>>,
+    /// Its player, as it was told.
+    pub(super) player: Option<PlayerId>,
+    /// The values of the newest packet of each name.
+    pub(super) told: BTreeMap<String, Vec<Value>>,
+    /// See [`Agent::marks`].
+    marks: Vec<u32>,
+    welcomed: bool,
+    /// The tick of the newest state, and of the newest pong.
+    ticks: [Option<u32>; 2],
+    pings: VecDeque<u32>,
+    nonce: u32,
+    pinged: Option<Duration>,
+    sequence: u32,
+    /// `error` packets that no packet of its own can have caused yet.
+    errors: u32,
+    acts: Duration,
+    is_late: bool,
+    game: PhantomData<fn() -> S>,
+}
+
+impl<S: SimpleGame> Guest<S> {
+    /// The agent of a part.
+    pub fn new(part: &Part) -> Guest<S> {
+        let mut dice = Dice::new(part.seed);
+        let acts = dice.between(Duration::ZERO, PAUSE[1]);
+        Guest {
+            dialect: Arc::clone(&part.dialect),
+            name: format!("{NAME}{}", part.index),
+            manner: part.manner,
+            checks: part.checks,
+            tactics: S::tactics(),
+            dice,
+            player: None,
+            told: BTreeMap::new(),
+            marks: Vec::new(),
+            welcomed: false,
+            ticks: [None; 2],
+            pings: VecDeque::new(),
+            nonce: 0,
+            pinged: None,
+            sequence: 0,
+            errors: 0,
+            acts,
+            is_late: false,
+            game: PhantomData,
+        }
+    }
+
+    fn say(&mut self, name: &str, values: &[(&str, Value)], is_absurd: bool, out: &mut Outcome) {
+        let Guest { dialect, dice, .. } = self;
+        let row = dialect.row(Direction::ToServer, name);
+        out.packets.extend(row.and_then(|row| random::packet(dialect, row, values, dice, is_absurd)));
+    }
+
+    /// One of the packets by which players of the game act.
+    fn act_at_random(&mut self, now: Duration, out: &mut Outcome) {
+        if now < self.acts {
+            return;
+        }
+        self.acts = now + self.dice.between(PAUSE[0], PAUSE[1]);
+        let rows = self.dialect.rows(Direction::ToServer).filter(|row| !COMMON.contains(&&*row.name));
+        let names: Vec<String> = rows.map(|row| row.name.clone()).collect();
+        if names.is_empty() {
+            return;
+        }
+        let name = &names[self.dice.below(names.len() as u32) as usize];
+        let is_absurd = self.manner == Manner::Play && self.dice.below(ABSURD) == 0;
+        self.send(name, Vec::new(), is_absurd, out);
+    }
+
+    fn send(&mut self, name: &str, mut values: Vec<(&str, Value)>, is_absurd: bool, out: &mut Outcome) {
+        self.sequence += 1;
+        self.errors += 1;
+        values.push(("sequence", self.sequence.into()));
+        values.push(("tick", Value::Nil));
+        self.say(name, &values, is_absurd, out);
+    }
+
+    /// What any client can judge.
+    fn judge(&mut self, packet: &Decoded<'_>, out: &mut Outcome) {
+        let name = packet.row.name.as_str();
+        if (name == "welcome") == self.welcomed {
+            out.fault("welcome", format!("{packet}: the welcome comes once, and first"));
+        }
+        let tick = packet.number::<u32>("tick");
+        match name {
+            "spawned" if self.player.is_some() => {
+                out.fault("spawned", format!("{packet}: it plays already, as {:?}", self.player));
+            }
+            "spawned" if packet.number("player").is_none_or(|player: u16| player == 0) => {
+                out.fault("spawned", format!("{packet}: no player's number"));
+            }
+            "pong" => {
+                let (nonce, asked) = (packet.number::<u32>("nonce"), self.pings.pop_front());
+                if asked.is_none() || nonce != asked {
+                    out.fault("pong", format!("{packet}: it asked with {asked:?}"));
+                }
+                if tick < self.ticks[1] {
+                    out.fault("tick_back", format!("{packet}: the pong before had {:?}", self.ticks[1]));
+                }
+                self.ticks[1] = tick;
+            }
+            "state" => {
+                if tick.is_some() && tick <= self.ticks[0] {
+                    out.fault("tick_back", format!("{packet}: the state before had {:?}", self.ticks[0]));
+                }
+                self.ticks[0] = tick;
+            }
+            "error" => self.judge_error(packet, out),
+            _ => {}
+        }
+    }
+
+    fn judge_error(&mut self, packet: &Decoded<'_>, out: &mut Outcome) {
+        let rule = packet.text("rule").unwrap_or_default();
+        // A line that stood still delivers at once what was within the limits over time.
+        let is_excused = self.is_late && rule.ends_with("_rate");
+        let is_wrong = WRONG.contains(&&*rule) || self.errors == 0;
+        if is_wrong && !is_excused {
+            out.fault("server_error", packet.to_string());
+        }
+        self.errors = self.errors.saturating_sub(1);
+    }
+}
+
+impl<S: SimpleGame> Agent for Guest<S> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn begin(&mut self, out: &mut Outcome) {
+        let name = Value::from(self.name.as_str());
+        self.say("hello", &[("version", 1.into()), ("mode", 1.into()), ("name", name)], false, out);
+    }
+
+    fn hear(&mut self, packet: &Decoded<'_>, _: Duration, out: &mut Outcome) {
+        if self.checks {
+            self.judge(packet, out);
+        }
+        let name = packet.row.name.as_str();
+        out.is_update = name == "state";
+        match name {
+            "welcome" => self.welcomed = true,
+            "spawned" => self.player = packet.number("player").map(PlayerId),
+            _ => {}
+        }
+        if let Some(tactics) = &mut self.tactics {
+            let before = out.faults.len();
+            tactics.hear(packet, out);
+            if !self.checks {
+                out.faults.truncate(before);
+            }
+        }
+        if self.checks && is_event(packet) {
+            self.marks.extend(mark(&self.dialect, packet));
+        }
+        self.told.insert(name.to_owned(), packet.values.clone());
+    }
+
+    fn act(&mut self, now: Duration, out: &mut Outcome) {
+        if self.pinged.is_none_or(|before| now.saturating_sub(before) >= PING_EVERY) {
+            self.pinged = Some(now);
+            self.nonce += 1;
+            self.pings.push_back(self.nonce);
+            self.say("ping", &[("nonce", self.nonce.into())], false, out);
+        }
+        let Some(own) = self.player.filter(|_| self.manner != Manner::Still) else { return };
+        if let Some(tactics) = &mut self.tactics {
+            if let Some((name, Row(values))) = tactics.act(own, &mut self.dice) {
+                self.send(name, values, false, out);
+            }
+            // Besides, what no player of the game would send.
+            if self.manner != Manner::Play || self.dice.below(ABSURD) != 0 {
+                return;
+            }
+        }
+        self.act_at_random(now, out);
+    }
+
+    fn is_playing(&self) -> bool {
+        self.player.is_some()
+    }
+
+    fn sight(&self) -> Sight {
+        Sight { others: self.tactics.as_ref().map_or(0, |tactics| tactics.others()), waits: false }
+    }
+
+    fn excuse(&mut self, excuse: Excuse) {
+        self.is_late |= excuse == Excuse::Network;
+    }
+
+    fn take_deeds(&mut self) -> Deeds {
+        self.tactics.as_mut().map_or_else(Deeds::default, |tactics| tactics.take_deeds())
+    }
+
+    fn marks(&self) -> &[u32] {
+        &self.marks
+    }
+}
+
+impl<S: SimpleGame> Guest<S> {
+    /// The agent as that of this game, if it is one.
+    pub(super) fn of(agent: &dyn Agent) -> Option<&Guest<S>> {
+        (agent as &dyn Any).downcast_ref()
+    }
+}
+
+/// Whether a packet tells of an event of the game.
+pub(super) fn is_event(packet: &Decoded<'_>) -> bool {
+    packet.row.lane == Lane::Reliable && !ANSWERS.contains(&&*packet.row.name)
+}
+
+/// The mark of a packet: FNV-1a of its message.
+fn mark(dialect: &Dialect, packet: &Decoded<'_>) -> Option<u32> {
+    let message = dialect.encode(Direction::ToClient, &packet.row.name, &packet.values).ok()?;
+    Some(mark_of(&message))
+}
+
+/// The mark of a message.
+pub(super) fn mark_of(message: &[u8]) -> u32 {
+    message.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}

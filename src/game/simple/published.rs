@@ -1,0 +1,43 @@
+//! What the room of a simple game publishes of a tick.
+
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+
+use tickwire_sim::PlayerId;
+
+use super::row::Row;
+use super::rules::Told;
+use crate::game::Rates;
+use crate::packet::Dialect;
+
+/// A message, or what does not fit the table.
+pub type Message = Result<Vec<u8>, String>;
+
+/// The events of a tick, encoded for the first client that is told of them.
+#[derive(Debug)]
+pub struct Events {
+    pub(super) tick: u32,
+    pub(super) told: Vec<Told>,
+    pub(super) encoded: OnceLock<(String, Vec<Message>)>,
+}
+
+/// The state after a tick.
+#[derive(Debug)]
+pub struct State {
+    pub(super) rates: Rates,
+    pub(super) players: Vec<(PlayerId, Arc<str>)>,
+    pub(super) row: Row,
+    /// Counts the changes of `row`; its argument `tick` does not count.
+    pub(super) version: u64,
+    pub(super) encoded: OnceLock<(String, Message)>,
+}
+
+/// Encoded by the first that asks, and again only in another dialect, which no game of one file has.
+pub fn once<'c, T: Clone>(
+    cell: &'c OnceLock<(String, T)>,
+    dialect: &Dialect,
+    encode: impl Fn() -> T,
+) -> Cow<'c, T> {
+    let (name, encoded) = cell.get_or_init(|| (dialect.name().to_owned(), encode()));
+    if name == dialect.name() { Cow::Borrowed(encoded) } else { Cow::Owned(encode()) }
+}

@@ -1,0 +1,47 @@
+//! Values by the names of a table's arguments.
+
+use rmpv::Value;
+
+use crate::packet::{Dialect, Direction};
+
+/// Values by the names of a table's arguments. One without an argument is left out, and an argument
+/// without a value is nil.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Row(pub(super) Vec<(&'static str, Value)>);
+
+impl Row {
+    /// Sets an argument.
+    pub fn set(&mut self, argument: &'static str, value: impl Into<Value>) {
+        self.0.push((argument, value.into()));
+    }
+
+    /// Sets an argument that may be nil.
+    pub fn set_or_nil(&mut self, argument: &'static str, value: Option<impl Into<Value>>) {
+        self.0.push((argument, value.map_or(Value::Nil, Into::into)));
+    }
+
+    /// Sets an argument that is a list of groups: a record for each thing.
+    pub fn list<const N: usize>(
+        &mut self,
+        argument: &'static str,
+        records: impl IntoIterator<Item = [Value; N]>,
+    ) {
+        self.0.push((argument, Value::Array(records.into_iter().flatten().collect())));
+    }
+
+    /// The message of a packet with these values.
+    ///
+    /// # Errors
+    /// What does not fit the table, by name.
+    pub fn encode(&self, dialect: &Dialect, packet: &str) -> Result<Vec<u8>, String> {
+        let row = dialect.row(Direction::ToClient, packet);
+        let row = row.ok_or_else(|| format!("there is no packet {packet} to clients"))?;
+        if let Some((name, _)) = self.0.iter().find(|(name, _)| row.argument(name).is_none()) {
+            return Err(format!("{packet} has no argument {name}"));
+        }
+        let value = |name: &str| self.0.iter().find(|(own, _)| *own == name).map(|(_, value)| value.clone());
+        let arguments = row.arguments.iter().map(|argument| value(&argument.name).unwrap_or(Value::Nil));
+        let arguments: Vec<Value> = arguments.collect();
+        dialect.encode(Direction::ToClient, packet, &arguments).map_err(|error| error.to_string())
+    }
+}
