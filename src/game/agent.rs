@@ -239,6 +239,9 @@ pub struct Operated {
 /// taken; a player; the number of the next notice; and the last tick.
 pub type Draw<'a> = (u32, Option<PlayerId>, u32, Option<&'a dyn Tick>);
 
+/// Compares what the agent of a player was told with what was published: see [`Bots::agrees`].
+pub type Agrees = fn(&dyn Agent, Option<PlayerId>, &dyn Tick) -> Result<bool, String>;
+
 /// What bots, crowds and the simulator need of a game.
 #[derive(Clone, Copy)]
 pub struct Bots {
@@ -249,7 +252,7 @@ pub struct Bots {
     pub spoken: &'static [Spoken],
     /// Whether what the agent of this player was told is what was published; `false` if there is
     /// nothing to compare. The error says what differs.
-    pub agrees: fn(&dyn Agent, Option<PlayerId>, &dyn Tick) -> Result<bool, String>,
+    pub agrees: Agrees,
     /// What the operator does with a draw.
     pub operate: fn(Draw<'_>, &mut Dice) -> Option<Operated>,
     /// The packet of a nuisance; empty if the game has none.

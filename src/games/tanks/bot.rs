@@ -124,7 +124,8 @@ impl Gunner {
     ) -> Result<(), (&'static str, String)> {
         let [x, y, .., health, regular, piercing, reload] = *tank;
         let is_new = health == 0 && regular == 0;
-        if !is_new && !(PLACES_HPX.contains(&x) && PLACES_HPX.contains(&y)) {
+        let is_on_map = PLACES_HPX.contains(&x) && PLACES_HPX.contains(&y);
+        if !is_new && !is_on_map {
             return Err(("off_map", format!("is at {x}, {y} half pixels")));
         }
         let most = [rules::HEALTH.into(), 40, 5, i64::from(rules::RELOAD)];
