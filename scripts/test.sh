@@ -204,14 +204,6 @@ targets() {
 
 page() { node --test --test-reporter=tap tests/browser/unit/; }
 
-# Tests the page after the lesson, in the copy in which the lesson's test has followed it: in the
-# group `debug`, or otherwise here.
-lesson() {
-    local copy=target/tmp/your-first-rule
-    has_ended debug || cargo test --locked --test your_first_rule || return
-    node --test --test-reporter=tap "$copy/tests/browser/unit/"
-}
-
 browser() {
     cargo build --quiet --locked --example pong && timeout --kill-after=10 900 node tests/browser/run.mjs &&
         timeout --kill-after=10 300 node tests/browser/tables.mjs && timeout --kill-after=10 300 node tests/browser/pong.mjs &&
@@ -233,7 +225,7 @@ attack() { timeout --kill-after=10 900 scripts/attack.sh --seconds 4 --brief; }
 pressure() { timeout --kill-after=10 900 scripts/pressure.sh --seconds 4 --judge p50 --brief; }
 
 # A short run of each target from its existing inputs; scripts/fuzz.sh does the long runs.
-fuzz() { nice scripts/fuzz.sh --seconds 1; }
+fuzz() { nice scripts/fuzz.sh --seconds 1 --rough; }
 
 # ---- counting ----------------------------------------------------------------------------------------------------
 
@@ -353,7 +345,6 @@ groups=(
     'waits browser line two pages and a raw socket in one world'
     'waits inspector line one page plays, another watches its frames'
     'waits tabpage line from a link to the bytes of a key press, with the server in the tab'
-    'waits lesson node after docs/your-first-rule.md the tests of the page pass'
     'waits wireshark line tshark shows every packet of all captures, and agrees with explain'
     'meets attack marks players beside many who attack at once, and what is left of it afterwards'
     'meets proxy line nginx and HAProxy before the server, plain and with TLS'

@@ -11,7 +11,7 @@ const folder = process.argv[2];
 mkdirSync(folder, { recursive: true });
 
 const site = await serve(tabEdition());
-const browser = await launch();
+const browser = await launch(1);
 const page = await (await browser.newContext({ viewport: VIEWPORT })).newPage();
 let count = 0;
 

@@ -1,7 +1,7 @@
 // Two pages, a phone and a raw socket in one world: join, walk, look, talk, gather, build, hunt, grow, shoot, found a clan, and come back
 // after a restart. One more page is the operator's, one looks at rooms, and one is that of a document.
 // Real mouse, real keys, real touch, the real server with default flags, but for a smaller map. `node run.mjs [path of the server]`; screenshots
-// go to tests/output/, and what the server captured, for tests/wireshark/: session.pcapng.
+// go to tests/output/ (more of them with PICTURES=1), and what the server captured, for tests/wireshark/: session.pcapng.
 
 import assert from 'node:assert/strict';
 import { mkdir, rm } from 'node:fs/promises';
@@ -30,7 +30,9 @@ await rm(captured, { force: true });
 await mkdir(dirname(captured), { recursive: true });
 const game = await new Game().open([...FLAGS, '--capture', captured]);
 try {
-  const parts = [joining, walking, looking, gathering, building, comforts, hunting, fighting, clans, phone, operator, rooms, ownPage, pictures, restart];
+  const parts = [joining, walking, looking, gathering, building, comforts, hunting, fighting, clans, phone, operator, rooms, ownPage, restart];
+  // They are for people to look at, and check little: half a minute of bots.
+  if (process.env.PICTURES) parts.splice(-1, 0, pictures);
   for (const part of parts) if (game.failed === 0) await part(game);
   if (game.failed > 0) await Promise.all([keep(game.ada, 'failed-ada'), keep(game.bo, 'failed-bo')]);
   await game.check('no page error, console error, warning or failed request', () => {

@@ -21,7 +21,7 @@ const TICKS_PER_SECOND = 100;
 const DRAWS = /\/(draw-[\w-]+|sprites|minimap|hud-graph|camera)\.js$/;
 
 const site = await serve(tabEdition());
-const browser = await launch();
+const browser = await launch(1);
 const page = await browser.newPage({ viewport: VIEWPORT });
 const session = await page.context().newCDPSession(page);
 await page.goto(site.url);

@@ -11,6 +11,30 @@ const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'googl
 const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync'];
 
+// A page draws each third frame of a display of 60 Hz. Here the CPU draws, and several pages that draw every frame would leave
+// little to what runs beside them. FRAMES=1 draws every frame.
+const EVERY = Number(process.env.FRAMES ?? 3);
+
+/** Runs in a page: its animation frames are each so many of the display. @param {number} every */
+function drawEvery(every) {
+  const [next, cancel] = [window.requestAnimationFrame.bind(window), window.cancelAnimationFrame.bind(window)];
+  const waiting = new Map();
+  let newest = 0;
+  const wait = (id, left, call) => waiting.set(id, next((time) => {
+    if (left > 1) return wait(id, left - 1, call);
+    waiting.delete(id);
+    return call(time);
+  }));
+  window.requestAnimationFrame = (call) => {
+    wait(newest += 1, every, call);
+    return newest;
+  };
+  window.cancelAnimationFrame = (id) => {
+    cancel(waiting.get(id));
+    waiting.delete(id);
+  };
+}
+
 /** CHROMIUM, or the first Chromium in PATH. */
 function executable() {
   const folders = (process.env.PATH ?? '').split(delimiter);
@@ -19,13 +43,20 @@ function executable() {
   return found;
 }
 
-/** Launches the browser. */
-export async function launch() {
+/** Launches the browser, whose pages draw each so many frames of the display. */
+export async function launch(every = EVERY) {
   const { chromium } = await import('playwright-core').catch(() => {
     throw new Error('playwright-core is missing: run npm ci in tests/browser');
   });
   mkdirSync(OUTPUT, { recursive: true });
-  return chromium.launch({ executablePath: executable(), args: ARGUMENTS });
+  const browser = await chromium.launch({ executablePath: executable(), args: ARGUMENTS });
+  const plain = browser.newContext.bind(browser);
+  browser.newContext = async (options) => {
+    const context = await plain(options);
+    if (every > 1) await context.addInitScript(drawEvery, every);
+    return context;
+  };
+  return browser;
 }
 
 /** What pages complained about, and whether the server is away on purpose. */
