@@ -402,8 +402,11 @@ async function between() {
     const [ada, other] = await wire.locator('#client option').evaluateAll((all) => ['Ada', 'Bob'].map((name) => all.find((one) => one.text.startsWith(name)).value));
     const before = (await rows(wire))[0].n;
     await wire.locator('#client').selectOption(other);
-    await until(wire, () => document.querySelectorAll('#list li').length > 2);
-    assert.ok((await rows(wire)).every(({ n }) => n > before), 'no row of the one before');
+    // No row of the one before.
+    await until(wire, (last) => {
+      const lines = [...document.querySelectorAll('#list li')];
+      return lines.length > 2 && lines.every((line) => Number(line.dataset.n) > last);
+    }, before, 15000);
     await wire.locator('#client').selectOption(ada);
     await filter('');
     if (await wire.locator('#follow').getAttribute('aria-pressed') === 'false') await wire.locator('#follow').click();
