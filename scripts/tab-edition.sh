@@ -1,25 +1,69 @@
 #!/bin/sh
-# Writes the tab edition, the pages whose server is in the browser, into a folder that any static host can serve: the files that the
-# server has at /tab/ (src/net/tab_edition.rs); the browser's test compares the two. Needs no compiler.
+# Writes the tab edition, the pages whose server is in the browser, into a folder that any static host can serve. Without a game these are the
+# files that the server has at /tab/ (src/net/tab_edition.rs); the browser's test compares the two. That needs no compiler.
 #
-# usage: scripts/tab-edition.sh [FOLDER]    default: target/tab-edition; a tab edition that is there is replaced
+# usage: scripts/tab-edition.sh [GAME] [--bots COUNT] [FOLDER]    default: target/tab-edition; a tab edition that is there is replaced
+#
+# GAME is one of:
+#   --game NAME          a built-in game with a page of its own: tanks
+#   --example NAME       examples/NAME.rs, with NAME.html and NAME.tsv beside it
+#   --program FILE.rs    a program of one's own whose main calls tickwire::serve; beside it are the only .html and the only .tsv file
 set -eu
+start=$PWD
 cd "$(dirname "$0")/.."
 
 # Bytes that it may have, compressed.
 most=1500000
-out=${1:-target/tab-edition}
+out='' game='' program='' page='' table='' bots=1
 
-[ ! -e "$out" ] || [ -f "$out/tab-files.js" ] || {
-    echo "tab-edition: $out is there and is no tab edition; name another folder" >&2
+fail() {
+    echo "tab-edition: $1" >&2
     exit 1
 }
+# From where the script was called.
+from_start() { case $1 in /*) echo "$1" ;; *) echo "$start/$1" ;; esac; }
+# The only file of a folder whose name ends so.
+only() {
+    set -- "$1" "$2" "$1"/*."$2"
+    if [ $# != 3 ] || [ ! -f "$3" ]; then fail "there must be one .$2 file in $1"; fi
+    echo "$3"
+}
+
+while [ $# -gt 0 ]; do
+    case $1 in
+        --game) game=$2 page=src/games/$2/page.html table=$(only "packet_codes/$2" tsv) bots=10 && shift ;;
+        --example) game=$2 program=examples/$2.rs page=examples/$2.html table=examples/$2.tsv && shift ;;
+        --program)
+            program=$(from_start "$2")
+            page=$(only "$(dirname "$program")" html) table=$(only "$(dirname "$program")" tsv) game=own
+            shift
+            ;;
+        --bots) bots=$2 && shift ;;
+        -*) fail "unknown option $1" ;;
+        *) out=$(from_start "$1") ;;
+    esac
+    shift
+done
+out=${out:-target/tab-edition}
+for file in $program $page $table; do [ -f "$file" ] || fail "there is no $file"; done
+[ ! -e "$out" ] || [ -f "$out/tab-files.js" ] || fail "$out is there and is no tab edition; name another folder"
+
 rm -rf "$out"
 mkdir -p "$out"
 for file in src/web/*.html src/web/*.css src/web/*.js src/web/*.ts src/web/*.json src/web/*.svg src/web/tab.wasm; do
     case $file in */admin.* | */edition.js) ;; *) cp "$file" "$out/" ;; esac
 done
 mv "$out/edition-tab.js" "$out/edition.js"
+
+if [ -n "$game" ]; then
+    cp scripts/tab-game/* "$out/"
+    cp "$page" "$out/game.html"
+    # A program has one game of its own, whatever its name.
+    [ -z "$program" ] || { scripts/build-tab-game.sh "$program" "$out/tab.wasm" && game=''; }
+    sed -e "s/^export const GAME = .*/export const GAME = '$game';/" -e "s/^export const BOTS = .*/export const BOTS = $bots;/" \
+        src/web/edition-tab.js >"$out/edition.js"
+    cargo run --quiet --locked -- codes --codes "$table" --format json >"$out/codes.json"
+fi
 chmod 644 "$out"/*
 
 # The service worker's list, and a version that changes with any of its files. No name has a space in it.
@@ -38,7 +82,4 @@ for file in "$out"/*; do
     compressed=$((compressed + $(gzip -9c "$file" | wc -c)))
 done
 echo "$out: $(find "$out" -type f | wc -l) files, $(cat "$out"/* | wc -c) bytes, $compressed compressed one by one (at most $most)"
-[ "$compressed" -le "$most" ] || {
-    echo "tab-edition: too large for a page that one opens by a link" >&2
-    exit 1
-}
+[ "$compressed" -le "$most" ] || fail "too large for a page that one opens by a link"

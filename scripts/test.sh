@@ -212,7 +212,7 @@ browser() {
 
 inspector() { timeout --kill-after=10 600 node tests/browser/wire.mjs; }
 
-tabpage() { timeout --kill-after=10 600 node tests/browser/tab.mjs; }
+tabpage() { timeout --kill-after=10 600 node tests/browser/tab.mjs && timeout --kill-after=10 600 node tests/browser/tab-game.mjs; }
 
 autobahn() { scripts/autobahn.sh; }
 

@@ -85,7 +85,6 @@ pub mod net;
 #[cfg(not(target_family = "wasm"))]
 pub mod cli;
 
-#[cfg(not(target_family = "wasm"))]
 /// Runs a program whose game is this one: the whole command line, with `serve` as the default command.
 ///
 /// ```no_run
@@ -94,6 +93,16 @@ pub mod cli;
 ///     tickwire::serve::<Moo>()
 /// }
 /// ```
+///
+/// In a browser there is no command line: the game becomes that of the server in the tab, which
+/// `src/tab` starts.
 pub fn serve<G: game::Game>() -> std::process::ExitCode {
-    cli::run_of(&[cli::Registered::of::<G>()])
+    #[cfg(not(target_family = "wasm"))]
+    let code = cli::run_of(&[cli::Registered::of::<G>()]);
+    #[cfg(target_family = "wasm")]
+    let code = {
+        embedded::register::<G>();
+        std::process::ExitCode::SUCCESS
+    };
+    code
 }

@@ -21,7 +21,7 @@ mod line;
 
 use core::net::{Ipv4Addr, SocketAddr};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bots::LocalBot;
@@ -31,24 +31,45 @@ use host::{Host, OWN};
 use line::Pipe;
 
 use crate::client::link::Keys;
-use crate::game::Rates;
 use crate::game::dice::Dice;
+use crate::game::{Game, Rates};
 use crate::games;
 use crate::host::admission::{Admission, Caps};
 use crate::host::budgets::Budgets;
-use crate::host::core::Core;
+use crate::host::core::{Core, Kind as KindOf};
 use crate::limits;
 use crate::packet::Codes;
 use crate::room::{Options as RoomOptions, Wants};
 
-/// Ticks and updates per second.
-const TICK_HZ: u32 = 30;
-/// Updates per second in the MooMoo dialects.
-const MOOMOO_HZ: u32 = 10;
+/// Updates per second of clients of foreign dialects.
+const FOREIGN_HZ: u32 = 10;
+
+/// A game as an embedded server starts it.
+pub type Kind = KindOf<Pipe>;
+
+/// The game of the program, if it has one of its own.
+static REGISTERED: OnceLock<Kind> = OnceLock::new();
+
+/// Makes a game that of the program. Only the first call counts.
+pub fn register<G: Game>() {
+    let _ = REGISTERED.set(Kind::of::<G>());
+}
+
+/// The game of this name: the program's own, or a built-in one. Without a name, the program's own, or
+/// else the default.
+pub fn game(name: Option<&str>) -> Option<Kind> {
+    let own = REGISTERED.get().copied();
+    match name {
+        None => Some(own.unwrap_or_else(games::default)),
+        Some(name) => own.into_iter().chain(games::all()).find(|kind| kind.about.name == name),
+    }
+}
 
 /// The settings of a server.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// The game.
+    pub game: Kind,
     /// The seed of the map and of the bots.
     pub seed: u32,
     /// Number of bots; at most [`limits::EMBEDDED_BOTS`] are made.
@@ -81,21 +102,29 @@ pub struct Server {
     bots: Vec<LocalBot>,
     /// The time of the first tick that is not skipped, and the ticks since.
     schedule: (Duration, u32),
+    /// Ticks and updates per second.
+    tick_hz: u32,
     stats: Stats,
 }
 
 impl Server {
     /// A server whose clock stands at `now`.
-    pub fn new(options: &Options, now: Duration) -> Server {
-        let game = games::default();
+    ///
+    /// # Errors
+    /// The packet tables of the game cannot be used: the reason in words.
+    pub fn new(options: &Options, now: Duration) -> Result<Server, String> {
+        let game = options.game;
+        let codes = Codes::from_texts(game.about.tables).map_err(|error| error.to_string())?;
+        game.about.check_tables(&codes)?;
         let identity = (game.about.identity)(options.seed);
+        let tick_hz = identity.tick_hz;
         let mut dice = Dice::new(u64::from(options.seed) ^ options.began_us);
         let room = (game.begin)(
             &identity,
             RoomOptions {
                 name: "".into(),
                 epoch: format!("{:016x}", dice.bits()),
-                rates: Rates { tick_hz: TICK_HZ, update_hz: TICK_HZ, foreign_hz: MOOMOO_HZ },
+                rates: Rates { tick_hz, update_hz: tick_hz, foreign_hz: FOREIGN_HZ },
                 delay_ticks: 0,
                 seat_time: Duration::ZERO,
                 max_clients: usize::MAX,
@@ -104,7 +133,7 @@ impl Server {
         let host = Host {
             now,
             room: Arc::clone(room.handle()),
-            codes: Codes::builtin(),
+            codes: Arc::new(codes),
             admission: Admission::new(Caps::default()),
             budgets: Budgets::new(true),
             clients: Clients::new((game.audience)()),
@@ -116,15 +145,16 @@ impl Server {
             LocalBot::new((game.about, Arc::clone(&host.codes)), number, seeds, options.keys)
         });
         let bots = bots.collect();
-        Server {
+        Ok(Server {
             host,
             room,
             connections: BTreeMap::new(),
             last_connection: 0,
             bots,
             schedule: (now, 0),
+            tick_hz,
             stats: Stats::default(),
-        }
+        })
     }
 
     /// Opens a connection of the program, which begins with an HTTP request. Returns its number, or
@@ -193,7 +223,7 @@ impl Server {
         if self.next_tick() <= now {
             // The program was away, such as a laptop that slept: the world goes on from where it stood.
             let late = now.saturating_sub(self.next_tick());
-            self.stats.skipped += 1 + late.as_nanos() as u64 * u64::from(TICK_HZ) / 1_000_000_000;
+            self.stats.skipped += 1 + late.as_nanos() as u64 * u64::from(self.tick_hz) / 1_000_000_000;
             self.schedule = (now, 1);
         }
         self.next_tick().saturating_sub(now)
@@ -207,7 +237,7 @@ impl Server {
 
     fn next_tick(&self) -> Duration {
         let (from, ticks) = self.schedule;
-        from + Duration::from_nanos(u64::from(ticks) * 1_000_000_000 / u64::from(TICK_HZ))
+        from + Duration::from_nanos(u64::from(ticks) * 1_000_000_000 / u64::from(self.tick_hz))
     }
 
     fn tick(&mut self) {

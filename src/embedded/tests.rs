@@ -21,7 +21,12 @@ fn keys() -> Keys {
 }
 
 fn server(bots: usize) -> Server {
-    Server::new(&Options { seed: 5, bots, began_us: 1_000_000, keys }, Duration::ZERO)
+    server_of(game(None).expect("the default"), bots)
+}
+
+fn server_of(game: Kind, bots: usize) -> Server {
+    let options = Options { game, seed: 5, bots, began_us: 1_000_000, keys };
+    Server::new(&options, Duration::ZERO).expect("its tables fit")
 }
 
 /// Walks to the right.
@@ -145,7 +150,7 @@ fn a_client_joins_walks_and_leaves() {
 #[test]
 fn bots_of_three_dialects_play_and_the_same_seed_gives_the_same_world() {
     let played = |mut server: Server| {
-        run(&mut server, None, None, 20 * TICK_HZ);
+        run(&mut server, None, None, 20 * 30);
         assert_eq!(server.stats().players, 12);
         let dialects: std::collections::BTreeSet<&str> =
             server.host.clients.listed.iter().map(|listed| &*listed.opened.dialect).collect();
@@ -215,7 +220,7 @@ fn a_program_that_was_away_skips_ticks_and_goes_on() {
     let wait = server.advance(server.next_tick() + Duration::from_secs(60));
     let stats = server.stats();
     assert_eq!(stats.tick, 30 + limits::EMBEDDED_CATCH_UP);
-    assert_eq!(stats.skipped, 60 * u64::from(TICK_HZ) - u64::from(limits::EMBEDDED_CATCH_UP) + 1);
+    assert_eq!(stats.skipped, 60 * 30 - u64::from(limits::EMBEDDED_CATCH_UP) + 1);
     assert!(wait <= Duration::from_millis(34), "{wait:?}");
     let before = server.host.now;
     server.advance(Duration::ZERO);
@@ -248,4 +253,13 @@ fn json(text: &str) -> serde_json::Value {
 fn page_number(server: &Server) -> u64 {
     let key = crate::host::inspect_key::InspectKey::parse(KEY).expect("a key");
     server.host.clients.own(key).expect("the page's client").id
+}
+
+#[test]
+fn another_game_is_played_by_bots_at_its_own_rate_and_an_unknown_one_is_none() {
+    let mut server = server_of(game(Some("tanks")).expect("built in"), 3);
+    run(&mut server, None, None, 120);
+    assert_eq!(server.stats(), Stats { tick: 120, clients: 3, players: 3, skipped: 0 });
+    assert_eq!(server.next_tick(), Duration::from_secs(2));
+    assert!(game(Some("chess")).is_none());
 }

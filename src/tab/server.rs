@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tickwire::embedded::{Options, Server, Stats};
+use tickwire::embedded::{self, Options, Server, Stats};
 
 use super::buffers::with;
 use super::random;
@@ -22,12 +22,13 @@ fn serve<T: Default>(call: impl FnOnce(&mut Server, &[u8]) -> T) -> T {
     })
 }
 
-/// Starts a server; one that runs is forgotten. The input is `{"seed":…,"bots":…,"epoch_ms":…}`:
-/// `epoch_ms` is the time of day. Puts out `{}`, or `{"error":"…"}`.
+/// Starts a server; one that runs is forgotten. The input is
+/// `{"seed":…,"bots":…,"epoch_ms":…,"game":"…"}`: `epoch_ms` is the time of day, and without `game` it is
+/// the one of the program, or the default. Puts out `{}`, or `{"error":"…"}`.
 #[unsafe(no_mangle)]
 pub extern "C" fn server_start(now: f64) -> usize {
     with(|buffers| {
-        let started = options(&buffers.input, now).map(|options| Server::new(&options, time(now)));
+        let started = options(&buffers.input, now).and_then(|options| Server::new(&options, time(now)));
         let output = match started {
             Ok(server) => {
                 SERVER.set(Some(server));
@@ -43,7 +44,10 @@ fn options(input: &[u8], now: f64) -> Result<Options, String> {
     let given: Value = serde_json::from_slice(input).map_err(|error| error.to_string())?;
     let number = |name: &str| given[name].as_f64().ok_or_else(|| format!("{name} is not a number"));
     let began_us = ((number("epoch_ms")? - now) * 1000.0).max(0.0) as u64;
-    Ok(Options { seed: number("seed")? as u32, bots: number("bots")? as usize, began_us, keys: random::keys })
+    let name = given["game"].as_str();
+    let game = embedded::game(name).ok_or_else(|| format!("there is no game {name:?}"))?;
+    let (seed, bots) = (number("seed")? as u32, number("bots")? as usize);
+    Ok(Options { game, seed, bots, began_us, keys: random::keys })
 }
 
 /// Opens a connection; 0 if there is no place.

@@ -5,10 +5,8 @@
  * @module tab-host
  */
 
+import { BOTS, GAME } from './edition.js';
 import { around, tabModule } from './tab-module.js';
-
-/** Bots in the world of a tab. */
-export const BOTS = 20;
 
 /** Has an event `failed` when the server ends. */
 export class TabHost extends EventTarget {
@@ -34,7 +32,7 @@ export class TabHost extends EventTarget {
     const [seed] = crypto.getRandomValues(new Uint32Array(1));
     const worker = work(new URL('tab-worker.js', import.meta.url));
     this.worker = worker;
-    worker.postMessage({ start: { module, seed, bots: BOTS } });
+    worker.postMessage({ start: { module, seed, bots: BOTS, game: GAME } });
     return new Promise((started, fail) => {
       worker.onmessage = ({ data }) => {
         if (data.started) started();

@@ -26,10 +26,12 @@ export class Carrier {
     this.busyMs = 0;
   }
 
-  /** Starts the server. @param {{ seed: number, bots: number }} options */
-  start({ seed, bots }) {
+  /** Starts the server. @param {{ seed: number, bots: number, game?: string }} options */
+  start({ seed, bots, game = '' }) {
     this.tab.seed();
-    this.tab.giveText(JSON.stringify({ seed, bots, epoch_ms: Date.now() }));
+    // That of a program with a game of its own, which registers it.
+    this.tab.wasm.main?.(0, 0);
+    this.tab.giveText(JSON.stringify({ seed, bots, epoch_ms: Date.now(), game: game || undefined }));
     this.tab.json(this.tab.wasm.server_start(performance.now()));
   }
 

@@ -13,10 +13,10 @@ const TYPES = {
 /** Somewhere below the top of a host. */
 const BASE = '/some/where/';
 
-/** Writes the tab edition into a folder of its own. @returns {string} the folder */
-export function tabEdition() {
-  const folder = join(ROOT, 'target/tmp/tab-edition');
-  console.log(`# ${execFileSync(join(ROOT, 'scripts/tab-edition.sh'), [folder], { encoding: 'utf8' }).trim()}`);
+/** Writes the tab edition into a folder of its own. @param {string[]} [options] of the script @returns {string} the folder */
+export function tabEdition(options = []) {
+  const folder = join(ROOT, 'target/tmp', ['tab-edition', ...options.map((word) => word.replace('--', ''))].join('-'));
+  console.log(`# ${execFileSync(join(ROOT, 'scripts/tab-edition.sh'), [...options, folder], { encoding: 'utf8' }).trim()}`);
   return folder;
 }
 

@@ -1,7 +1,7 @@
 //! Decides where a bot walks and looks, and what it says, from the [`Picture`] of the world and the
 //! time.
 //!
-//! The result is a list of [`Intent`]s, which [`super::bot`] turns into packets. A policy knows
+//! The result is a list of [`Intent`]s, which [`super::actor`] turns into packets. A policy knows
 //! nothing of packets, sockets or rules of the protocol, and reads no clock.
 
 use std::f64::consts::TAU;
