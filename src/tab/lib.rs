@@ -13,6 +13,7 @@
 //! The attribute that exports a name is the only `unsafe` here: no address is ever dereferenced.
 
 pub mod buffers;
+pub mod games;
 pub mod inspector;
 pub mod link;
 pub mod list;

@@ -2,8 +2,11 @@
 // against the bots in the tab, and the inspector beside it names its packets. `node tab-game.mjs [pong|tanks]`; screenshots go to tests/output/.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Complaints, keep, launch, until } from './lib/browser.mjs';
 import { serve, tabEdition } from './lib/static.mjs';
+import { checkGame } from '../wasm/games.mjs';
 
 const GAMES = {
   pong: {
@@ -38,7 +41,8 @@ const browser = await launch();
 let failed = 0;
 for (const name of process.argv[2] ? [process.argv[2]] : Object.keys(GAMES)) {
   const { options, enter, key, place } = GAMES[name];
-  const site = await serve(tabEdition(options));
+  const folder = tabEdition(options);
+  const site = await serve(folder);
   const complaints = new Complaints();
   const page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
   complaints.watch(page, name);
@@ -61,7 +65,10 @@ for (const name of process.argv[2] ? [process.argv[2]] : Object.keys(GAMES)) {
     assert.ok(left && right && left.x + left.width <= right.x + 1 && right.width > 400, JSON.stringify([left, right]));
     await keep(page, `tab-game-${name}`);
     assert.deepEqual(complaints.list, []);
-    console.log(`ok ${name}: played with a key, and its packets are named`);
+    const { exports } = (await WebAssembly.instantiate(readFileSync(join(folder, 'tab.wasm')), {})).instance;
+    exports.main?.(0, 0);
+    const { ticks, checksums } = checkGame(exports, name);
+    console.log(`ok ${name}: played with a key, its packets are named, and ${checksums} checksums of ${ticks} ticks are those of the native build`);
   } catch (error) {
     failed += 1;
     await keep(page, `tab-game-${name}`);

@@ -8,6 +8,7 @@ mod bots_walk;
 mod budgets;
 #[cfg(target_os = "linux")]
 mod capture;
+mod checksums;
 mod clients;
 mod clock;
 #[cfg(target_os = "linux")]

@@ -51,7 +51,18 @@ const LAYERS: [(&str, &[&str]); 29] = [
     ),
     (
         "tab",
-        &["embedded", "client", "inspector", "host", "games", "replay", "packet", "games/*/world", "limits"],
+        &[
+            "embedded",
+            "client",
+            "inspector",
+            "host",
+            "game",
+            "games",
+            "replay",
+            "packet",
+            "games/*/world",
+            "limits",
+        ],
     ),
     ("testkit", &["client", "ws", "packet", "session", "game", "games", "platform", "plural", "limits"]),
     (

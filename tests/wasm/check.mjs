@@ -1,10 +1,11 @@
 // Holds the world in the committed src/web/tab.wasm against tests/fixtures/world.txt, which tests/determinism holds
 // against the native build: the same command frames must lead to the same checksums. Also a snapshot taken and
-// restored half-way.
+// restored half-way. And the game tanks against tests/fixtures/games.txt.
 //
 //   node tests/wasm/check.mjs
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { checkGame } from './games.mjs';
 
 const at = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const hex16 = (number) => BigInt.asUintN(64, number).toString(16).padStart(16, '0');
@@ -80,6 +81,14 @@ for (const line of readFileSync(at('tests/fixtures/world.txt'), 'utf8').split('\
     });
     if (worlds.length === 1) worlds.push(restored(worlds[0]));
   }
+}
+
+try {
+  const { ticks: more, checksums } = checkGame(wasm, 'tanks');
+  [ticks, checks] = [ticks + more, checks + checksums];
+} catch (error) {
+  failures += 1;
+  console.error(`FAILED ${error.message}`);
 }
 
 if (ticks === 0) failures += 1;

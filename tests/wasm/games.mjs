@@ -1,0 +1,44 @@
+// Holds worlds of the simple layer in a WebAssembly module against tests/fixtures/games.txt, which tests/server/checksums.rs
+// holds against the native build: the same command frames must lead to the same checksums.
+
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const FIXTURE = fileURLToPath(new URL('../fixtures/games.txt', import.meta.url));
+const hex16 = (number) => BigInt.asUintN(64, number).toString(16).padStart(16, '0');
+
+/**
+ * @param {any} wasm exports of a module whose games are registered
+ * @param {string} name of the game
+ * @returns {{ ticks: number, checksums: number }} how much was the same
+ * @throws {Error} at the first difference
+ */
+export function checkGame(wasm, name) {
+  const give = (bytes) => {
+    // The memory may be another one after this call.
+    const address = wasm.input(bytes.length);
+    new Uint8Array(wasm.memory.buffer, address, bytes.length).set(bytes);
+  };
+  const same = { ticks: 0, checksums: 0 };
+  let isOwn = false;
+  for (const line of readFileSync(FIXTURE, 'utf8').split('\n')) {
+    const [word, value, seed] = line.split(' ');
+    if (word === 'game') {
+      isOwn = value === name;
+      if (!isOwn) continue;
+      give(Buffer.from(name));
+      if (wasm.game_begin(Number(seed)) !== 0) throw new Error(`there is no game ${name}`);
+    } else if (isOwn && word === 'frame') {
+      give(Buffer.from(value, 'hex'));
+      const done = wasm.game_step();
+      if (done !== 0) throw new Error(`${name}, tick ${same.ticks}: the frame is refused with ${done}`);
+      same.ticks += 1;
+    } else if (isOwn && word === 'checksum') {
+      const found = hex16(wasm.game_checksum());
+      if (found !== value) throw new Error(`${name} after ${same.ticks} ticks: found ${found}, expected ${value}`);
+      same.checksums += 1;
+    }
+  }
+  if (same.checksums === 0) throw new Error(`tests/fixtures/games.txt has no checksum of ${name}`);
+  return same;
+}
