@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes the pictures of README from the tab edition, as it is now: docs/wire.png and the film docs/see-the-wire.webp. Look at them
-# before you commit them.
+# Makes the pictures of README from the tab edition, as it is now: docs/wire.png and the film docs/see-the-wire.webp; and those of
+# docs/tanks.md from target/debug/tickwire. Look at them before you commit them.
 #
-#   scripts/pictures.sh
+#   scripts/pictures.sh [tanks]    with `tanks`, only its pictures
 #
 # Needs Chromium and Node as the tests do, and Python with pip, which brings Pillow into target/pictures/.
 set -euo pipefail
@@ -11,6 +11,20 @@ cd "$(dirname "$0")/.."
 work=$PWD/target/pictures
 rm -rf "$work/shots"
 [ -d "$work/pillow" ] || python3 -m pip install --quiet --target "$work/pillow" pillow
+node tests/browser/tanks-pictures.mjs "$work/shots"
+PYTHONPATH=$work/pillow python3 - "$work/shots" docs <<'PYTHON'
+import sys
+from pathlib import Path
+
+from PIL import Image
+
+shots, docs = map(Path, sys.argv[1:])
+for name in ["tanks", "tanks-phone"]:
+    Image.open(shots / f"{name}.png").convert("P", palette=Image.ADAPTIVE, colors=256).save(docs / f"{name}.png", optimize=True)
+    print(f"docs/{name}.png, {(docs / f'{name}.png').stat().st_size} bytes")
+PYTHON
+[ "${1-}" != tanks ] || exit 0
+rm -rf "$work/shots"
 node tests/browser/film.mjs "$work/shots"
 PYTHONPATH=$work/pillow python3 - "$work/shots" docs <<'PYTHON'
 import sys

@@ -1,6 +1,6 @@
 //! Random numbers for bots: a small seeded generator, so that a run can be repeated.
 //!
-//! SplitMix64. Not for secrets: mask keys and upgrade keys come from the kernel, see [`super::dial`].
+//! SplitMix64. Not for secrets: mask keys and upgrade keys come from the kernel, see `client::dial`.
 
 use std::time::Duration;
 
