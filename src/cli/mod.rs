@@ -8,9 +8,11 @@ mod bots;
 mod codes;
 mod color;
 mod dissector;
+mod dev;
 mod echo;
 mod explain;
 mod games;
+mod keep;
 mod log;
 mod output;
 mod replay;
@@ -51,6 +53,9 @@ pub struct Cli {
 enum Command {
     /// Run the game server and serve its web page (the default command).
     Serve(ServeArgs),
+    /// Run the game server, and rebuild and restart it whenever its sources change. Its worlds go
+    /// on, and so do the players in them.
+    Dev(dev::DevArgs),
     /// Explain the bytes of WebSocket frames (each header bit, the mask, the payload, the packet)
     /// or of an upgrade.
     Explain(explain::ExplainArgs),
@@ -100,6 +105,7 @@ pub fn run_with(games: &Games) -> ExitCode {
         // A server continues when nobody reads its output: that is no reason to disconnect players.
         None => return ended(serve::run(&cli.serve, games)),
         Some(Command::Serve(args)) => return ended(serve::run(&args, games)),
+        Some(Command::Dev(args)) => return ended(dev::run(&args)),
         Some(Command::Echo(args)) if !args.is_client() => return ended(echo::run(&args)),
         Some(Command::Explain(args)) => explain::run(&args, games),
         Some(Command::Talk(args)) => talk::run(&args, games),

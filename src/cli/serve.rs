@@ -15,6 +15,7 @@ use tickwire_sim::{Declared, Identity};
 use tracing::info;
 
 use super::games::{Games, OptionValues};
+use super::keep::{self, Keep};
 use super::log::Log;
 use super::output::{Failure, print, print_aside};
 use super::rooms::{RoomArg, check_tick_hz};
@@ -119,6 +120,12 @@ pub struct ServeArgs {
     /// the file override the flags; the players in it are removed.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_RESTORE")]
     restore: Option<PathBuf>,
+    /// Keep the worlds in this file over a restart, also of a program whose rules have changed. When
+    /// the server stops, it writes its worlds there; when it starts, they go on. Fields that still
+    /// exist keep their value. Clients have a minute to come back to their players. Not kept are
+    /// rooms on demand.
+    #[arg(long, value_name = "FILE", env = "TICKWIRE_KEEP", conflicts_with_all = ["restore", "capture"])]
+    keep: Option<PathBuf>,
     /// Capture all traffic to this file, for Wireshark. With `-`, the capture goes to standard
     /// output and all other output to standard error. An existing file is not overwritten.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_CAPTURE")]
@@ -167,15 +174,22 @@ pub fn run(args: &ServeArgs, all: &Games) -> Result<(), Failure> {
     let (games, options) = first.transpose().map_err(|reason| format!("--game {reason}"))?.unzip();
     let games = games.as_ref().unwrap_or(all);
     let config = config(args, games, &options.unwrap_or_default())?;
-    let rooms = rooms(&config, args, games)?;
+    let mut kept = Keep::open(args.keep.as_deref());
+    let rooms = rooms(&config, args, games, &mut kept)?;
     let log = Log::start(&args.log)?;
+    kept.tell();
     let served = serve(config, rooms, args);
     log.finish();
     served
 }
 
 /// The default room, and those of `--room`.
-fn rooms(config: &Config, args: &ServeArgs, games: &Games) -> Result<Vec<Box<Core>>, Failure> {
+fn rooms(
+    config: &Config,
+    args: &ServeArgs,
+    games: &Games,
+    kept: &mut Keep,
+) -> Result<Vec<Box<Core>>, Failure> {
     if args.room.len() >= limits::ROOMS {
         return Err(format!("--room: a server has at most {} rooms, with the default room", limits::ROOMS));
     }
@@ -187,7 +201,7 @@ fn rooms(config: &Config, args: &ServeArgs, games: &Games) -> Result<Vec<Box<Cor
     let options = |identity: &Identity| config.room_options("", identity.tick_hz);
     let first = match &args.restore {
         Some(file) => restore(&config.game, file, "--restore ", &options)?,
-        None => config.room("", &config.identity),
+        None => kept.room(&config.game, &config.identity, config.room_options("", config.identity.tick_hz)),
     };
     let mut rooms = vec![first];
     let mut names = BTreeSet::new();
@@ -200,7 +214,7 @@ fn rooms(config: &Config, args: &ServeArgs, games: &Games) -> Result<Vec<Box<Cor
         let identity = room.identity(config);
         rooms.push(match &room.restore {
             Some(file) => restore(&room.game, file, &format!("--room {},restore=", room.name), &options)?,
-            None => (room.game.begin)(&identity, options(&identity)),
+            None => kept.room(&room.game, &identity, options(&identity)),
         });
     }
     Ok(rooms)
@@ -232,7 +246,7 @@ fn serve(config: Config, rooms: Vec<Box<Core>>, args: &ServeArgs) -> Result<(), 
     .map_err(|error| format!("cannot handle signals: {error}"))?;
     let bind = config.bind;
     let started = rooms.iter().map(|room| (Arc::clone(room.handle()), room.handle().tick()));
-    let restored: Vec<_> = started.filter(|(_, tick)| *tick > 0).collect();
+    let restored: Vec<_> = started.filter(|(_, tick)| *tick > 0 && args.keep.is_none()).collect();
     let server = Server::start_rooms(config, rooms).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => format!("{bind} is in use; choose another with --bind ADDR:PORT"),
         io::ErrorKind::QuotaExceeded => error.to_string(),
@@ -256,6 +270,9 @@ fn serve(config: Config, rooms: Vec<Box<Core>>, args: &ServeArgs) -> Result<(), 
         && !server.is_asked_to_stop()
     {}
     let ticked = server.is_ticking();
+    if let Some(file) = &args.keep {
+        keep::write(file, &server.kept()).map_err(|error| format!("--keep {}: {error}", file.display()))?;
+    }
     info!("shutting down: closing all connections");
     let left = server.stop();
     if left > 0 {
@@ -291,6 +308,7 @@ fn config(args: &ServeArgs, games: &Games, options: &OptionValues) -> Result<Con
         update_hz: args.update_hz.unwrap_or(usual_hz).min(tick_hz),
         moomoo_update_hz: args.moomoo_update_hz.min(tick_hz),
         rooms_on_demand: usize::from(args.rooms_on_demand),
+        seat_time: if args.keep.is_some() { limits::KEPT_SEAT_TIME } else { Duration::ZERO },
         max_clients: args.max_clients,
         max_clients_per_address: args.max_clients_per_address,
         address_budgets: args.address_budgets,

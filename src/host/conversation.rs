@@ -8,6 +8,7 @@ use tickwire_sim::{PlayerId, Raw};
 
 use super::budgets::{Budgets, Spending};
 use super::client::{Client, Line};
+use super::inspect_key::InspectKey;
 use crate::game::{Breach, Profile, Shared};
 use crate::peer::receiver::{At, Books, Denied};
 use crate::peer::sender::Frames;
@@ -107,7 +108,14 @@ impl<L: Line> Driver for Asked<'_, L> {
     fn join(&mut self, profile: Profile) -> Result<PlayerId, Denied> {
         self.spend(Spending::Join)?;
         let Client { id, room, .. } = self.client;
+        let key = self.client.inspect_key.map(InspectKey::bytes);
+        if let Some(player) = key.and_then(|key| room.come_back(key, *id)) {
+            self.books.enters(player, &profile.name, self.at.tick);
+            self.client.set_player(player, &profile.name);
+            return Ok(player);
+        }
         let player = room.take_seat(*id, self.at.now).ok_or(Denied::Closed(Breach::Full))?;
+        key.into_iter().for_each(|key| room.keep_seat(player, key));
         self.books.enters(player, &profile.name, self.at.tick);
         self.client.set_player(player, &profile.name);
         room.push_operator((room.about.join)(player, &profile));

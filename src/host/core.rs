@@ -4,13 +4,14 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire_sim::{Identity, Sim as _};
+use tickwire_sim::carry::Saved;
+use tickwire_sim::{Identity, Sim};
 
 use super::audience::{Audience, Members};
 use super::client::Line;
 use crate::game::{About, Game};
 use crate::limits;
-use crate::room::{Handle, Options, Room, Ticked, Wants};
+use crate::room::{Handle, Kept, Options, Room, Ticked, Wants};
 
 /// A room whose clients have lines of this kind.
 pub trait Core<L: Line>: Debug + Send {
@@ -45,6 +46,9 @@ pub type OptionsOf<'a> = &'a dyn Fn(&Identity) -> Options;
 /// A room that goes on, or why it cannot, in words.
 pub type Resumed<L> = Result<Box<dyn Core<L>>, String>;
 
+/// A room that goes on with other rules, and what became of its fields; or why it cannot, in words.
+pub type Carried<L> = Result<(Box<dyn Core<L>>, Vec<String>), String>;
+
 /// A game as a host with lines of this kind starts it.
 #[derive(Debug)]
 pub struct Kind<L: 'static> {
@@ -55,6 +59,9 @@ pub struct Kind<L: 'static> {
     /// A room whose world goes on from a snapshot, with options for that world; or why it cannot, in
     /// words.
     pub resume: fn(&[u8], OptionsOf<'_>) -> Resumed<L>,
+    /// A room whose world was kept by another run of the server, perhaps with other rules; also, what
+    /// became of its fields.
+    pub carry: fn(&Identity, &Kept, Options) -> Carried<L>,
     /// Makes an audience of a room, one for each worker that has clients in it.
     pub audience: fn() -> Box<dyn Audience<L>>,
 }
@@ -79,6 +86,7 @@ impl<L: Line> Kind<L> {
             about: G::ABOUT,
             begin: begin::<G, L>,
             resume: resume::<G, L>,
+            carry: carry::<G, L>,
             audience: || Box::<Members<G, L>>::default(),
         }
     }
@@ -90,6 +98,26 @@ fn begin<G: Game, L: Line>(identity: &Identity, options: Options) -> Box<dyn Cor
 
 fn resume<G: Game, L: Line>(snapshot: &[u8], options: &dyn Fn(&Identity) -> Options) -> Resumed<L> {
     let world = G::Sim::restore(snapshot)?;
+    check(&world)?;
+    let options = options(&world.identity());
+    Ok(Box::new(Room::<G>::new(world, options)))
+}
+
+fn carry<G: Game, L: Line>(identity: &Identity, kept: &Kept, options: Options) -> Carried<L> {
+    let saved = Saved::new(&kept.named).map_err(|error| error.to_string())?;
+    if saved.game() != G::ABOUT.name {
+        return Err(format!("it is a world of {}, not of {}", saved.game(), G::ABOUT.name));
+    }
+    let world = G::Sim::carried(identity, &saved)?;
+    check(&world)?;
+    let now = Saved::new(&world.named()).map_err(|error| error.to_string())?;
+    let room = Room::<G>::new(world, options);
+    room.handle().expect(&kept.keys);
+    Ok((Box::new(room), saved.changes(&now)))
+}
+
+/// Whether a host can go on with a world that it has not begun.
+fn check(world: &impl Sim) -> Result<(), String> {
     if world.players().any(|player| player.0 > limits::PLAYERS) {
         return Err(format!("a player's number is greater than {}", limits::PLAYERS));
     }
@@ -98,6 +126,5 @@ fn resume<G: Game, L: Line>(snapshot: &[u8], options: &dyn Fn(&Identity) -> Opti
             "its tick number or the operator's sequence number is too close to its maximum".to_owned()
         );
     }
-    let options = options(&world.identity());
-    Ok(Box::new(Room::<G>::new(world, options)))
+    Ok(())
 }

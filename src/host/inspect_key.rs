@@ -1,6 +1,7 @@
 //! A page's proof that a client is its own: 32 hex digits that the page chose and sent in the query
 //! of its upgrade request. Only with this key does `/wire` tell a page which client is its own, and
-//! pass on bytes as if that client had sent them. It is a secret, see [`secrets`](super::secrets).
+//! pass on bytes as if that client had sent them; and where seats are kept, with this key the page comes back to
+//! its own. It is a secret, see [`secrets`](super::secrets).
 
 use std::fmt;
 
@@ -19,6 +20,11 @@ impl InspectKey {
         let is_key = digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         let number = is_key.then(|| u128::from_str_radix(digits, 16).ok()).flatten();
         number.map(|number| InspectKey(number.to_be_bytes()))
+    }
+
+    /// Its bytes.
+    pub fn bytes(self) -> [u8; 16] {
+        self.0
     }
 
     /// The key of an upgrade request, if it has one.

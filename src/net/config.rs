@@ -42,6 +42,8 @@ pub struct Config {
     pub rooms_on_demand: usize,
     /// How long a room on demand may be empty before it ends.
     pub room_empty_time: Duration,
+    /// How long a player stays in its world without a connection, so that its client can come back.
+    pub seat_time: Duration,
     /// Clients in total, at most what the machine supports.
     pub max_clients: usize,
     /// Clients of one address.
@@ -80,6 +82,7 @@ impl Config {
             moomoo_update_hz: 10,
             rooms_on_demand: 0,
             room_empty_time: limits::ROOM_EMPTY_TIME,
+            seat_time: Duration::ZERO,
             max_clients: limits::CLIENTS_DEFAULT,
             max_clients_per_address: limits::CLIENTS_PER_ADDRESS,
             address_budgets: true,
@@ -111,7 +114,7 @@ impl Config {
             epoch: new_epoch(),
             rates: self.rates_at(tick_hz),
             delay_ticks: self.command_delay_ticks,
-            seat_time: Duration::ZERO,
+            seat_time: self.seat_time,
             max_clients: usize::MAX,
         }
     }

@@ -21,7 +21,7 @@ use crate::limits;
 use crate::packet::endpoint::is_room_name;
 use crate::peer::Ending;
 use crate::platform::{self, Ceilings};
-use crate::room::{Handle, handle};
+use crate::room::{Handle, Kept, handle};
 
 /// A running server. Dropping it without [`Server::stop`] leaves its threads running.
 #[derive(Debug)]
@@ -162,6 +162,27 @@ impl Server {
     /// The reason why the capture cannot be written there.
     pub fn capture(&self, target: Target) -> Result<String, String> {
         self.host.recorder.start(target, None)
+    }
+
+    /// The worlds of all rooms but those on demand, to go on in the server's next run. A room that does not
+    /// answer in time is left out.
+    pub fn kept(&self) -> Vec<(String, Kept)> {
+        let rooms = self.host.rooms.all();
+        let asked: Vec<_> = rooms
+            .iter()
+            .filter(|room| !room.is_on_demand())
+            .filter_map(|room| {
+                let answer = room.handle.kept().ok()?;
+                room.rouse();
+                Some((room.name().to_owned(), answer))
+            })
+            .collect();
+        let until = Instant::now() + limits::ANSWER_TIME;
+        let answered = asked.into_iter().filter_map(|(name, answer)| {
+            let left = until.saturating_duration_since(Instant::now());
+            Some((name, answer.recv_timeout(left).ok()?))
+        });
+        answered.collect()
     }
 
     /// The console, which executes operator commands.

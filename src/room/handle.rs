@@ -4,6 +4,7 @@
 //! One lock guards all of this state; the room never holds it during a step. A question is answered
 //! when the next tick has run; at most [`limits::INQUIRIES`] questions wait.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -54,6 +55,8 @@ pub struct Handle {
 struct Intake {
     inbox: Inbox,
     seats: Seats,
+    /// The keys of seats, if seats outlive their connections.
+    keys: BTreeMap<SeatKey, PlayerId>,
     questions: Vec<Question>,
 }
 
@@ -64,6 +67,8 @@ pub(crate) enum Question {
     Roster(Sender<Roster>),
     /// The whole world as bytes.
     Snapshot(Sender<Arc<Snapshot>>),
+    /// The world with the names of its fields, and who may come back to it.
+    Kept(Sender<Kept>),
     /// The outcome of an operator command.
     Outcome(Ticket, Sender<Result<(), &'static str>>),
 }
@@ -81,6 +86,18 @@ pub struct Snapshot {
     pub names: Vec<(PlayerId, String)>,
     /// As [`Sim::restore`] takes them.
     pub bytes: Arc<[u8]>,
+}
+
+/// A key by which a client comes back to its seat in another run of the server.
+pub type SeatKey = [u8; 16];
+
+/// A world that goes on in another run of the server, perhaps with other rules.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// As [`Sim::named`] writes it.
+    pub named: Vec<u8>,
+    /// The seats whose players may come back, by their keys.
+    pub keys: Vec<(SeatKey, PlayerId)>,
 }
 
 /// [`limits::INQUIRIES`] questions are waiting.
@@ -106,6 +123,7 @@ impl Handle {
         let intake = Intake {
             inbox: Inbox::new(world.tick(), world.operator_sequence(), ahead, options.delay_ticks),
             seats: Seats::resume(world.players(), options.seat_time),
+            keys: BTreeMap::new(),
             questions: Vec::new(),
         };
         Handle {
@@ -151,6 +169,27 @@ impl Handle {
     /// left.
     pub fn take_seat(&self, connection: u64, now: Duration) -> Option<PlayerId> {
         self.intake.lock().seats.take(connection, now)
+    }
+
+    /// The keys with which clients may come back to the seats of this world.
+    pub fn expect(&self, keys: &[(SeatKey, PlayerId)]) {
+        self.intake.lock().keys.extend(keys.iter().copied());
+    }
+
+    /// The seat to which a client comes back with its key, if it still waits.
+    pub fn come_back(&self, key: SeatKey, connection: u64) -> Option<PlayerId> {
+        let intake = &mut *self.intake.lock();
+        let player = *intake.keys.get(&key)?;
+        intake.seats.reconnect(player, connection).then_some(player)
+    }
+
+    /// Notes with which key the client of this seat may come back, if seats outlive their connections. A key has one seat.
+    pub fn keep_seat(&self, player: PlayerId, key: SeatKey) {
+        if self.options.seat_time > Duration::ZERO {
+            let keys = &mut self.intake.lock().keys;
+            keys.retain(|_, own| *own != player);
+            keys.insert(key, player);
+        }
     }
 
     /// Gives a seat whose connection is gone to another connection. Returns whether the seat was
@@ -201,6 +240,21 @@ impl Handle {
         self.ask(|_, answer| Question::Snapshot(answer))
     }
 
+    /// Asks for the world before the next tick, with the names of its fields, and the keys of its seats.
+    ///
+    /// # Errors
+    /// [`Busy`].
+    pub fn kept(&self) -> Result<Receiver<Kept>, Busy> {
+        self.ask(|_, answer| Question::Kept(answer))
+    }
+
+    /// The keys of seats that are taken.
+    pub(crate) fn keys(&self) -> Vec<(SeatKey, PlayerId)> {
+        let intake = self.intake.lock();
+        let taken = |player: PlayerId| intake.seats.get(player).is_some();
+        intake.keys.iter().filter(|(_, player)| taken(**player)).map(|(key, player)| (*key, *player)).collect()
+    }
+
     /// Queues an operator command, and asks whether the world rejects it: the reason's name.
     ///
     /// # Errors
@@ -247,7 +301,10 @@ impl Handle {
         let mut over = stepped.left.iter().copied().chain(rejected).peekable();
         if over.peek().is_some() {
             let mut intake = self.intake.lock();
-            over.for_each(|player| intake.seats.give_back(player, now));
+            for player in over {
+                intake.seats.give_back(player, now);
+                intake.keys.retain(|_, own| *own != player);
+            }
         }
         self.tick.store(tick, Ordering::Relaxed);
     }

@@ -14,6 +14,7 @@
 
 pub mod handle;
 pub mod inbox;
+pub mod kept;
 pub mod seats;
 
 use std::fmt::Debug;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use handle::Question;
-pub use handle::{Busy, Handle, Options, Snapshot};
+pub use handle::{Busy, Handle, Kept, Options, SeatKey, Snapshot};
 pub use inbox::Rejected;
 use tickwire_sim::{Action as _, Command, Membership, PlayerId, Raw, Sim, Stepped, frame};
 
@@ -107,6 +108,8 @@ impl<G: Game> Room<G> {
         let frame = wants.frame.then(|| self.frame()).flatten();
         let checksum = wants.checksum.then(|| self.world.checksum());
         let snapshot = (wants.snapshot || is_asked).then(|| self.snapshot());
+        let is_kept = asked.iter().any(|question| matches!(question, Question::Kept(_)));
+        let kept = is_kept.then(|| Kept { named: self.world.named(), keys: self.handle.keys() });
         // The game has made these bytes, so none is lost.
         self.commands.extend(self.raw.iter().filter_map(Raw::decoded));
         let changes = self.commands.iter().filter(|_| wants.frame).filter_map(|one| one.action.membership());
@@ -122,7 +125,7 @@ impl<G: Game> Room<G> {
         let rejected = rejected.iter().map(|rejected| (rejected.player, rejected.reason)).collect();
         let margin = |player: PlayerId| self.margins.get(usize::from(player.0)).copied().unwrap_or_default();
         let published: Arc<dyn Tick> = Arc::new(self.publisher.publish(&self.world, &margin));
-        self.answer(asked, &*published, snapshot.as_ref());
+        self.answer(asked, &*published, snapshot.as_ref(), kept.as_ref());
         Ticked { tick, published, frame, changes, checksum, snapshot, rejected }
     }
 
@@ -142,12 +145,21 @@ impl<G: Game> Room<G> {
         })
     }
 
-    fn answer(&self, asked: Vec<Question>, published: &dyn Tick, snapshot: Option<&Arc<Snapshot>>) {
+    fn answer(
+        &self,
+        asked: Vec<Question>,
+        published: &dyn Tick,
+        snapshot: Option<&Arc<Snapshot>>,
+        kept: Option<&Kept>,
+    ) {
         for question in asked {
             // It is no error if the operator no longer waits for the answer.
             match question {
                 Question::Roster(answer) => drop(answer.send(published.roster())),
                 Question::Snapshot(answer) => drop(snapshot.map(|one| answer.send(Arc::clone(one)))),
+                Question::Kept(answer) => {
+                    drop(kept.map(|kept| answer.send(kept.clone())));
+                }
                 Question::Outcome(ticket, answer) => {
                     let mut rejected = self.stepped.rejected.iter();
                     let rejection = rejected.find(|rejected| {

@@ -19,7 +19,10 @@ pub trait Sink {
     /// The scalars up to the matching [`Sink::leave`] belong to this field.
     fn enter(&mut self, _field: &'static str) {}
 
-    /// The field ends.
+    /// The scalars up to the matching [`Sink::leave`] belong to the next item of a list.
+    fn item(&mut self) {}
+
+    /// The field or the item ends.
     fn leave(&mut self) {}
 }
 
@@ -75,8 +78,8 @@ macro_rules! fields {
                 enum Tag { $($variant),+ }
                 match self {
                     $($type::$variant { $($field),* } => {
-                        sink.enter(stringify!($variant));
                         sink.put(Tag::$variant as u64, 1);
+                        sink.enter(stringify!($variant));
                         $(
                             sink.enter(stringify!($field));
                             $crate::fields::Field::write($field, sink);
@@ -91,10 +94,16 @@ macro_rules! fields {
                 reader: &mut $crate::fields::Reader<'_>,
             ) -> Result<Self, $crate::fields::Malformed> {
                 enum Tag { $($variant),+ }
-                let tag = reader.scalar(1)?;
+                let tag = reader.variant(&[$(stringify!($variant)),+])?;
                 $(
                     if tag == Tag::$variant as u64 {
-                        $(let $field = <$kind as $crate::fields::Field>::read(reader)?;)*
+                        reader.enter(stringify!($variant));
+                        $(
+                            reader.enter(stringify!($field));
+                            let $field = <$kind as $crate::fields::Field>::read(reader)?;
+                            reader.leave();
+                        )*
+                        reader.leave();
                         return Ok($type::$variant { $($field),* });
                     }
                 )+
@@ -118,7 +127,11 @@ macro_rules! fields {
             fn read(
                 reader: &mut $crate::fields::Reader<'_>,
             ) -> Result<Self, $crate::fields::Malformed> {
-                $(let $field = <$kind as $crate::fields::Field>::read(reader)?;)+
+                $(
+                    reader.enter(stringify!($field));
+                    let $field = <$kind as $crate::fields::Field>::read(reader)?;
+                    reader.leave();
+                )+
                 Ok($type { $($field),+ })
             }
         }
@@ -178,13 +191,13 @@ impl<T: Field + Copy + Default, const N: usize> Field for [T; N] {
     const LEAST_BYTES: usize = N * T::LEAST_BYTES;
 
     fn write(&self, sink: &mut impl Sink) {
-        self.iter().for_each(|item| item.write(sink));
+        write_items(self, sink);
     }
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         let mut items = [T::default(); N];
         for item in &mut items {
-            *item = T::read(reader)?;
+            *item = read_item(reader)?;
         }
         Ok(items)
     }
@@ -211,7 +224,7 @@ impl<T: Field> Field for Vec<T> {
 
     fn write(&self, sink: &mut impl Sink) {
         sink.put(self.len() as u64, 4);
-        self.iter().for_each(|item| item.write(sink));
+        write_items(self, sink);
     }
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
@@ -223,10 +236,25 @@ impl<T: Field> Field for Vec<T> {
         }
         let mut items = Vec::with_capacity(length);
         for _ in 0..length {
-            items.push(T::read(reader)?);
+            items.push(read_item(reader)?);
         }
         Ok(items)
     }
+}
+
+fn write_items<T: Field>(items: &[T], sink: &mut impl Sink) {
+    for item in items {
+        sink.item();
+        item.write(sink);
+        sink.leave();
+    }
+}
+
+fn read_item<T: Field>(reader: &mut Reader<'_>) -> Result<T, Malformed> {
+    reader.item();
+    let item = T::read(reader)?;
+    reader.leave();
+    Ok(item)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 //! world uses integers only, and has no clock, no globals, no hash maps and no dependencies. What
 //! worlds compute with is here too: [`rng`], [`fixed`] (lengths, angles, roots) and [`trig`].
 
+pub mod carry;
 mod checksum;
 mod command;
 mod encoded;

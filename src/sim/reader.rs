@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::carry::Carried;
+
 /// Why bytes are not an action, a command frame or a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
@@ -41,17 +43,52 @@ impl std::error::Error for Malformed {}
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
+    /// Instead of bytes, a state whose fields are found by their names.
+    carried: Option<&'a Carried<'a>>,
 }
 
 impl<'a> Reader<'a> {
     /// A reader of these bytes.
     pub fn new(bytes: &'a [u8]) -> Reader<'a> {
-        Reader { bytes }
+        Reader { bytes, carried: None }
+    }
+
+    pub(crate) fn carrying(carried: &'a Carried<'a>) -> Reader<'a> {
+        Reader { bytes: &[], carried: Some(carried) }
+    }
+
+    /// The values up to the matching [`Reader::leave`] are those of this field.
+    pub fn enter(&mut self, field: &'static str) {
+        if let Some(carried) = self.carried {
+            carried.enter(field);
+        }
+    }
+
+    /// The values up to the matching [`Reader::leave`] are those of the next item of a list.
+    pub fn item(&mut self) {
+        if let Some(carried) = self.carried {
+            carried.item();
+        }
+    }
+
+    /// The field or the item ends.
+    pub fn leave(&mut self) {
+        if let Some(carried) = self.carried {
+            carried.leave();
+        }
+    }
+
+    /// The place of the variant that follows, among these.
+    ///
+    /// # Errors
+    /// [`Malformed::Truncated`].
+    pub fn variant(&mut self, names: &[&str]) -> Result<u64, Malformed> {
+        self.carried.map_or_else(|| self.scalar(1), |carried| Ok(carried.variant(names)))
     }
 
     /// What has not been read.
     pub fn rest(&self) -> &'a [u8] {
-        self.bytes
+        self.carried.map_or(self.bytes, Carried::rest)
     }
 
     /// The next bytes.
@@ -59,6 +96,9 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`Malformed::Truncated`]: there are fewer.
     pub fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+        if let Some(carried) = self.carried {
+            return carried.bytes(count).ok_or(Malformed::Truncated);
+        }
         let (taken, rest) = self.bytes.split_at_checked(count).ok_or(Malformed::Truncated)?;
         self.bytes = rest;
         Ok(taken)
@@ -79,6 +119,9 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`Malformed::Truncated`]: there are fewer.
     pub fn scalar(&mut self, bytes: usize) -> Result<u64, Malformed> {
+        if let Some(carried) = self.carried {
+            return Ok(carried.scalar(bytes));
+        }
         Ok(self.take(bytes)?.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
     }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use crate::carry::Saved;
 use crate::{Command, Encoded, Malformed, PlayerId, Reader};
 
 /// What a player or the operator can ask of a world. The order is that of actions in a tick, behind
@@ -176,4 +177,16 @@ pub trait Sim: Sized + Debug + Send + 'static {
     /// # Errors
     /// Why the bytes are no snapshot of this world and these rules, in words.
     fn restore(bytes: &[u8]) -> Result<Self, String>;
+
+    /// The state as bytes with the names of its fields ([`carry::Writer`](crate::carry::Writer)), for a program whose fields and
+    /// rules may differ.
+    fn named(&self) -> Vec<u8>;
+
+    /// The world of such bytes with these parameters: fields that still exist keep their value, new
+    /// ones have that of a world that begins. The sequences of players begin again, because so do
+    /// their connections.
+    ///
+    /// # Errors
+    /// Why there is no such world with the rules of this program, in words.
+    fn carried(identity: &Identity, saved: &Saved) -> Result<Self, String>;
 }

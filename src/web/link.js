@@ -16,6 +16,10 @@ const SUBPROTOCOL = 'tickwire.v1';
 /** Of a connection that ended without a close frame. */
 const ABNORMAL = 1006;
 const NORMAL = 1000;
+/** Where the key of the tab is kept. */
+const KEY = 'tickwire.key';
+/** @type {string | undefined} */
+let runKey;
 /** Time that one try may take, from the tables to `welcome`. */
 const TRY_MS = 8000;
 /** A connection that held this long was good: the next outage begins with quick tries again. */
@@ -38,6 +42,23 @@ const GOOD_MS = 5000;
  */
 
 /** @typedef {Pick<import('./tickwire.js').Options, 'path' | 'dialect' | 'codes' | 'units' | 'WebSocket'>} Where */
+
+/**
+ * The key by which the server knows this page again: to give it back its player, where it keeps players over a restart or
+ * a reload, and to tell it at `/wire` which client is its own. It is a secret of this tab.
+ */
+function ownKey() {
+  const fresh = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  try {
+    const key = sessionStorage.getItem(KEY) ?? fresh();
+    sessionStorage.setItem(KEY, key);
+    return key;
+  } catch {
+    // Without storage, as in Node: one for each run.
+    runKey ??= fresh();
+    return runKey;
+  }
+}
 
 /** Tables that cannot be had, and will not be had by waiting. */
 class NoTables extends Error {}
@@ -98,7 +119,7 @@ export class Link {
     const { path = 'play', WebSocket } = this.where;
     // Named also where it is the path's own: both ends certainly speak the same.
     const target = /[?&]dialect=/.test(path) ? path : `${path}${path.includes('?') ? '&' : '?'}dialect=${dialect.name}`;
-    const socket = openSocket(target, [SUBPROTOCOL], import.meta.url, WebSocket);
+    const socket = openSocket(`${target}&inspect_key=${ownKey()}`, [SUBPROTOCOL], import.meta.url, WebSocket);
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
     socket.onopen = () => { if (run === this.run) this.listener.opened(dialect); };

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use tickwire_sim::carry::{Saved, Writer};
 use tickwire_sim::fields::{Bytes, Field, Sink};
 use tickwire_sim::{
     Action, Checksum, Command, Declared, Identity, Malformed, Membership, PlayerId, Reader, Rejected, Rng,
@@ -251,6 +252,35 @@ impl<S: SimpleGame> Sim for World<S> {
             ));
         }
         read(&mut reader).map_err(|error| error.to_string())
+    }
+
+    fn named(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        out.field("tick", &self.tick);
+        out.field("operator_sequence", &self.operator_sequence);
+        out.field("random", &self.random);
+        out.field("seats", &self.seats);
+        out.field("game", &self.game);
+        out.bytes(S::NAME)
+    }
+
+    fn carried(identity: &Identity, saved: &Saved) -> Result<World<S>, String> {
+        let fresh = World::<S>::new(identity);
+        let carried = || -> Result<World<S>, Malformed> {
+            Ok(World {
+                tick: saved.field("tick", &fresh.tick)?,
+                operator_sequence: saved.field("operator_sequence", &fresh.operator_sequence)?,
+                random: saved.field("random", &fresh.random)?,
+                seats: saved.field("seats", &fresh.seats)?,
+                game: saved.field("game", &fresh.game)?,
+                told: Vec::new(),
+                identity: fresh.identity.clone(),
+            })
+        };
+        let mut world = carried().map_err(|error| error.to_string())?;
+        world.seats.iter_mut().for_each(|seat| seat.sequence = 0);
+        let is_sorted = world.seats.is_sorted_by(|one, next| one.player < next.player);
+        if is_sorted { Ok(world) } else { Err("the players are not in order".to_owned()) }
     }
 }
 

@@ -13,12 +13,12 @@ export const DESKTOP = { width: 1280, height: 800 };
 const KEYS = { d: [1, 0], a: [-1, 0], s: [0, 1], w: [0, -1] };
 
 export class Game {
-  /** Starts the server and opens two pages. @param {string[]} [flags] of the server */
-  async open(flags = []) {
+  /** Starts the server and opens two pages. @param {string[]} [flags] of the server @param {string[]} [command] of the program */
+  async open(flags = [], command = []) {
     this.complaints = new Complaints();
     this.passed = 0;
     this.failed = 0;
-    this.server = await start(0, flags);
+    this.server = await start(0, flags, command);
     this.browser = await launch();
     /** @type {import('playwright-core').Page} */
     this.ada = await this.page('ada', { viewport: DESKTOP });

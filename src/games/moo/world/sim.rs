@@ -1,5 +1,6 @@
 //! The world as a room drives it: [`tickwire_sim::Sim`].
 
+use tickwire_sim::carry::Saved;
 use tickwire_sim::{Declared, Rejected, Sim, Stepped};
 
 use crate::command::{Action, Command};
@@ -96,5 +97,13 @@ impl Sim for World {
 
     fn restore(bytes: &[u8]) -> Result<World, String> {
         World::restore(bytes).map_err(|error| error.to_string())
+    }
+
+    fn named(&self) -> Vec<u8> {
+        self.named()
+    }
+
+    fn carried(identity: &tickwire_sim::Identity, saved: &Saved) -> Result<World, String> {
+        World::carried(Identity::from(identity), saved).map_err(|error| error.to_string())
     }
 }

@@ -15,11 +15,14 @@
 
 use std::fmt;
 
+use tickwire_sim::carry::{Saved, Writer};
+
 use crate::check::check;
+use crate::controller::Controller;
 pub use crate::fields::SnapshotError;
 use crate::fields::{Bytes, Field, Reader, Sink};
 use crate::rules;
-use crate::state::State;
+use crate::state::{Identity, State};
 use crate::world::World;
 
 /// The first bytes of every snapshot.
@@ -79,6 +82,32 @@ impl World {
         } else {
             Err(SnapshotError::Checksum)
         }
+    }
+}
+
+impl World {
+    /// The state with the names of its fields, for a program whose fields and rules may differ.
+    pub fn named(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        out.field("world", &self.state);
+        out.bytes("moo")
+    }
+
+    /// The world of such bytes, as [`tickwire_sim::Sim::carried`] describes it.
+    ///
+    /// # Errors
+    /// With the rules of this program, there is no such world.
+    pub fn carried(identity: Identity, saved: &Saved) -> Result<World, SnapshotError> {
+        let fresh = World::new(identity);
+        let mut state: State = saved.field("world", &fresh.state)?;
+        state.identity = fresh.state.identity;
+        for entity in &mut state.players {
+            if let Controller::Player(player) = &mut entity.controller {
+                player.sequence = 0;
+            }
+        }
+        check(&state)?;
+        Ok(World::from_state(state))
     }
 }
 

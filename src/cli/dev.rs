@@ -1,0 +1,258 @@
+//! `tickwire dev`: rebuilds the program when its sources change, and restarts its server, whose
+//! worlds and players go on.
+//!
+//! ```text
+//!  sources ─ change ─► cargo build ─ fails ─► the server goes on as it is
+//!                          └─ the program is new ─► `stop` to the server, which keeps its worlds ─► the new server
+//! ```
+//! Cargo says which files the program is made from: `NAME.d` beside the program.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, BufRead as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use clap::Args;
+
+use super::output::{Failure, print};
+use crate::limits;
+use crate::sync::Mutex;
+
+/// Options of `dev`.
+#[derive(Debug, Args)]
+pub struct DevArgs {
+    /// Options of `serve`, but for --keep.
+    #[arg(value_name = "SERVE OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
+    serve: Vec<OsString>,
+}
+
+/// What operators type, for the server that runs now.
+type Input = Arc<Mutex<Option<ChildStdin>>>;
+
+/// Runs the server until it ends by itself.
+pub fn run(args: &DevArgs) -> Result<(), Failure> {
+    let program = Program::of(&env::current_exe().map_err(|error| format!("no path of this program: {error}"))?)?;
+    let (serve, kept) = (with_one_port(&args.serve)?, program.kept());
+    // Of a run that was killed.
+    let _ = fs::remove_file(&kept);
+    let start = |input: &Input| {
+        let mut command = Command::new(&program.path);
+        command.arg("serve").args(&serve).arg("--keep").arg(&kept).stdin(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| format!("{}: {error}", program.path.display()))?;
+        *input.lock() = child.stdin.take();
+        Ok::<Child, Failure>(child)
+    };
+    let (input, is_ending) = (Input::default(), Arc::new(AtomicBool::new(false)));
+    let ending = Arc::clone(&is_ending);
+    ctrlc::set_handler(move || ending.store(true, Ordering::Relaxed))
+        .map_err(|error| format!("cannot handle signals: {error}"))?;
+    let mut server = start(&input)?;
+    forward(&input)?;
+    let mut seen = program.sources()?;
+    print(&format!("dev: {} files are watched; a change rebuilds and restarts the server\n", seen.len()));
+    let ended = loop {
+        thread::sleep(limits::DEV_LOOK);
+        let gone = server.try_wait().map_err(|error| error.to_string())?;
+        if is_ending.load(Ordering::Relaxed) {
+            break stop(&mut server, &input);
+        }
+        if gone.is_some_and(|status| status.success()) {
+            break Ok(());
+        }
+        let now = program.sources()?;
+        if now == seen {
+            continue;
+        }
+        // Editors write several files; cargo must see all of them.
+        thread::sleep(limits::DEV_LOOK);
+        seen = program.sources()?;
+        let (began, before) = (Instant::now(), changed(&program.path));
+        print("dev: the sources have changed; building\n");
+        if !program.build()? {
+            print("dev: the build failed; the server goes on as it is\n");
+            continue;
+        }
+        if changed(&program.path) == before && gone.is_none() {
+            print("dev: the program is the same\n");
+            continue;
+        }
+        let (built, stops) = (began.elapsed(), Instant::now());
+        if gone.is_none() {
+            stop(&mut server, &input)?;
+        }
+        server = start(&input)?;
+        print(&format!("dev: built in {} ms, replaced in {} ms\n", built.as_millis(), stops.elapsed().as_millis()));
+    };
+    let _ = fs::remove_file(&kept);
+    ended
+}
+
+/// Stops the server, which keeps its worlds.
+fn stop(server: &mut Child, input: &Input) -> Result<(), Failure> {
+    // It may have ended already, and then has nobody to read this.
+    input.lock().take().into_iter().for_each(|mut input| drop(input.write_all(b"stop\n")));
+    let until = Instant::now() + limits::DEV_STOP_TIME;
+    while server.try_wait().map_err(|error| error.to_string())?.is_none() {
+        if Instant::now() > until {
+            print("dev: the server does not stop, and is killed: its worlds are lost\n");
+            let _ = server.kill();
+            let _ = server.wait();
+            break;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// Passes lines of standard input on to the server that runs now.
+fn forward(input: &Input) -> Result<(), Failure> {
+    let input = Arc::clone(input);
+    let run = move || {
+        for line in io::stdin().lock().lines().map_while(Result::ok) {
+            if let Some(server) = &mut *input.lock() {
+                let _ = server.write_all(format!("{line}\n").as_bytes());
+            }
+        }
+    };
+    let spawned = thread::Builder::new().name("dev input".to_owned()).spawn(run);
+    spawned.map(drop).map_err(|error| format!("cannot start the thread for standard input: {error}"))
+}
+
+/// A program that cargo has built from sources that are here.
+#[derive(Debug)]
+struct Program {
+    path: PathBuf,
+    name: String,
+    is_example: bool,
+    /// The directory in which cargo builds everything.
+    target: PathBuf,
+    /// As cargo names it on its command line.
+    profile: String,
+    /// The directory of the package.
+    package: PathBuf,
+}
+
+impl Program {
+    /// # Errors
+    /// It is not in a directory as cargo has them.
+    fn of(path: &Path) -> Result<Program, Failure> {
+        let foreign = || {
+            format!(
+                "{}: dev works for a program that cargo has built, in the folder of its package: cargo run -- dev",
+                path.display()
+            )
+        };
+        let folder_of = |path: &Path| path.parent().map(Path::to_owned).ok_or_else(foreign);
+        let mut folder = folder_of(path)?;
+        let is_example = folder.ends_with("examples");
+        if is_example {
+            folder = folder_of(&folder)?;
+        }
+        let name = path.file_stem().and_then(|name| name.to_str()).ok_or_else(foreign)?;
+        let profile = folder.file_name().and_then(|name| name.to_str()).ok_or_else(foreign)?;
+        let here = env::current_dir().map_err(|error| error.to_string())?;
+        let package = env::var_os("CARGO_MANIFEST_DIR").map_or(here, PathBuf::from);
+        if !package.join("Cargo.toml").is_file() || !path.with_extension("d").is_file() {
+            return Err(foreign());
+        }
+        Ok(Program {
+            name: name.to_owned(),
+            is_example,
+            target: folder_of(&folder)?,
+            profile: if profile == "debug" { "dev".to_owned() } else { profile.to_owned() },
+            package,
+            path: path.to_owned(),
+        })
+    }
+
+    /// Where its worlds wait for the next server.
+    fn kept(&self) -> PathBuf {
+        self.target.join(format!("{}.kept", self.name))
+    }
+
+    /// When each of its sources was changed.
+    fn sources(&self) -> Result<BTreeMap<PathBuf, Option<SystemTime>>, Failure> {
+        let list = self.path.with_extension("d");
+        let text = fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
+        let mut files = listed(&text);
+        files.push(self.package.join("Cargo.toml"));
+        Ok(files.into_iter().map(|file| (file.clone(), changed(&file))).collect())
+    }
+
+    /// Builds it, and returns whether that worked.
+    fn build(&self) -> Result<bool, Failure> {
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command.args(["build", "--quiet", "--profile", &self.profile]);
+        command.args([if self.is_example { "--example" } else { "--bin" }, &self.name]);
+        command.arg("--manifest-path").arg(self.package.join("Cargo.toml")).arg("--target-dir").arg(&self.target);
+        let status = command.stdin(Stdio::null()).status();
+        Ok(status.map_err(|error| format!("cargo cannot be run: {error}"))?.success())
+    }
+}
+
+/// When a file was changed; `None` if it is not there.
+fn changed(file: &Path) -> Option<SystemTime> {
+    fs::metadata(file).and_then(|about| about.modified()).ok()
+}
+
+/// The files of a list as `make` reads it: behind the colon, separated by spaces; those of a name are
+/// behind a backslash.
+fn listed(text: &str) -> Vec<PathBuf> {
+    let line = text.lines().next().unwrap_or_default();
+    let (_, files) = line.split_once(": ").unwrap_or_default();
+    let files = files.replace("\\ ", "\0");
+    files.split_whitespace().map(|file| PathBuf::from(file.replace('\0', " "))).collect()
+}
+
+/// The options, with a free port in the place of 0: all runs of the server have the same one.
+fn with_one_port(serve: &[OsString]) -> Result<Vec<OsString>, Failure> {
+    let mut serve = serve.to_vec();
+    for at in 0..serve.len() {
+        let Some(text) = serve[at].to_str() else { continue };
+        let (place, value) = match text.strip_prefix("--bind") {
+            Some("") if at + 1 < serve.len() => (at + 1, serve[at + 1].to_str().unwrap_or_default()),
+            Some(rest) => (at, rest.trim_start_matches('=')),
+            None => continue,
+        };
+        let Some(bind) = value.parse::<SocketAddr>().ok().filter(|bind| bind.port() == 0) else { continue };
+        let found = TcpListener::bind(bind).and_then(|listener| listener.local_addr());
+        let found = found.map_err(|error| format!("cannot listen on {bind}: {error}"))?;
+        serve[place] = if place == at { format!("--bind={found}") } else { found.to_string() }.into();
+    }
+    Ok(serve)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_of_a_list_may_have_spaces_in_their_names() {
+        let text = "/t/debug/game: /a/src/main.rs /a/my\\ table.tsv C:\\game\\page.html\n\n/a/src/main.rs:\n";
+        let files = ["/a/src/main.rs", "/a/my table.tsv", "C:\\game\\page.html"];
+        assert_eq!(listed(text), files.map(PathBuf::from));
+        assert!(listed("").is_empty());
+    }
+
+    #[test]
+    fn port_0_becomes_one_free_port() {
+        let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+        for text in ["--seed 3 --bind 127.0.0.1:0", "--bind=127.0.0.1:0"] {
+            let serve = with_one_port(&words(text)).expect("a port is free");
+            let last = serve.last().and_then(|last| last.to_str()).expect("it is text");
+            let bind: SocketAddr = last.trim_start_matches("--bind=").parse().expect("an address");
+            assert_ne!(bind.port(), 0);
+        }
+        let same = words("--bind 127.0.0.1:3000 --seed 0 --bind");
+        assert_eq!(with_one_port(&same), Ok(same));
+    }
+}

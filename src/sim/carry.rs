@@ -1,0 +1,442 @@
+//! A state carried over to a program whose fields differ: by their names.
+//!
+//! A snapshot is read by the rules that wrote it. While a game is being written its rules change with
+//! every build, and its players want to stay. So a state can also be written with its names
+//! ([`Writer`]) and read by whatever fields there are then ([`Saved`]): fields that still exist keep
+//! their value, new ones have that of a world that begins, and [`Saved::changes`] says what became of
+//! the others.
+//!
+//! ```text
+//! "TWNS" · game: length u8, bytes · data: length u32, the scalars · structure: one operation after the other
+//!   0 a field or an item ends   1 a field begins: length u8, name   2 an item of a list begins
+//!   3, 4, 5, 6 a scalar of 1, 2, 4, 8 bytes, the next ones of the data
+//! ```
+//!
+//! A field that is new within the items of a list has nothing to begin with: it is 0, empty, `None`
+//! or the first variant.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use crate::fields::{Field, Sink};
+use crate::{Malformed, Reader};
+
+const MAGIC: &[u8; 4] = b"TWNS";
+const END: u8 = 0;
+const FIELD: u8 = 1;
+const ITEM: u8 = 2;
+/// The operation of a scalar of one byte; those of 2, 4 and 8 bytes follow.
+const SCALAR: u8 = 3;
+/// Fields and items may be nested so deep.
+const DEPTH: usize = 32;
+
+/// Writes a state with the names of its fields.
+#[derive(Debug, Default)]
+pub struct Writer {
+    data: Vec<u8>,
+    structure: Vec<u8>,
+}
+
+impl Writer {
+    /// Adds a field of the state.
+    pub fn field(&mut self, name: &'static str, value: &impl Field) {
+        self.enter(name);
+        value.write(self);
+        self.leave();
+    }
+
+    /// The state of a game as bytes, for [`Saved::new`].
+    pub fn bytes(&self, game: &str) -> Vec<u8> {
+        let name = &game.as_bytes()[..game.len().min(255)];
+        let mut out = MAGIC.to_vec();
+        out.push(name.len() as u8);
+        out.extend(name);
+        out.extend((self.data.len() as u32).to_le_bytes());
+        out.extend(&self.data);
+        out.extend(&self.structure);
+        out
+    }
+}
+
+impl Sink for Writer {
+    fn put(&mut self, value: u64, bytes: usize) {
+        self.data.extend_from_slice(&value.to_le_bytes()[..bytes]);
+        self.structure.push(SCALAR + bytes.trailing_zeros() as u8);
+    }
+
+    fn enter(&mut self, field: &'static str) {
+        let name = &field.as_bytes()[..field.len().min(255)];
+        self.structure.extend([FIELD, name.len() as u8]);
+        self.structure.extend(name);
+    }
+
+    fn item(&mut self) {
+        self.structure.push(ITEM);
+    }
+
+    fn leave(&mut self) {
+        self.structure.push(END);
+    }
+}
+
+/// What is within a field or an item.
+#[derive(Debug, Default)]
+struct Node {
+    /// Where each of its own scalars is, and its size in bytes.
+    scalars: Vec<(usize, usize)>,
+    items: Vec<Node>,
+    fields: Vec<(String, Node)>,
+}
+
+impl Node {
+    fn field(&self, name: &str) -> Option<&Node> {
+        self.fields.iter().find(|(own, _)| own == name).map(|(_, node)| node)
+    }
+
+    /// The paths of all fields in it: `ball.x`, `players[].name`.
+    fn paths(&self, before: &str, out: &mut BTreeSet<String>) {
+        for (name, node) in &self.fields {
+            let path = if before.is_empty() { name.clone() } else { format!("{before}.{name}") };
+            node.paths(&path, out);
+            out.insert(path);
+        }
+        self.items.iter().for_each(|item| item.paths(&format!("{before}[]"), out));
+    }
+}
+
+fn node(structure: &mut Reader<'_>, at: &mut usize, depth: usize) -> Result<Node, Malformed> {
+    let mut own = Node::default();
+    if depth > DEPTH {
+        return Err(Malformed::Value("nesting"));
+    }
+    while !structure.rest().is_empty() {
+        match structure.u8()? {
+            END if depth > 0 => return Ok(own),
+            FIELD => {
+                let name = structure.text()?;
+                own.fields.push((name, node(structure, at, depth + 1)?));
+            }
+            ITEM => own.items.push(node(structure, at, depth + 1)?),
+            scalar @ SCALAR..=6 => {
+                let bytes = 1 << (scalar - SCALAR);
+                own.scalars.push((*at, bytes));
+                *at += bytes;
+            }
+            _ => return Err(Malformed::Value("structure")),
+        }
+    }
+    if depth == 0 { Ok(own) } else { Err(Malformed::Truncated) }
+}
+
+/// A state with the names of its fields.
+#[derive(Debug)]
+pub struct Saved {
+    game: String,
+    data: Vec<u8>,
+    root: Node,
+}
+
+impl Saved {
+    /// Reads the bytes of [`Writer::bytes`].
+    ///
+    /// # Errors
+    /// They are no such bytes.
+    pub fn new(bytes: &[u8]) -> Result<Saved, Malformed> {
+        let mut reader = Reader::new(bytes);
+        if reader.take(MAGIC.len())? != MAGIC {
+            return Err(Malformed::Value("a state with names"));
+        }
+        let game = reader.text()?;
+        let length = reader.u32()? as usize;
+        let data = reader.take(length)?.to_vec();
+        let mut at = 0;
+        let root = node(&mut reader, &mut at, 0)?;
+        if at != data.len() {
+            return Err(Malformed::Truncated);
+        }
+        Ok(Saved { game, data, root })
+    }
+
+    /// The name of the game.
+    pub fn game(&self) -> &str {
+        &self.game
+    }
+
+    /// A field of the state by its name, with the values of `fresh` where it has none.
+    ///
+    /// # Errors
+    /// A value that was carried over cannot be one of the field's type.
+    pub fn field<T: Field>(&self, name: &'static str, fresh: &T) -> Result<T, Malformed> {
+        let mut writer = Writer::default();
+        writer.field(name, fresh);
+        let fresh = Saved::new(&writer.bytes(""))?;
+        let carried = Carried { saved: self, fresh: &fresh, levels: RefCell::default() };
+        let level = Level { saved: Some(&self.root), fresh: Some(&fresh.root), ..Level::default() };
+        carried.levels.borrow_mut().push(level);
+        let mut reader = Reader::carrying(&carried);
+        reader.enter(name);
+        T::read(&mut reader)
+    }
+
+    /// What became of the fields, one sentence each, compared with the state that was read from this
+    /// one: fields that are not there any more, and new ones.
+    pub fn changes(&self, now: &Saved) -> Vec<String> {
+        let paths = |node: &Node| {
+            let mut paths = BTreeSet::new();
+            node.paths("", &mut paths);
+            paths
+        };
+        let (before, after) = (paths(&self.root), paths(&now.root));
+        let lost = before.difference(&after).map(|path| format!("{path} is lost: there is no such field now"));
+        let new = after.difference(&before).map(|path| format!("{path} is new: it has its first value"));
+        lost.chain(new).collect()
+    }
+}
+
+/// Where a [`Reader`] is in a saved state, and in the state of a world that begins.
+#[derive(Debug)]
+pub(crate) struct Carried<'a> {
+    saved: &'a Saved,
+    fresh: &'a Saved,
+    levels: RefCell<Vec<Level<'a>>>,
+}
+
+/// A field or an item that is being read. What the saved state lacks comes from the fresh one.
+#[derive(Debug, Clone, Copy, Default)]
+struct Level<'a> {
+    saved: Option<&'a Node>,
+    fresh: Option<&'a Node>,
+    scalars: usize,
+    items: usize,
+}
+
+impl<'a> Carried<'a> {
+    pub(crate) fn enter(&self, name: &str) {
+        self.go(|level| {
+            let within = |node: Option<&'a Node>| node.and_then(|node| node.field(name));
+            Level { saved: within(level.saved), fresh: within(level.fresh), ..Level::default() }
+        });
+    }
+
+    pub(crate) fn item(&self) {
+        self.go(|level| {
+            let at = level.items;
+            let within = |node: Option<&'a Node>| node.and_then(|node| node.items.get(at));
+            level.items += 1;
+            // Another item of the same place is not what this one began as.
+            let fresh = if level.saved.is_some() { None } else { within(level.fresh) };
+            Level { saved: within(level.saved), fresh, ..Level::default() }
+        });
+    }
+
+    fn go(&self, into: impl FnOnce(&mut Level<'a>) -> Level<'a>) {
+        let mut levels = self.levels.borrow_mut();
+        let next = levels.last_mut().map(into).unwrap_or_default();
+        levels.push(next);
+    }
+
+    pub(crate) fn leave(&self) {
+        self.levels.borrow_mut().pop();
+    }
+
+    /// The next scalar: from the saved state if it has one of this size there, or else from the fresh
+    /// one, or else 0.
+    pub(crate) fn scalar(&self, bytes: usize) -> u64 {
+        self.take(bytes, 1).first().copied().map_or(0, |first| {
+            let (data, at) = first;
+            data[at..at + bytes].iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
+        })
+    }
+
+    /// So many scalars of one byte each.
+    pub(crate) fn bytes(&self, count: usize) -> Option<&'a [u8]> {
+        if count == 0 {
+            return Some(&[]);
+        }
+        let found = self.take(1, count);
+        let (data, at) = *found.first()?;
+        (found.len() == count).then(|| &data[at..at + count])
+    }
+
+    fn take(&self, bytes: usize, count: usize) -> Vec<(&'a [u8], usize)> {
+        let mut levels = self.levels.borrow_mut();
+        let Some(level) = levels.last_mut() else { return Vec::new() };
+        let from = level.scalars;
+        level.scalars += count;
+        let found = |node: Option<&'a Node>| {
+            let own = node?.scalars.get(from..from + count)?;
+            own.iter().all(|(_, size)| *size == bytes).then_some(own)
+        };
+        if let Some(own) = found(level.saved) {
+            return own.iter().map(|(at, _)| (&*self.saved.data, *at)).collect();
+        }
+        // Of another type now: nothing that follows in this field is what was saved.
+        level.saved = None;
+        found(level.fresh).unwrap_or_default().iter().map(|(at, _)| (&*self.fresh.data, *at)).collect()
+    }
+
+    /// The place of the variant among these names; the first one if there is none.
+    pub(crate) fn variant(&self, names: &[&str]) -> u64 {
+        let mut levels = self.levels.borrow_mut();
+        let Some(level) = levels.last_mut() else { return 0 };
+        level.scalars += 1;
+        let named = |node: Option<&'a Node>| {
+            let (name, _) = node?.fields.first()?;
+            names.iter().position(|own| own == name)
+        };
+        let place = named(level.saved).or_else(|| {
+            level.saved = None;
+            named(level.fresh)
+        });
+        place.unwrap_or(0) as u64
+    }
+
+    /// At least as many bytes as are left.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        if self.saved.data.len() > self.fresh.data.len() { &self.saved.data } else { &self.fresh.data }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::fields;
+
+    #[derive(Debug, Clone, PartialEq)]
+    struct Ball {
+        x: i32,
+        speed: u16,
+        owner: Option<u8>,
+    }
+    fields!(Ball: x: i32, speed: u16, owner: Option<u8>);
+
+    #[derive(Debug, Clone, PartialEq)]
+    struct Player {
+        name: Arc<str>,
+        hits: Vec<u8>,
+        way: Way,
+    }
+    fields!(Player: name: Arc<str>, hits: Vec<u8>, way: Way);
+
+    #[derive(Debug, Clone, PartialEq)]
+    enum Way {
+        Left,
+        Up { by: u8 },
+    }
+    fields!(enum Way: Left {}, Up { by: u8 });
+
+    #[derive(Debug, Clone, PartialEq)]
+    struct Before {
+        ball: Ball,
+        gone: u8,
+        players: Vec<Player>,
+        corners: [u8; 3],
+    }
+    fields!(Before: ball: Ball, gone: u8, players: Vec<Player>, corners: [u8; 3]);
+
+    /// The next version: a field of the ball is wider, one is new, the player has a score, the ways have another
+    /// order, `gone` is gone.
+    mod after {
+        use super::*;
+
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct Ball {
+            pub speed: i32,
+            pub spin: i16,
+            pub x: i32,
+            pub owner: Option<u8>,
+        }
+        fields!(Ball: speed: i32, spin: i16, x: i32, owner: Option<u8>);
+
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct Player {
+            pub score: u32,
+            pub hits: Vec<u8>,
+            pub way: Way,
+            pub name: Arc<str>,
+        }
+        fields!(Player: score: u32, hits: Vec<u8>, way: Way, name: Arc<str>);
+
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Way {
+            Down,
+            Up { by: u8, fast: bool },
+            Left,
+        }
+        fields!(enum Way: Down {}, Up { by: u8, fast: bool }, Left {});
+
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct State {
+            pub players: Vec<Player>,
+            pub corners: [u8; 4],
+            pub ball: Ball,
+            pub walls: Vec<Ball>,
+        }
+        fields!(State: players: Vec<Player>, corners: [u8; 4], ball: Ball, walls: Vec<Ball>);
+    }
+
+    fn before() -> Before {
+        let player = |name: &str, way| Player { name: name.into(), hits: vec![1, 2, 3], way };
+        Before {
+            ball: Ball { x: -7, speed: 300, owner: Some(2) },
+            gone: 9,
+            players: vec![player("Ada", Way::Up { by: 5 }), player("Bo", Way::Left)],
+            corners: [1, 2, 3],
+        }
+    }
+
+    fn saved(state: &impl Field) -> Saved {
+        let mut writer = Writer::default();
+        writer.field("state", state);
+        Saved::new(&writer.bytes("test")).expect("just written")
+    }
+
+    #[test]
+    fn a_state_comes_back_by_its_names() {
+        let other = Before { players: Vec::new(), gone: 0, ..before() };
+        assert_eq!(saved(&before()).field("state", &other), Ok(before()));
+    }
+
+    #[test]
+    fn fields_that_still_exist_keep_their_value_and_new_ones_have_their_first() {
+        let ball = after::Ball { speed: 70_000, spin: -3, x: 1, owner: None };
+        let fresh = after::State {
+            players: Vec::new(),
+            corners: [9; 4],
+            ball: ball.clone(),
+            walls: vec![ball.clone(), ball.clone()],
+        };
+        let (old, hits) = (saved(&before()), vec![1, 2, 3]);
+        let now: after::State = old.field("state", &fresh).expect("carried over");
+        let player =
+            |name: &str, way| after::Player { score: 0, hits: hits.clone(), way, name: name.into() };
+        let players =
+            vec![player("Ada", after::Way::Up { by: 5, fast: false }), player("Bo", after::Way::Left)];
+        assert_eq!(now.players, players);
+        assert_eq!(now.ball, after::Ball { speed: 70_000, spin: -3, x: -7, owner: Some(2) });
+        assert_eq!(now.corners, [1, 2, 3, 0]);
+        assert_eq!(now.walls, fresh.walls);
+        let changes = old.changes(&saved(&now));
+        let names: Vec<_> = changes.iter().filter_map(|change| change.split_once(" is ")).collect();
+        let lost = ("state.gone", "lost: there is no such field now");
+        assert!(names.contains(&lost), "{changes:?}");
+        for new in ["state.ball.spin", "state.players[].score", "state.players[].way.Up.fast", "state.walls"] {
+            assert!(names.contains(&(new, "new: it has its first value")), "{changes:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_cut_or_broken_are_refused() {
+        let mut writer = Writer::default();
+        writer.field("state", &before());
+        let bytes = writer.bytes("test");
+        assert_eq!(Saved::new(&bytes).map(|saved| saved.game().to_owned()), Ok("test".to_owned()));
+        for length in 0..bytes.len() {
+            assert!(Saved::new(&bytes[..length]).is_err(), "{length} of {}", bytes.len());
+        }
+        let deep = [&MAGIC[..], &[0; 5], &[ITEM; 40], &[END; 40]].concat();
+        assert_eq!(Saved::new(&deep).map(drop), Err(Malformed::Value("nesting")));
+    }
+}
