@@ -264,16 +264,6 @@ pub const ANSWER_TIME: Duration = Duration::from_secs(5);
 /// Bytes of a file to restore: a world with three players takes 25 kB, so thousands of players fit.
 /// Beyond: the server does not start.
 pub const RESTORE_BYTES: u64 = 64 * 1024 * 1024;
-/// Bytes of a file of `--keep`: worlds with the names of their fields, some 60 bytes an entity field. Beyond: the worlds
-/// begin anew.
-pub const KEPT_BYTES: u64 = 256 * 1024 * 1024;
-/// Time for which a player stays in its world without a connection, if the server keeps its worlds
-/// (`--keep`). Beyond: the player leaves.
-pub const KEPT_SEAT_TIME: Duration = Duration::from_secs(60);
-/// Time between two looks at the sources of a program that `dev` rebuilds.
-pub const DEV_LOOK: Duration = Duration::from_millis(150);
-/// Time that the server of `dev` has to stop before it is replaced. Beyond: it is killed, and its worlds are lost.
-pub const DEV_STOP_TIME: Duration = Duration::from_secs(10);
 /// Addresses, or /64 of IPv6, that the operator bans. Beyond: the command is rejected.
 pub const BANS: usize = 4096;
 

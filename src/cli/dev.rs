@@ -39,7 +39,8 @@ type Input = Arc<Mutex<Option<ChildStdin>>>;
 
 /// Runs the server until it ends by itself.
 pub fn run(args: &DevArgs) -> Result<(), Failure> {
-    let program = Program::of(&env::current_exe().map_err(|error| format!("no path of this program: {error}"))?)?;
+    let program =
+        Program::of(&env::current_exe().map_err(|error| format!("no path of this program: {error}"))?)?;
     let (serve, kept) = (with_one_port(&args.serve)?, program.kept());
     // Of a run that was killed.
     let _ = fs::remove_file(&kept);
@@ -89,7 +90,11 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
             stop(&mut server, &input)?;
         }
         server = start(&input)?;
-        print(&format!("dev: built in {} ms, replaced in {} ms\n", built.as_millis(), stops.elapsed().as_millis()));
+        print(&format!(
+            "dev: built in {} ms, replaced in {} ms\n",
+            built.as_millis(),
+            stops.elapsed().as_millis()
+        ));
     };
     let _ = fs::remove_file(&kept);
     ended
@@ -193,7 +198,11 @@ impl Program {
         let mut command = Command::new(cargo);
         command.args(["build", "--quiet", "--profile", &self.profile]);
         command.args([if self.is_example { "--example" } else { "--bin" }, &self.name]);
-        command.arg("--manifest-path").arg(self.package.join("Cargo.toml")).arg("--target-dir").arg(&self.target);
+        command
+            .arg("--manifest-path")
+            .arg(self.package.join("Cargo.toml"))
+            .arg("--target-dir")
+            .arg(&self.target);
         let status = command.stdin(Stdio::null()).status();
         Ok(status.map_err(|error| format!("cargo cannot be run: {error}"))?.success())
     }

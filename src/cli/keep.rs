@@ -31,7 +31,9 @@ impl Keep {
             match open(file) {
                 Ok(rooms) => keep.rooms = rooms,
                 Err(why) if why.kind() == io::ErrorKind::NotFound => {}
-                Err(why) => keep.told.push((true, format!("{}: {why}; all worlds begin anew", file.display()))),
+                Err(why) => {
+                    keep.told.push((true, format!("{}: {why}; all worlds begin anew", file.display())))
+                }
             }
         }
         keep
@@ -48,7 +50,8 @@ impl Keep {
         match (game.carry)(identity, &kept, options.clone()) {
             Ok((room, changes)) => {
                 let (tick, players) = (room.handle().tick(), count(kept.keys.len(), "player"));
-                self.told.push((false, format!("{title} goes on after tick {tick}: {players} may come back")));
+                self.told
+                    .push((false, format!("{title} goes on after tick {tick}: {players} may come back")));
                 self.told.extend(changes.into_iter().map(|change| (false, format!("{title}: {change}"))));
                 room
             }

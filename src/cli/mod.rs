@@ -7,8 +7,8 @@
 mod bots;
 mod codes;
 mod color;
-mod dissector;
 mod dev;
+mod dissector;
 mod echo;
 mod explain;
 mod games;

@@ -39,3 +39,14 @@ pub const GAME_BUDGETS: usize = 4;
 /// Bytes of a server's list of rooms that our clients read: thousands of rooms. Beyond: the client
 /// gives up.
 pub const ROOM_LIST_BYTES: usize = 1 << 20;
+
+/// Bytes of a file of `--keep`: worlds with the names of their fields, some 60 bytes an entity field. Beyond: the worlds
+/// begin anew.
+pub const KEPT_BYTES: u64 = 256 * 1024 * 1024;
+/// Time for which a player stays in its world without a connection, if the server keeps its worlds
+/// (`--keep`). Beyond: the player leaves.
+pub const KEPT_SEAT_TIME: Duration = Duration::from_secs(60);
+/// Time between two looks at the sources of a program that `dev` rebuilds.
+pub const DEV_LOOK: Duration = Duration::from_millis(150);
+/// Time that the server of `dev` has to stop before it is replaced. Beyond: it is killed, and its worlds are lost.
+pub const DEV_STOP_TIME: Duration = Duration::from_secs(10);

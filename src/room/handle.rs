@@ -252,7 +252,12 @@ impl Handle {
     pub(crate) fn keys(&self) -> Vec<(SeatKey, PlayerId)> {
         let intake = self.intake.lock();
         let taken = |player: PlayerId| intake.seats.get(player).is_some();
-        intake.keys.iter().filter(|(_, player)| taken(**player)).map(|(key, player)| (*key, *player)).collect()
+        intake
+            .keys
+            .iter()
+            .filter(|(_, player)| taken(**player))
+            .map(|(key, player)| (*key, *player))
+            .collect()
     }
 
     /// Queues an operator command, and asks whether the world rejects it: the reason's name.

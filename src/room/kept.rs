@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn worlds_come_back_by_the_names_of_their_rooms_and_cut_bytes_are_refused() {
-        let kept = |named: &[u8], keys: &[([u8; 16], PlayerId)]| Kept { named: named.to_vec(), keys: keys.to_vec() };
+        let kept =
+            |named: &[u8], keys: &[([u8; 16], PlayerId)]| Kept { named: named.to_vec(), keys: keys.to_vec() };
         let rooms = vec![
             (String::new(), kept(b"one world", &[([7; 16], PlayerId(3)), ([9; 16], PlayerId(300))])),
             ("two".to_owned(), kept(b"", &[])),

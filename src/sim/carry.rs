@@ -187,7 +187,8 @@ impl Saved {
             paths
         };
         let (before, after) = (paths(&self.root), paths(&now.root));
-        let lost = before.difference(&after).map(|path| format!("{path} is lost: there is no such field now"));
+        let lost =
+            before.difference(&after).map(|path| format!("{path} is lost: there is no such field now"));
         let new = after.difference(&before).map(|path| format!("{path} is new: it has its first value"));
         lost.chain(new).collect()
     }
@@ -410,8 +411,7 @@ mod tests {
         };
         let (old, hits) = (saved(&before()), vec![1, 2, 3]);
         let now: after::State = old.field("state", &fresh).expect("carried over");
-        let player =
-            |name: &str, way| after::Player { score: 0, hits: hits.clone(), way, name: name.into() };
+        let player = |name: &str, way| after::Player { score: 0, hits: hits.clone(), way, name: name.into() };
         let players =
             vec![player("Ada", after::Way::Up { by: 5, fast: false }), player("Bo", after::Way::Left)];
         assert_eq!(now.players, players);
@@ -422,7 +422,8 @@ mod tests {
         let names: Vec<_> = changes.iter().filter_map(|change| change.split_once(" is ")).collect();
         let lost = ("state.gone", "lost: there is no such field now");
         assert!(names.contains(&lost), "{changes:?}");
-        for new in ["state.ball.spin", "state.players[].score", "state.players[].way.Up.fast", "state.walls"] {
+        for new in ["state.ball.spin", "state.players[].score", "state.players[].way.Up.fast", "state.walls"]
+        {
             assert!(names.contains(&(new, "new: it has its first value")), "{changes:?}");
         }
     }

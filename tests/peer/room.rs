@@ -18,6 +18,7 @@ use tickwire::packet::Codes;
 use tickwire::peer::{Ending, Endpoint};
 use tickwire::room::seats::{Seat, Seats};
 use tickwire::room::{Busy, Handle, Options, Room, Ticked, Wants};
+use tickwire::sim::carry::Saved;
 use tickwire::sim::{Action as _, Encoded};
 use tickwire::world::command::decode_frame;
 use tickwire::world::{Action, Command, Identity, PlayerId, Rejection, Resource, TickHz, World};
@@ -34,8 +35,7 @@ struct Running {
 
 impl Running {
     fn new(seed: u32, seat_time: Duration) -> Running {
-        let identity = Identity { seed, map_size_px: 3_000, tick_hz: TickHz::Hz30 };
-        Running::resume(World::new(identity), seat_time)
+        Running::resume(World::new(identity(seed)), seat_time)
     }
 
     fn resume(world: World, seat_time: Duration) -> Running {
@@ -65,6 +65,10 @@ impl Running {
     fn players(&mut self) -> Vec<u16> {
         state(&self.tick()).players.iter().map(|seen| seen.player.0).collect()
     }
+}
+
+fn identity(seed: u32) -> Identity {
+    Identity { seed, map_size_px: 3_000, tick_hz: TickHz::Hz30 }
 }
 
 /// The state that a tick has published.
@@ -101,6 +105,30 @@ fn a_seat_outlives_its_connection_and_another_connection_can_take_it() {
     assert!(!handle.resume_seat(player, 9));
     assert_eq!(handle.seat(player), None);
     assert_ne!(running.enter(9), player, "its number rests");
+}
+
+#[test]
+fn a_client_comes_back_to_its_seat_in_the_next_run_by_its_key_alone() {
+    let (mut before, key) = (Running::new(1, PERIOD * 9), [7; 16]);
+    let player = before.enter(1);
+    before.handle.keep_seat(player, key);
+    before.enter(2);
+    before.tick();
+    let answer = before.handle.kept().expect("nothing else is asked");
+    before.tick();
+    let kept = answer.try_recv().expect("answered");
+    assert_eq!(kept.keys, [(key, player)]);
+    let saved = Saved::new(&kept.named).expect("just written");
+    let world = World::carried(identity(1), &saved).expect("the same rules");
+    let mut running = Running::resume(world, PERIOD * 9);
+    running.handle.expect(&kept.keys);
+    assert_eq!(running.handle.come_back([8; 16], 5), None, "another key");
+    assert_eq!(running.handle.come_back(key, 5), Some(player));
+    assert_eq!(running.handle.come_back(key, 6), None, "it is taken");
+    let seen: Vec<_> = (0..12).map(|_| running.players()).collect();
+    assert_eq!((&seen[0], &seen[11]), (&vec![1, 2], &vec![1]), "who does not come back leaves");
+    running.handle.disconnect(player, running.now);
+    assert_eq!(running.handle.come_back(key, 7), Some(player), "after a reload, too");
 }
 
 #[test]

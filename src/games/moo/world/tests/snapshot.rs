@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
+use tickwire_sim::carry::Saved;
 
 use crate::clan::ClanId;
 use crate::command::{Action, Selection, Spawned};
-use crate::controller::{Hand, Poison};
+use crate::controller::{Controller, Hand, Poison};
 use crate::fields::{Field, Sink};
 use crate::fixed::{Angle, Fixed};
 use crate::rng::Rng;
@@ -421,4 +422,24 @@ proptest! {
             wait(&mut world, 10);
         }
     }
+}
+
+#[test]
+fn a_world_is_carried_over_by_the_names_of_its_fields() {
+    let world = lively(5, 3000, TickHz::Hz30);
+    let saved = Saved::new(&world.named()).expect("just written");
+    let carried = World::carried(*world.identity(), &saved).expect("the same rules");
+    // Only the sequences begin again.
+    let (mut expected, mut sequences) = (world.state.clone(), 0);
+    for entity in &mut expected.players {
+        if let Controller::Player(player) = &mut entity.controller {
+            sequences += std::mem::take(&mut player.sequence);
+        }
+    }
+    assert_ne!(sequences, 0);
+    assert_eq!(carried.state, expected);
+    assert!(saved.changes(&Saved::new(&carried.named()).expect("just written")).is_empty());
+    // In a smaller map, some would be outside.
+    let smaller = Identity { map_size_px: 1500, ..*world.identity() };
+    assert!(World::carried(smaller, &saved).is_err());
 }
