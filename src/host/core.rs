@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(not(target_family = "wasm"))]
 use tickwire_sim::carry::Saved;
 use tickwire_sim::{Identity, Sim};
 
@@ -11,7 +12,9 @@ use super::audience::{Audience, Members};
 use super::client::Line;
 use crate::game::{About, Game};
 use crate::limits;
-use crate::room::{Handle, Kept, Options, Room, Ticked, Wants};
+#[cfg(not(target_family = "wasm"))]
+use crate::room::Kept;
+use crate::room::{Handle, Options, Room, Ticked, Wants};
 
 /// A room whose clients have lines of this kind.
 pub trait Core<L: Line>: Debug + Send {
@@ -47,6 +50,7 @@ pub type OptionsOf<'a> = &'a dyn Fn(&Identity) -> Options;
 pub type Resumed<L> = Result<Box<dyn Core<L>>, String>;
 
 /// A room that goes on with other rules, and what became of its fields; or why it cannot, in words.
+#[cfg(not(target_family = "wasm"))]
 pub type Carried<L> = Result<(Box<dyn Core<L>>, Vec<String>), String>;
 
 /// A game as a host with lines of this kind starts it.
@@ -61,6 +65,7 @@ pub struct Kind<L: 'static> {
     pub resume: fn(&[u8], OptionsOf<'_>) -> Resumed<L>,
     /// A room whose world was kept by another run of the server, perhaps with other rules; also, what
     /// became of its fields.
+    #[cfg(not(target_family = "wasm"))]
     pub carry: fn(&Identity, &Kept, Options) -> Carried<L>,
     /// Makes an audience of a room, one for each worker that has clients in it.
     pub audience: fn() -> Box<dyn Audience<L>>,
@@ -86,6 +91,7 @@ impl<L: Line> Kind<L> {
             about: G::ABOUT,
             begin: begin::<G, L>,
             resume: resume::<G, L>,
+            #[cfg(not(target_family = "wasm"))]
             carry: carry::<G, L>,
             audience: || Box::<Members<G, L>>::default(),
         }
@@ -103,6 +109,7 @@ fn resume<G: Game, L: Line>(snapshot: &[u8], options: &dyn Fn(&Identity) -> Opti
     Ok(Box::new(Room::<G>::new(world, options)))
 }
 
+#[cfg(not(target_family = "wasm"))]
 fn carry<G: Game, L: Line>(identity: &Identity, kept: &Kept, options: Options) -> Carried<L> {
     let saved = Saved::new(&kept.named).map_err(|error| error.to_string())?;
     if saved.game() != G::ABOUT.name {

@@ -108,7 +108,8 @@ impl<G: Game> Room<G> {
         let frame = wants.frame.then(|| self.frame()).flatten();
         let checksum = wants.checksum.then(|| self.world.checksum());
         let snapshot = (wants.snapshot || is_asked).then(|| self.snapshot());
-        let is_kept = asked.iter().any(|question| matches!(question, Question::Kept(_)));
+        let is_kept = cfg!(not(target_family = "wasm"))
+            && asked.iter().any(|question| matches!(question, Question::Kept(_)));
         let kept = is_kept.then(|| Kept { named: self.world.named(), keys: self.handle.keys() });
         // The game has made these bytes, so none is lost.
         self.commands.extend(self.raw.iter().filter_map(Raw::decoded));

@@ -57,23 +57,28 @@ impl<'a> Reader<'a> {
         Reader { bytes: &[], carried: Some(carried) }
     }
 
+    /// No page carries a world over, so the code for it is left out there.
+    fn carried(&self) -> Option<&'a Carried<'a>> {
+        if cfg!(target_family = "wasm") { None } else { self.carried }
+    }
+
     /// The values up to the matching [`Reader::leave`] are those of this field.
     pub fn enter(&mut self, field: &'static str) {
-        if let Some(carried) = self.carried {
+        if let Some(carried) = self.carried() {
             carried.enter(field);
         }
     }
 
     /// The values up to the matching [`Reader::leave`] are those of the next item of a list.
     pub fn item(&mut self) {
-        if let Some(carried) = self.carried {
+        if let Some(carried) = self.carried() {
             carried.item();
         }
     }
 
     /// The field or the item ends.
     pub fn leave(&mut self) {
-        if let Some(carried) = self.carried {
+        if let Some(carried) = self.carried() {
             carried.leave();
         }
     }
@@ -83,12 +88,12 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`Malformed::Truncated`].
     pub fn variant(&mut self, names: &[&str]) -> Result<u64, Malformed> {
-        self.carried.map_or_else(|| self.scalar(1), |carried| Ok(carried.variant(names)))
+        self.carried().map_or_else(|| self.scalar(1), |carried| Ok(carried.variant(names)))
     }
 
     /// What has not been read.
     pub fn rest(&self) -> &'a [u8] {
-        self.carried.map_or(self.bytes, Carried::rest)
+        self.carried().map_or(self.bytes, Carried::rest)
     }
 
     /// The next bytes.
@@ -96,7 +101,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`Malformed::Truncated`]: there are fewer.
     pub fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
-        if let Some(carried) = self.carried {
+        if let Some(carried) = self.carried() {
             return carried.bytes(count).ok_or(Malformed::Truncated);
         }
         let (taken, rest) = self.bytes.split_at_checked(count).ok_or(Malformed::Truncated)?;
@@ -119,7 +124,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`Malformed::Truncated`]: there are fewer.
     pub fn scalar(&mut self, bytes: usize) -> Result<u64, Malformed> {
-        if let Some(carried) = self.carried {
+        if let Some(carried) = self.carried() {
             return Ok(carried.scalar(bytes));
         }
         Ok(self.take(bytes)?.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
