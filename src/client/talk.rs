@@ -1,7 +1,7 @@
 //! A client for tests and for tools that send one packet at a time and wait for the answer.
 //!
 //! The caller sends packets and states how long to wait; it gets the received packets, and how the
-//! connection ended. Received packets are not checked; see `testkit::check`. [`live`] and [`input`]
+//! connection ended. Received packets are not checked; see the checks of a game. [`live`] and [`input`]
 //! serve an interactive prompt: each frame sent and received is explained bit by bit, and a sent
 //! frame may be invalid.
 
