@@ -263,3 +263,59 @@ fn mark(dialect: &Dialect, packet: &Decoded<'_>) -> Option<u32> {
 pub(super) fn mark_of(message: &[u8]) -> u32 {
     message.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::Game as _;
+    use crate::game::simple::Simple;
+    use crate::games::tanks::Tanks;
+    use crate::packet::Codes;
+
+    const WELCOME: &str = r#"["welcome",[1,"0",7,60,60,"0",5]]"#;
+    const STATE: &str = r#"["state",[6,1,false,100,null,[],[]]]"#;
+
+    /// The rules that an agent finds broken in these packets, after what it says at its beginning.
+    fn broken(packets: &[&str]) -> Vec<&'static str> {
+        let codes = Codes::from_texts(Simple::<Tanks>::TABLES).expect("its table");
+        let dialect = codes.dialect("tanks").expect("its dialect");
+        let part = Part {
+            index: 3,
+            count: 4,
+            seed: 1,
+            crowd_seed: 1,
+            manner: Manner::Walk,
+            spares_visitors: false,
+            checks: true,
+            dialect: Arc::clone(&dialect),
+        };
+        let (mut guest, mut out) = (Guest::<Tanks>::new(&part), Outcome::default());
+        guest.begin(&mut out);
+        let hello = dialect.decode(Direction::ToServer, &out.packets[0]).expect("by the table");
+        assert_eq!(hello.to_string(), r#"hello version=1 mode=1 name="bot 3""#);
+        for text in packets {
+            let packet = dialect.decode_json(Direction::ToClient, text).expect("by the table");
+            guest.hear(&packet, Duration::ZERO, &mut out);
+            guest.act(Duration::from_secs(1), &mut out);
+        }
+        out.faults.iter().map(|fault| fault.rule).collect()
+    }
+
+    #[test]
+    fn what_any_client_can_judge_is_judged() {
+        let spawned = r#"["spawned",[2]]"#;
+        let later = STATE.replace("[6,", "[7,");
+        let error = |rule: &str| format!(r#"["error",["{rule}","a detail"]]"#);
+        let sound = [WELCOME, spawned, STATE, later.as_str(), r#"["pong",[1,8]]"#];
+        assert_eq!(broken(&sound), [""; 0]);
+        assert_eq!(broken(&[&sound[..], &[&error("no_tank")]].concat()), [""; 0], "it has acted");
+        assert_eq!(broken(&[WELCOME, WELCOME]), ["welcome"]);
+        assert_eq!(broken(&[STATE]), ["welcome"]);
+        assert_eq!(broken(&[WELCOME, spawned, spawned]), ["spawned"]);
+        assert_eq!(broken(&[WELCOME, STATE, STATE]), ["tick_back"]);
+        assert_eq!(broken(&[WELCOME, r#"["pong",[9,8]]"#]), ["pong"]);
+        assert_eq!(broken(&[WELCOME, &error("no_tank")]), ["server_error"], "it has asked for nothing");
+        assert_eq!(broken(&[WELCOME, spawned, &error("misfit")]), ["server_error"]);
+        assert_eq!(broken(&[WELCOME, r#"["hit",[2,2,10,false]]"#]), ["hit"], "a rule of the game");
+    }
+}
