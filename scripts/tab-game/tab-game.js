@@ -24,6 +24,7 @@ function show(isSeen) {
   if (isSeen && !wire.getAttribute('src')) wire.src = 'wire.html';
   wire.hidden = !isSeen;
   see.setAttribute('aria-pressed', String(isSeen));
+  see.textContent = isSeen ? 'Hide the wire' : 'See the wire';
 }
 
 see.addEventListener('click', () => {
