@@ -49,7 +49,8 @@ for (const name of process.argv[2] ? [process.argv[2]] : Object.keys(GAMES)) {
   try {
     await page.goto(site.url);
     await page.locator('#status', { hasText: 'runs in this tab' }).waitFor({ timeout: 60_000 });
-    const frame = page.frame({ url: /game\.html$/ }) ?? await page.waitForEvent('frameattached').then(() => page.frame({ url: /game\.html$/ }));
+    // The frame is there from the beginning; its page comes when the server runs.
+    const frame = await (await page.locator('#game').elementHandle())?.contentFrame();
     assert.ok(frame, 'the page of the game');
     await until(frame, () => window.game?.newest('state'));
     await enter(frame);
