@@ -34,7 +34,7 @@ pub fn write(rooms: &[(String, Kept)]) -> Vec<u8> {
 /// Reads the worlds of rooms, by the names of the rooms.
 ///
 /// # Errors
-/// The bytes are not those of [`write`].
+/// The bytes are not those of [`write()`].
 pub fn read(bytes: &[u8]) -> Result<Vec<(String, Kept)>, Malformed> {
     let mut reader = Reader::new(bytes);
     if reader.array()? != *MAGIC {
