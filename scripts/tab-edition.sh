@@ -2,12 +2,13 @@
 # Writes the tab edition, the pages whose server is in the browser, into a folder that any static host can serve. Without a game these are the
 # files that the server has at /tab/ (src/net/tab_edition.rs); the browser's test compares the two. That needs no compiler.
 #
-# usage: scripts/tab-edition.sh [GAME] [--bots COUNT] [FOLDER]    default: target/tab-edition; a tab edition that is there is replaced
+# usage: scripts/tab-edition.sh [GAME] [--bots COUNT] [--rough] [FOLDER]    default: target/tab-edition; a tab edition that is there is replaced
 #
 # GAME is one of:
 #   --game NAME          a built-in game with a page of its own: tanks
 #   --example NAME       examples/NAME.rs, with NAME.html and NAME.tsv beside it
 #   --program FILE.rs    a program of one's own whose main calls tickwire::serve; beside it are the only .html and the only .tsv file
+# --rough builds a program without optimisation, in a third of the time: to try it out, too large to publish.
 set -eu
 start=$PWD
 cd "$(dirname "$0")/.."
@@ -39,6 +40,10 @@ while [ $# -gt 0 ]; do
             shift
             ;;
         --bots) bots=$2 && shift ;;
+        --rough)
+            export CARGO_PROFILE_TAB_OPT_LEVEL=0 CARGO_PROFILE_TAB_LTO=off CARGO_PROFILE_TAB_CODEGEN_UNITS=16
+            most=9000000
+            ;;
         -*) fail "unknown option $1" ;;
         *) out=$(from_start "$1") ;;
     esac

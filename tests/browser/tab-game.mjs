@@ -41,7 +41,7 @@ const browser = await launch();
 let failed = 0;
 for (const name of process.argv[2] ? [process.argv[2]] : Object.keys(GAMES)) {
   const { options, enter, key, place } = GAMES[name];
-  const folder = tabEdition(options);
+  const folder = tabEdition(['--rough', ...options]);
   const site = await serve(folder);
   const complaints = new Complaints();
   const page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
