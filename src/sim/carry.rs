@@ -70,11 +70,15 @@ impl Sink for Writer {
         self.structure.extend(name);
     }
 
+    fn leave(&mut self) {
+        self.structure.push(END);
+    }
+
     fn item(&mut self) {
         self.structure.push(ITEM);
     }
 
-    fn leave(&mut self) {
+    fn end_item(&mut self) {
         self.structure.push(END);
     }
 }

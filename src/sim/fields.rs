@@ -19,11 +19,14 @@ pub trait Sink {
     /// The scalars up to the matching [`Sink::leave`] belong to this field.
     fn enter(&mut self, _field: &'static str) {}
 
-    /// The scalars up to the matching [`Sink::leave`] belong to the next item of a list.
+    /// The field ends.
+    fn leave(&mut self) {}
+
+    /// The scalars up to [`Sink::end_item`] belong to the next item of a list.
     fn item(&mut self) {}
 
-    /// The field or the item ends.
-    fn leave(&mut self) {}
+    /// The item ends.
+    fn end_item(&mut self) {}
 }
 
 /// A value that is part of the state.
@@ -246,7 +249,7 @@ fn write_items<T: Field>(items: &[T], sink: &mut impl Sink) {
     for item in items {
         sink.item();
         item.write(sink);
-        sink.leave();
+        sink.end_item();
     }
 }
 

@@ -26,11 +26,11 @@ mod product {
     pub mod ws;
 }
 
+pub use games::moo::{feed, world};
 pub use product::{
     capture, explain, game, games, limits, packet, peer, plural, replay, session, sync, visible, ws,
 };
 pub use tickwire_sim as sim;
-pub use games::moo::{feed, world};
 
 /// Whether the bug that `planted.tsv` has for a target is awake. Only the copy of the sources that `scripts/fuzz.sh --planted` makes
 /// asks; `TICKWIRE_PLANTED` answers.
