@@ -49,9 +49,8 @@ pub struct BotsArgs {
     /// joined within 10 seconds are not waited for.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     seconds: u32,
-    /// Dialect of the bots, such as letters-2024 in the game moo. Default: the first of the game. For
-    /// several dialects, give a comma-separated list or repeat the flag: the bots are divided
-    /// evenly among them.
+    /// Dialect of the bots. Default: the first of the game. For several dialects, give a
+    /// comma-separated list or repeat the flag: the bots are divided evenly among them.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     dialect: Vec<String>,
     /// Packet tables of the server, if they are not the built-in ones: a directory of `.tsv` files,

@@ -12,6 +12,7 @@ mod dissector;
 mod echo;
 mod explain;
 mod games;
+mod help;
 mod keep;
 mod log;
 mod output;
@@ -119,25 +120,20 @@ pub fn run_with(games: &Games) -> ExitCode {
     if done.is_ok() { written } else { ended(done) }
 }
 
-/// The command line; what is only of the games of this project is not shown to others.
+/// The command line, with the help of these games, and the name of a program that has its own.
 fn command(games: &Games) -> clap::Command {
-    let command = Cli::command();
+    let command = help::of_games(Cli::command(), games);
+    let command = command.mut_subcommand("serve", |serve| help::of_games(serve, games));
     if games.are_built_in() {
         return command;
     }
-    let hide = |command: clap::Command| {
-        ["map_size", "moomoo_update_hz"]
-            .into_iter()
-            .fold(command, |command, name| command.mut_arg(name, |argument| argument.hide(true)))
-    };
     let name = games.kinds.first().map_or("game", |kind| kind.about.name);
-    hide(command)
+    command
         .name(name)
         .about(format!("The game {name} on a tickwire server"))
         .long_about(format!(
             "The game {name} on a tickwire server. Open the printed URL in two browser tabs."
         ))
-        .mut_subcommand("serve", hide)
 }
 
 /// Prints the response to the arguments themselves: help, the version, or what is wrong with them.

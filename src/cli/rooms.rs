@@ -12,9 +12,13 @@ use crate::net::{Config, Kind};
 use crate::packet::endpoint::is_room_name;
 use crate::room::Options;
 
+/// The flag and option for the update rate of clients of foreign dialects, and the flag's variable:
+/// named after the only such dialects that there have ever been, and kept for the scripts that have it.
+pub const FOREIGN_FLAG: &str = "moomoo-update-hz";
+pub const FOREIGN_VARIABLE: &str = "TICKWIRE_MOOMOO_UPDATE_HZ";
+
 /// The options of a room of any game, as an error lists them. The options of its game follow.
-const OPTIONS: [&str; 7] =
-    ["seed", "tick-hz", "update-hz", "moomoo-update-hz", "command-delay-ticks", "max-clients", "restore"];
+const OPTIONS: [&str; 6] = ["seed", "tick-hz", "update-hz", "command-delay-ticks", "max-clients", "restore"];
 
 /// See the [module](self). An option that is not given has the value of the server's flag, or the
 /// default of its game.
@@ -29,7 +33,7 @@ pub struct RoomArg {
     seed: Option<u32>,
     tick_hz: Option<u32>,
     update_hz: Option<u32>,
-    moomoo_update_hz: Option<u32>,
+    foreign_update_hz: Option<u32>,
     command_delay_ticks: Option<u32>,
     max_clients: Option<usize>,
     /// Options of the game, by name.
@@ -44,13 +48,17 @@ pub fn check_tick_hz(about: &About, hz: u32) -> Result<u32, String> {
     if about.tick_rates.contains(&hz) {
         return Ok(hz);
     }
+    Err(format!("must be {}", tick_rates(about)))
+}
+
+/// The tick rates of a game in words: `15, 20, 30 or 60`.
+pub fn tick_rates(about: &About) -> String {
     let mut rates = about.tick_rates.to_vec();
     rates.sort_unstable();
     let rates: Vec<String> = rates.iter().map(u32::to_string).collect();
     match rates.split_last() {
-        Some((last, [])) => Err(format!("must be {last}")),
-        Some((last, others)) => Err(format!("must be {} or {last}", others.join(", "))),
-        None => Err("this game has no tick rates".to_owned()),
+        Some((last, others @ [_, ..])) => format!("{} or {last}", others.join(", ")),
+        _ => rates.concat(),
     }
 }
 
@@ -75,7 +83,7 @@ impl RoomArg {
             seed: None,
             tick_hz: None,
             update_hz: None,
-            moomoo_update_hz: None,
+            foreign_update_hz: None,
             command_delay_ticks: None,
             max_clients: None,
             options: Vec::new(),
@@ -99,14 +107,15 @@ impl RoomArg {
             "seed" => self.seed = Some(number(value, 0, u32::MAX)?),
             "tick-hz" => self.tick_hz = Some(check_tick_hz(about, number(value, 0, u32::MAX)?)?),
             "update-hz" => self.update_hz = Some(number(value, 1, 60)?),
-            "moomoo-update-hz" => self.moomoo_update_hz = Some(number(value, 1, 60)?),
+            FOREIGN_FLAG if about.foreign.is_some() => self.foreign_update_hz = Some(number(value, 1, 60)?),
             "command-delay-ticks" => self.command_delay_ticks = Some(number(value, 0, u32::MAX)?),
             "max-clients" => self.max_clients = Some(number(value, 1, u32::MAX)? as usize),
             "restore" => self.restore = Some(PathBuf::from(value)),
             _ => {
                 let Some(own) = about.options.iter().find(|option| option.flag == key) else {
                     let own = about.options.iter().map(|option| option.flag);
-                    let names: Vec<&str> = OPTIONS.into_iter().chain(own).collect();
+                    let foreign = about.foreign.map(|_| FOREIGN_FLAG);
+                    let names: Vec<&str> = OPTIONS.into_iter().chain(foreign).chain(own).collect();
                     return Err(format!("unknown option; the options are: {}", names.join(", ")));
                 };
                 self.options.push((own.name, number(value, own.least, own.most)?));
@@ -137,7 +146,7 @@ impl RoomArg {
         let usual_hz = if is_same { server.update_hz } else { tick_hz };
         let config = Config {
             update_hz: self.update_hz.unwrap_or(usual_hz),
-            moomoo_update_hz: self.moomoo_update_hz.unwrap_or(server.moomoo_update_hz),
+            foreign_update_hz: self.foreign_update_hz.unwrap_or(server.foreign_update_hz),
             command_delay_ticks: self.command_delay_ticks.unwrap_or(server.command_delay_ticks),
             ..server.clone()
         };
@@ -173,7 +182,7 @@ mod tests {
             ("Two", "\"Two\" is not a room name: use 1 to 32 characters of a-z, 0-9 and -"),
             ("a/b", "is not a room name"),
             (&"a".repeat(33), "is not a room name"),
-            ("two=chess", "unknown game \"chess\"; the games are: moo, tanks"),
+            ("two=chess", "unknown game \"chess\"; the games are: moo"),
             ("two=", "unknown game \"\""),
             ("two,seed", "\"seed\" must be OPTION=VALUE"),
             ("two,", "\"\" must be OPTION=VALUE"),
@@ -185,7 +194,11 @@ mod tests {
             ("two,max-clients=0", "max-clients=0: must be"),
             (
                 "two,colour=red",
-                "colour=red: unknown option; the options are: seed, tick-hz, update-hz, moomoo-update-hz, command-delay-ticks, max-clients, restore, map-size",
+                "colour=red: unknown option; the options are: seed, tick-hz, update-hz, command-delay-ticks, max-clients, restore, moomoo-update-hz, map-size",
+            ),
+            (
+                "two=tanks,moomoo-update-hz=5",
+                "moomoo-update-hz=5: unknown option; the options are: seed, tick-hz, update-hz, command-delay-ticks, max-clients, restore, round",
             ),
         ] {
             let problem = RoomArg::read(text, &Games::built_in()).expect_err(text);

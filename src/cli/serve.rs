@@ -18,7 +18,7 @@ use super::games::{Games, OptionValues};
 use super::keep::{self, Keep};
 use super::log::Log;
 use super::output::{Failure, print, print_aside};
-use super::rooms::{RoomArg, check_tick_hz};
+use super::rooms::{FOREIGN_FLAG, FOREIGN_VARIABLE, RoomArg, check_tick_hz};
 use super::{codes, terminal, values};
 use crate::game::{About, Rates};
 use crate::limits;
@@ -31,6 +31,9 @@ use crate::packet::endpoint;
 use crate::plural::count;
 use crate::room::{Handle, Options};
 
+/// The option of a game that has a flag of its own.
+pub const MAP_SIZE: &str = "map-size";
+
 /// The value of `--capture` that means standard output.
 const STDOUT: &str = "-";
 
@@ -40,34 +43,32 @@ pub struct ServeArgs {
     /// Address and port to listen on; port 0 picks a free port.
     #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:3000", env = "TICKWIRE_BIND", value_parser = values::bind)]
     bind: SocketAddr,
-    /// Ticks per second of the world, one of those that the game allows: for moo 15, 20, 30 or 60. By
-    /// default, those of the game: 30 for moo.
+    /// Ticks per second of the world, one of those that its game allows.
     #[arg(long, value_name = "HZ", env = "TICKWIRE_TICK_HZ")]
     tick_hz: Option<u32>,
-    /// Updates per second for native clients, at most the tick rate. By default, those
-    /// of the game: 30 for moo.
+    /// Updates per second for clients of the game's own dialect, at most the tick rate. Default: the
+    /// usual tick rate of the game.
     #[arg(long, value_name = "HZ", env = "TICKWIRE_UPDATE_HZ", value_parser = clap::value_parser!(u32).range(1..=60))]
     update_hz: Option<u32>,
-    /// Updates per second for clients of the MooMoo dialects, at most the tick rate.
-    #[arg(long, value_name = "HZ", default_value = "10", env = "TICKWIRE_MOOMOO_UPDATE_HZ",
+    /// Updates per second for clients of foreign dialects, at most the tick rate.
+    #[arg(long = FOREIGN_FLAG, value_name = "HZ", default_value = "10", env = FOREIGN_VARIABLE,
           value_parser = clap::value_parser!(u32).range(1..=60))]
-    moomoo_update_hz: u32,
+    foreign_update_hz: u32,
     /// Seed of the map and of all random decisions, 0 to 4294967295. The same seed gives the same
     /// world.
     #[arg(long, value_name = "NUMBER", default_value = "1", env = "TICKWIRE_SEED")]
     seed: u32,
-    /// Side length of the square map, in pixels.
-    #[arg(long, value_name = "PX", default_value = "14400", env = "TICKWIRE_MAP_SIZE")]
-    map_size: u32,
-    /// The game of the default room, and of rooms that name none: moo or tanks. The options are those
-    /// of the game: map-size for moo, round (seconds) for tanks. Default: moo.
+    /// Side length of the square map, in pixels. By default, that of the game.
+    #[arg(long, value_name = "PX", env = "TICKWIRE_MAP_SIZE")]
+    map_size: Option<u32>,
+    /// The game of the default room, and of rooms that name none.
     #[arg(long, value_name = "GAME[,OPTION=VALUE…]", env = "TICKWIRE_GAME")]
     game: Option<String>,
     /// Another room, at /r/NAME/, with a world of its own; may be repeated. NAME has up to 32 of a-z,
-    /// 0-9 and -. GAME is moo or tanks. The options are those of the game; seed, tick-hz, update-hz,
-    /// moomoo-update-hz and command-delay-ticks, whose defaults are those flags; max-clients, at most
-    /// so many clients in this room; restore, a file written by `room NAME save`. In the environment
-    /// variable, separate rooms with semicolons.
+    /// 0-9 and -. GAME is as for --game. The options are those of the game; seed, tick-hz, update-hz
+    /// (also of foreign dialects) and command-delay-ticks, whose defaults are the flags of these names;
+    /// max-clients, at most so many clients in this room; restore, a file written by `room NAME save`.
+    /// In the environment variable, separate rooms with semicolons.
     #[arg(long, value_name = "NAME[=GAME][,OPTION=VALUE…]", env = "TICKWIRE_ROOM", value_delimiter = ';')]
     room: Vec<String>,
     /// Rooms that a path may make, at once: whoever connects at /r/NAME/ then finds a room of the
@@ -84,8 +85,8 @@ pub struct ServeArgs {
     #[arg(long, value_name = "COUNT", default_value_t = limits::CLIENTS_PER_ADDRESS,
           env = "TICKWIRE_MAX_CLIENTS_PER_ADDRESS")]
     max_clients_per_address: usize,
-    /// Whether all clients of one address share rate limits for connecting, joining, chat, map
-    /// pings and clan commands: on or off. Turn this off for a classroom behind one address.
+    /// Whether all clients of one address share rate limits for connecting, joining, and what everyone
+    /// is told, such as chat: on or off. Turn this off for a classroom behind one address.
     /// --max-clients-per-address applies in either case.
     #[arg(long, value_name = "SWITCH", default_value = "on", env = "TICKWIRE_ADDRESS_BUDGETS", value_parser = switch,
           action = clap::ArgAction::Set)]
@@ -96,8 +97,8 @@ pub struct ServeArgs {
     /// from which a client can connect: a trusted peer can claim any client address.
     #[arg(long, value_name = "ADDRESS[/PREFIX]", env = "TICKWIRE_TRUSTED_PROXY", value_delimiter = ',')]
     trusted_proxy: Vec<Network>,
-    /// Delay, in ticks, of commands that do not name a tick (the MooMoo dialects have no field for
-    /// one); at most one second.
+    /// Delay, in ticks, of commands that do not name a tick (foreign dialects have no field for one);
+    /// at most one second.
     #[arg(long, value_name = "TICKS", default_value = "0", env = "TICKWIRE_COMMAND_DELAY_TICKS")]
     command_delay_ticks: u32,
     /// Origin whose pages may connect, such as `https://example.org`; may be repeated or
@@ -306,7 +307,7 @@ fn config(args: &ServeArgs, games: &Games, options: &OptionValues) -> Result<Con
         game,
         identity,
         update_hz: args.update_hz.unwrap_or(usual_hz).min(tick_hz),
-        moomoo_update_hz: args.moomoo_update_hz.min(tick_hz),
+        foreign_update_hz: args.foreign_update_hz.min(tick_hz),
         rooms_on_demand: usize::from(args.rooms_on_demand),
         seat_time: if args.keep.is_some() { limits::KEPT_SEAT_TIME } else { Duration::ZERO },
         max_clients: args.max_clients,
@@ -333,8 +334,10 @@ fn identity(about: &About, args: &ServeArgs) -> Result<Identity, Failure> {
     if let Some(hz) = args.tick_hz {
         identity.tick_hz = check_tick_hz(about, hz).map_err(|reason| format!("--tick-hz {hz}: {reason}"))?;
     }
-    if let Some(option) = about.options.iter().find(|option| option.flag == "map-size") {
-        let (least, most, given) = (option.least, option.most, args.map_size);
+    let option = about.options.iter().find(|option| option.flag == MAP_SIZE);
+    if let Some(given) = args.map_size {
+        let option = option.ok_or_else(|| format!("--map-size {given}: the game {} has no such option", about.name))?;
+        let (least, most) = (option.least, option.most);
         if !(least..=most).contains(&given) {
             return Err(format!("--map-size {given}: must be {least} to {most}"));
         }
@@ -360,13 +363,15 @@ fn banner(server: &Server, is_new_token: bool) -> String {
     let (address, config) = (server.address(), server.config());
     let host = reachable(address);
     let mut text = format!("tickwire {}\n\n  play     http://{host}/\n", env!("CARGO_PKG_VERSION"));
-    for (path, dialect) in config.game.about.paths {
-        text.push_str(&format!("  {dialect:<8} ws://{host}{path}\n"));
-    }
+    text.push_str(&paths(&host, "", config.game.about));
     let token = if is_new_token { format!("#{}", config.admin_token.reveal()) } else { String::new() };
     let rooms = server.rooms();
     for room in rooms.iter().filter(|room| !room.options.name.is_empty()) {
         text.push_str(&room_line(&host, room));
+        if room.about.name != config.game.about.name {
+            let below = format!("{}{}", endpoint::ROOMS, room.options.name);
+            text.push_str(&paths(&host, &below, room.about));
+        }
     }
     if config.rooms_on_demand > 0 {
         let (path, most) = (endpoint::ROOMS, config.rooms_on_demand);
@@ -377,15 +382,14 @@ fn banner(server: &Server, is_new_token: bool) -> String {
     }
     text.push_str(&format!("  wire     http://{host}{}\n", wire::PATH));
     text.push_str(&format!("  admin    http://{host}{}{token}\n", admin::PATH));
-    let (identity, rates) = (&config.identity, config.rates());
+    let identity = &config.identity;
+    let dialects = config.game.about.foreign.map_or("", |_| "?dialect=NAME for another dialect, and ");
     text.push_str(&format!(
-        "\n  add ?dialect=NAME for another dialect, and ?format=json for JSON instead of MessagePack\n\n  \
-         bind {address}, tick {} Hz, updates {} Hz (MooMoo dialects {} Hz), seed {}{},\n  \
+        "\n  add {dialects}?format=json for JSON instead of MessagePack\n\n  \
+         bind {address}, {}, seed {}{},\n  \
          trusted proxies {},\n  this machine supports {},\n  \
          at most {} clients ({} per address, rate limits per address {}), command delay {} ticks, origins {}\n\n",
-        rates.tick_hz,
-        rates.update_hz,
-        rates.foreign_hz,
+        rates(rooms[0].about, config.rates()),
         identity.seed,
         options(rooms[0].about, identity),
         or_word(&config.trusted_proxies, "none"),
@@ -399,22 +403,33 @@ fn banner(server: &Server, is_new_token: bool) -> String {
     text
 }
 
-/// Where a room is, and its settings.
+/// The WebSocket paths of a room, which lie below this path, each with its dialect.
+fn paths(host: &str, below: &str, about: &About) -> String {
+    about.paths.iter().map(|(path, dialect)| format!("  {dialect:<8} ws://{host}{below}{path}\n")).collect()
+}
+
+/// Where a room is, its game and its settings.
 fn room_line(host: &str, room: &Handle) -> String {
     let (options, identity) = (&room.options, &room.identity);
-    let Rates { tick_hz, update_hz, foreign_hz } = options.rates;
     let at_most = match options.max_clients {
         usize::MAX => String::new(),
         most => format!(", at most {most} clients"),
     };
     format!(
-        "  room     http://{host}{}{}/  tick {tick_hz} Hz, updates {update_hz} Hz (MooMoo dialects {foreign_hz} Hz), \
-         seed {}{}{at_most}\n",
+        "  room     http://{host}{}{}/  {}, {}, seed {}{}{at_most}\n",
         endpoint::ROOMS,
         options.name,
+        room.about.name,
+        rates(room.about, options.rates),
         identity.seed,
         self::options(room.about, identity),
     )
+}
+
+/// The rates of a room's ticks and updates.
+fn rates(about: &About, Rates { tick_hz, update_hz, foreign_hz }: Rates) -> String {
+    let foreign = about.foreign.map_or_else(String::new, |dialects| format!(" ({dialects} {foreign_hz} Hz)"));
+    format!("tick {tick_hz} Hz, updates {update_hz} Hz{foreign}")
 }
 
 /// The options of a game, each behind a comma.

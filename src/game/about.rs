@@ -17,6 +17,8 @@ pub struct About {
     pub name: &'static str,
     /// As [`Game::PATHS`](super::Game::PATHS).
     pub paths: &'static [(&'static str, &'static str)],
+    /// As [`Game::FOREIGN`](super::Game::FOREIGN).
+    pub foreign: Option<&'static str>,
     /// As [`Game::TABLES`](super::Game::TABLES).
     pub tables: &'static [(&'static str, &'static str)],
     /// As [`Game::NEEDS`](super::Game::NEEDS).

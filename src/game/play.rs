@@ -23,6 +23,9 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     /// The paths below a room at which clients play it, each with its dialect; the first is the one
     /// for new clients.
     const PATHS: &'static [(&'static str, &'static str)];
+    /// What its dialects for clients of another server are called, such as `Example dialects`, if it has
+    /// any: in them the server speaks first, and they have an update rate of their own.
+    const FOREIGN: Option<&'static str> = None;
     /// The packet tables: file names and texts. A dialect's name is unique among all games of a server.
     const TABLES: &'static [(&'static str, &'static str)];
     /// The packets to its clients that the tables must have, besides those of every game.
@@ -241,6 +244,7 @@ impl About {
         About {
             name: G::NAME,
             paths: G::PATHS,
+            foreign: G::FOREIGN,
             tables: G::TABLES,
             needs: G::NEEDS,
             page: G::PAGE,

@@ -1,30 +1,41 @@
 //! The games: a folder for each, and the list of them.
 
-pub mod moo;
-pub mod tanks;
-
 use std::sync::{Arc, OnceLock};
 
 use crate::game::simple::Simple;
-use crate::game::{About, Game as _};
+use crate::game::{About, Game};
 use crate::host::client::Line;
 use crate::host::core::Kind;
 use crate::packet::Codes;
 
-/// All games, for a host with lines of this kind. The first is the default. A game is registered here
-/// and nowhere else.
-pub fn all<L: Line>() -> [Kind<L>; 2] {
-    [Kind::of::<moo::Moo>(), Kind::of::<Simple<tanks::Tanks>>()]
+/// Declares the games: each is the module of its folder, and its type.
+macro_rules! games {
+    ($first:ident: $default:ty, $($other:ident: $game:ty,)*) => {
+        pub mod $first;
+        $(pub mod $other;)*
+
+        /// All games, for a host with lines of this kind. The first is the default.
+        pub fn all<L: Line>() -> Vec<Kind<L>> {
+            vec![default(), $(Kind::of::<$game>()),*]
+        }
+
+        /// The game that is played if nothing else is said. By itself, so that a program that plays no
+        /// other does not hold the others.
+        pub fn default<L: Line>() -> Kind<L> {
+            Kind::of::<$default>()
+        }
+
+        /// What there is to know of each game, in the order of [`all`].
+        pub const ABOUT: &[&About] = &[<$default as Game>::ABOUT, $(<$game as Game>::ABOUT),*];
+    };
 }
 
-/// The game that is played if nothing else is said. By itself, so that a program that plays no other
-/// does not hold the others.
-pub fn default<L: Line>() -> Kind<L> {
-    Kind::of::<moo::Moo>()
+// A game is registered here and nowhere else: one line. Rustfmt does not follow modules into a macro:
+// `rustfmt src/games/*/mod.rs` formats the games.
+games! {
+    moo: moo::Moo,
+    tanks: Simple<tanks::Tanks>,
 }
-
-/// What there is to know of each game, in the order of [`all`].
-pub const ABOUT: [&About; 2] = [moo::Moo::ABOUT, Simple::<tanks::Tanks>::ABOUT];
 
 /// The packet tables of all games.
 pub fn codes() -> Arc<Codes> {

@@ -36,8 +36,8 @@ pub struct Config {
     pub identity: Identity,
     /// Updates a second for native clients, at most the tick rate.
     pub update_hz: u32,
-    /// Updates a second for MooMoo clients, at most the tick rate.
-    pub moomoo_update_hz: u32,
+    /// Updates a second for clients of foreign dialects, at most the tick rate.
+    pub foreign_update_hz: u32,
     /// Rooms that a path may make, at once; 0 if no path makes one.
     pub rooms_on_demand: usize,
     /// How long a room on demand may be empty before it ends.
@@ -75,11 +75,11 @@ impl Config {
         let game = games::default();
         Config {
             bind,
-            games: games::all().to_vec(),
+            games: games::all(),
             game,
             identity: (game.about.identity)(1),
             update_hz: 30,
-            moomoo_update_hz: 10,
+            foreign_update_hz: 10,
             rooms_on_demand: 0,
             room_empty_time: limits::ROOM_EMPTY_TIME,
             seat_time: Duration::ZERO,
@@ -122,6 +122,6 @@ impl Config {
     /// The update rates, none above this tick rate.
     fn rates_at(&self, tick_hz: u32) -> Rates {
         let at_most = |hz: u32| hz.clamp(1, tick_hz);
-        Rates { tick_hz, update_hz: at_most(self.update_hz), foreign_hz: at_most(self.moomoo_update_hz) }
+        Rates { tick_hz, update_hz: at_most(self.update_hz), foreign_hz: at_most(self.foreign_update_hz) }
     }
 }

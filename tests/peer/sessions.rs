@@ -240,7 +240,7 @@ fn in_wasm(path: &Path) -> serde_json::Value {
 /// Replays the file with the page's WebAssembly as well; the report is the native one.
 fn wasm_finds_the_same(path: &Path, file: &[u8]) -> String {
     fs::write(path, file).expect("the file can be written");
-    let native = replay::json::of_file(file, &games::ABOUT, None).expect("a capture");
+    let native = replay::json::of_file(file, games::ABOUT, None).expect("a capture");
     let found = in_wasm(path);
     let _ = fs::remove_file(path);
     assert_eq!(found, native, "src/web/tab.wasm is stale? scripts/build-tab.sh");
@@ -280,7 +280,7 @@ fn a_peer_without_sockets_replays_a_capture_like_the_server() {
     let capture = capture::read(&file).expect("a capture");
     let run_again = |capture: &Capture<'_>| {
         let find = |about: &About, head: &_| Endpoint::find(&Codes::builtin(), about.paths, head).ok();
-        replay::replay(capture, &games::ABOUT, &find).expect("replayable")
+        replay::replay(capture, games::ABOUT, &find).expect("replayable")
     };
     let (_, report) = run_again(&capture).pop().expect("the default room");
     assert!(report.is_same(), "{:?} {:?}", report.answer, report.difference);

@@ -147,10 +147,10 @@ fn the_banner_has_a_line_for_each_room() {
     let address = running.address;
     for expected in [
         format!(
-            "room     http://{address}/r/two/  tick 15 Hz, updates 15 Hz (MooMoo dialects 10 Hz), seed 7, map-size 5000 px\n"
+            "room     http://{address}/r/two/  moo, tick 15 Hz, updates 15 Hz (MooMoo dialects 10 Hz), seed 7, map-size 5000 px\n"
         ),
         format!(
-            "room     http://{address}/r/three/  tick 30 Hz, updates 30 Hz (MooMoo dialects 10 Hz), seed 8, map-size 2000 px, at most 3 clients\n"
+            "room     http://{address}/r/three/  moo, tick 30 Hz, updates 30 Hz (MooMoo dialects 10 Hz), seed 8, map-size 2000 px, at most 3 clients\n"
         ),
         format!("rooms    http://{address}/rooms\n"),
     ] {
@@ -184,7 +184,7 @@ fn bad_flags_are_refused_by_name() {
         (&["--log", "a=b=c"], "--log"),
         (&["--frobnicate"], "--frobnicate"),
         (&["--room", "Two"], "\"Two\" is not a room name"),
-        (&["--room", "two=chess"], "the games are: moo, tanks"),
+        (&["--room", "two=chess"], "the games are: moo, "),
         (&["--room", "two,seed=-1"], "seed=-1: must be a whole number from 0"),
         (&["--room", "two", "--room", "two,seed=2"], "--room two: two rooms have this name"),
         (&["--room", "two,restore=/nowhere"], "--room two,restore=/nowhere: No such file"),

@@ -140,7 +140,7 @@ fn explain_and_replay_use_the_tables_of_a_capture_and_refuse_others() {
     let (text, status) = run(&["replay", path]);
     assert_eq!((text.ends_with("same\n"), status), (true, Some(0)), "{text}");
     let report =
-        tickwire::replay::json::of_file(&fs::read(&file.0).expect("the file"), &tickwire::games::ABOUT, None);
+        tickwire::replay::json::of_file(&fs::read(&file.0).expect("the file"), tickwire::games::ABOUT, None);
     assert_eq!(report.expect("a capture")["verdict"], "same");
     let (text, status) = run(&["replay", "--codes", tables.path(), path]);
     assert_eq!(status, Some(0), "the same tables may be named: {text}");

@@ -29,6 +29,7 @@ impl Game for Moo {
     const NAME: &'static str = "moo";
     const PATHS: &'static [(&'static str, &'static str)] =
         &[("/play", "native"), ("/", "legacy"), ("/moomoo", "legacy"), ("/server", "letters")];
+    const FOREIGN: Option<&'static str> = Some("MooMoo dialects");
     const TABLES: &'static [(&'static str, &'static str)] = &BUILTIN;
     const ORDERS: &'static [Order] = &ORDERS;
     const BOTS: Bots = BOTS;

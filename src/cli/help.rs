@@ -1,0 +1,107 @@
+//! What the help of the server's flags says of the games of the program.
+
+use clap::Command;
+use tickwire_sim::Declared;
+
+use super::games::Games;
+use super::rooms::tick_rates;
+use super::serve::MAP_SIZE;
+use crate::game::About;
+
+/// Completes the help of the flags of `serve`. A flag that none of these games has is not shown.
+pub fn of_games(command: Command, games: &Games) -> Command {
+    let about = games.about();
+    let said = [
+        ("game", Some(game(&about))),
+        ("tick_hz", Some(tick_hz(&about))),
+        ("foreign_update_hz", foreign(&about)),
+        ("map_size", map_size(&about)),
+    ];
+    said.into_iter().fold(command, |command, (flag, text)| {
+        command.mut_arg(flag, |argument| match text {
+            Some(text) => argument.help(text),
+            None => argument.hide(true),
+        })
+    })
+}
+
+fn game(games: &[&About]) -> String {
+    let names: Vec<&str> = games.iter().map(|about| about.name).collect();
+    let options = games.iter().filter(|about| !about.options.is_empty()).map(|about| {
+        let option = |own: &Declared| format!("{} ({})", own.flag, own.unit).replace(" ()", "");
+        let options: Vec<String> = about.options.iter().map(option).collect();
+        format!("{} of {}", options.join(", "), about.name)
+    });
+    let options: Vec<String> = options.collect();
+    let options = if options.is_empty() { String::new() } else { format!(" Options: {}.", options.join("; ")) };
+    let first = names.first().copied().unwrap_or_default();
+    format!(
+        "The game of the default room, and of rooms that name none, one of: {}.{options} Default: {first}",
+        names.join(", ")
+    )
+}
+
+fn tick_hz(games: &[&About]) -> String {
+    let allowed: Vec<_> = games.iter().map(|about| format!("{} {}", about.name, tick_rates(about))).collect();
+    let usual = games.iter().filter_map(|about| Some(format!("{} {}", about.name, about.tick_rates.first()?)));
+    let usual: Vec<String> = usual.collect();
+    format!(
+        "Ticks per second of the world, as its game allows: {}. Default: {}",
+        allowed.join("; "),
+        usual.join("; ")
+    )
+}
+
+fn foreign(games: &[&About]) -> Option<String> {
+    let dialects: Vec<&str> = games.iter().filter_map(|about| about.foreign).collect();
+    let dialects = Some(dialects.join(" and ")).filter(|dialects| !dialects.is_empty())?;
+    Some(format!("Updates per second for clients of the {dialects}, at most the tick rate"))
+}
+
+fn map_size(games: &[&About]) -> Option<String> {
+    let mut options = games.iter().flat_map(|about| about.options);
+    let own = options.find(|option| option.flag == MAP_SIZE)?;
+    Some(format!(
+        "Length of the {}, in {}, {} to {}. Default: {}",
+        own.meaning, own.unit, own.least, own.most, own.default
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::cli::{Cli, Registered};
+    use crate::games;
+
+    fn help(games: &Games) -> String {
+        of_games(Cli::command(), games).term_width(0).render_help().to_string()
+    }
+
+    #[test]
+    fn the_help_names_every_game_with_its_options_and_rates() {
+        let help = help(&Games::built_in());
+        for about in games::ABOUT {
+            let rates = format!("{} {}", about.name, tick_rates(about));
+            let options = about.options.iter().map(|option| format!("{} (", option.flag));
+            for said in options.chain([about.name.to_owned(), rates]) {
+                assert!(help.contains(&said), "{said} is not in:\n{help}");
+            }
+        }
+        for said in ["--map-size", "of the MooMoo dialects", "1440 to 32000. Default: 14400"] {
+            assert!(help.contains(said), "{said} is not in:\n{help}");
+        }
+    }
+
+    #[test]
+    fn a_program_without_them_does_not_show_the_flags_of_other_games() {
+        let tanks = Registered::of::<crate::game::Simple<crate::games::tanks::Tanks>>();
+        let help = help(&Games::of(&[tanks]).expect("its tables are good"));
+        assert!(help.contains("one of: tanks. Options: round (s) of tanks. Default: tanks"), "{help}");
+        assert!(help.contains("tanks 60. Default: tanks 60"), "{help}");
+        for other in ["moo", "map-size"] {
+            assert!(!help.to_lowercase().contains(other), "{other} is in:\n{help}");
+        }
+    }
+}
