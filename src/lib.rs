@@ -23,7 +23,7 @@
 //! it as a program. `docs/your-first-game.md` writes one.
 //!
 //! The modules, in the order of the flow: [`limits`], [`sync`], [`household`], [`visible`], [`plural`], [`ws`],
-//! [`packet`], [`sim`], [`game`], [`session`], [`peer`], [`world`], [`feed`], [`games`], [`room`], [`host`], [`explain`],
+//! [`packet`], [`sim`], [`game`], [`session`], [`peer`], [`games`], [`room`], [`host`], [`explain`],
 //! [`capture`], [`inspector`], [`platform`], [`replay`], [`client`], [`embedded`], [`testkit`], [`simulate`],
 //! [`net`], [`cli`].
 
@@ -50,9 +50,6 @@ pub mod peer;
 pub use tickwire_sim as sim;
 
 pub mod games;
-
-// Until clients, checks and the simulator are in the games' folders.
-pub use games::moo::{feed, world};
 
 pub mod room;
 

@@ -9,8 +9,8 @@ use tickwire::client::talk::Talk;
 use tickwire::client::url::Url;
 use tickwire::games::moo::client::heard::Heard;
 use tickwire::net::{Config, Server};
-use tickwire::packet::client_packet::Mode;
-use tickwire::packet::{ClientPacket, Codes};
+use tickwire::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::packet::Codes;
 use tickwire::testkit::hostile::{self, Endings, Kind};
 use tickwire::testkit::source::Source;
 

@@ -19,7 +19,8 @@ use super::link::{Event, Link};
 use super::url::Url;
 use crate::games::moo::client::heard::Heard;
 use crate::limits;
-use crate::packet::{ClientPacket, Dialect, Direction};
+use crate::games::moo::client_packet::ClientPacket;
+use crate::packet::{Dialect, Direction};
 use crate::platform::Watched;
 
 /// See the [module](self).

@@ -4,19 +4,18 @@
 //! the values into canonical form; encoding does the reverse. `PROTOCOL.md` documents this layer.
 //!
 //! ```text
-//!   bytes ──msgpack::check──► well-formed, bounded ──rmpv──► value ──Dialect──► row + values ──► ClientPacket
-//!   bytes ◄──msgpack::write── values ◄────fit──── arguments ◄──Dialect── name ◄────────────────── ServerPacket
+//!   bytes ──msgpack::check──► well-formed, bounded ──rmpv──► value ──Dialect──► row + values
+//!   bytes ◄──msgpack::write── values ◄────fit──── arguments ◄──Dialect── name + values
 //! ```
 //!
 //! This module opens no file, reads no clock and keeps no state between two messages. Its decoded
 //! values contain no NaN, no number outside its bound, and no text longer than its bound.
 //!
-//! The tables are in [`grammar`], [`row`], [`codes`], `needs` and `served`, and [`listing`] prints them for
-//! programs. A [`dialect`] is one column of the tables, and an [`endpoint`] speaks one dialect. [`client_packet`] and [`server_packet`] are
-//! the typed packets of the two directions.
+//! The tables are in [`grammar`], [`row`], [`codes`] and `needs`, and [`listing`] prints them for
+//! programs. A [`dialect`] is one column of the tables, and an [`endpoint`] speaks one dialect. What packets
+//! mean is said by the games.
 
 pub mod angle;
-pub mod client_packet;
 pub mod codes;
 pub mod decoded;
 pub mod dialect;
@@ -29,14 +28,10 @@ pub mod msgpack;
 mod named;
 mod needs;
 pub mod row;
-mod served;
-pub mod server_packet;
 
-pub use client_packet::ClientPacket;
 pub use codes::{Codes, TableError};
 pub use decoded::Decoded;
 pub use dialect::{Dialect, PacketError};
 pub use fit::WrongArgument;
 pub use rmpv::Value;
 pub use row::{Code, Direction, Lane, Row};
-pub use server_packet::ServerPacket;

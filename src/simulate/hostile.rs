@@ -66,7 +66,7 @@ impl Kind {
             Kind::LateHello => "hostile: late hello",
             Kind::HalfRequest => "hostile: half a request",
             Kind::Storm => "hostile: reconnect storm",
-            Kind::Spam => "hostile: clan spam",
+            Kind::Spam => "hostile: spam",
             Kind::Watcher => "hostile: watcher",
         }
     }

@@ -39,7 +39,7 @@ const INJECTED: [&str; 40] = [
     "half open",
     "hostile: at the budget",
     "hostile: broken packets",
-    "hostile: clan spam",
+    "hostile: spam",
     "hostile: flood",
     "hostile: garbage",
     "hostile: half a frame",

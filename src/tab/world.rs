@@ -7,8 +7,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use tickwire::limits;
-use tickwire::world::command::decode_frame;
-use tickwire::world::{Identity, TickHz, World, code_hash};
+use tickwire::games::moo::world::command::decode_frame;
+use tickwire::games::moo::world::{Identity, TickHz, World, code_hash};
 
 use super::buffers::with;
 

@@ -18,7 +18,7 @@ use std::time::Duration;
 pub use swarm::{Plan, run};
 
 use super::hostile::{KEY, hello, packet};
-use crate::packet::ClientPacket;
+use crate::games::moo::client_packet::ClientPacket;
 use crate::plural;
 use crate::ws::frame::{self, Header, Opcode};
 

@@ -85,7 +85,8 @@ mod tests {
     use crate::game::Game as _;
     use crate::game::agent::{Manner, Part};
     use crate::games::moo::Moo;
-    use crate::packet::{Codes, ServerPacket};
+    use crate::games::moo::feed::server_packet::ServerPacket;
+    use crate::packet::Codes;
     use crate::testkit::tally::Report;
     use crate::ws::conn::{Conn, Role};
     use crate::ws::http::HeadReader;

@@ -28,8 +28,8 @@ use tickwire::client::link::{Event, Link};
 use tickwire::client::url::Url;
 use tickwire::game::Game as _;
 use tickwire::games::moo::Moo;
-use tickwire::packet::client_packet::Mode;
-use tickwire::packet::{ClientPacket, Codes, Dialect};
+use tickwire::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::packet::{Codes, Dialect};
 use tickwire::platform::Poller;
 use tickwire::testkit::source::Source;
 

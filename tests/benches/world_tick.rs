@@ -15,8 +15,8 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use tickwire::world::rng::Rng;
-use tickwire::world::{
+use tickwire::games::moo::world::rng::Rng;
+use tickwire::games::moo::world::{
     Action, Angle, Command, Event, Identity, PlayerId, Resource, Selection, Spawned, TickHz, World,
 };
 

@@ -7,8 +7,8 @@ use std::f64::consts::TAU;
 use tickwire::game::{Publisher as _, Rates};
 use tickwire::games::moo::Publisher;
 use tickwire::packet::Value;
-use tickwire::world::rules::Resource;
-use tickwire::world::{Action, Angle, Command, Identity, PlayerId, Rejection, Selection, TickHz, World};
+use tickwire::games::moo::world::rules::Resource;
+use tickwire::games::moo::world::{Action, Angle, Command, Identity, PlayerId, Rejection, Selection, TickHz, World};
 
 use crate::told::Client;
 

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use tickwire::game::{Publisher as _, Rates};
-use tickwire::games::moo::Publisher;
+use tickwire::game::{Game as _, Publisher as _, Rates};
+use tickwire::games::moo::{Moo, Publisher};
 use tickwire::packet::codes::BUILTIN;
 use tickwire::packet::{Codes, Direction, Value};
-use tickwire::world::rules::{AnimalKind, Resource};
-use tickwire::world::{Action, Angle, Command, Identity, PlayerId, Selection, Spawned, TickHz, World};
+use tickwire::games::moo::world::rules::{AnimalKind, Resource};
+use tickwire::games::moo::world::{Action, Angle, Command, Identity, PlayerId, Selection, Spawned, TickHz, World};
 
 use crate::told::{Client, Published};
 
@@ -177,7 +177,7 @@ fn every_row_is_sent_in_its_lane_and_a_row_of_another_lane_is_found() {
             let mut tables = BUILTIN.map(|(file, text)| (file, text.to_owned()));
             tables[at].1 = text.replacen(line, &flipped, 1);
             let codes = Codes::from_texts(&tables).expect("a table");
-            assert!(codes.check_served().is_err(), "{name}");
+            assert!((Moo::ABOUT.check)(&codes).is_err(), "{name}");
             let found = catch_unwind(AssertUnwindSafe(|| sent(&codes, dialects[0], &ticks)));
             assert!(found.is_err(), "{name} of {file} is sent in either lane");
         }

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use crate::bell::Bell;
 use crate::game::{Publisher as _, Rates, Tick};
-use crate::world::{Identity, TickHz, World};
-use tickwire::feed::Events;
+use tickwire::games::moo::world::{Identity, TickHz, World};
+use tickwire::games::moo::feed::Events;
 use tickwire::games::moo::Publisher;
 
 /// Two ticks of a room.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub use tickwire::net::{metrics, tap};
 /// What the product's files see as their crate.
 pub use tickwire::peer::{Ending, life};
-pub use tickwire::{game, host, household, limits, packet, world};
+pub use tickwire::{game, host, household, limits, packet};
 
 #[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
 #[path = "../../src/net/bell.rs"]

@@ -11,7 +11,7 @@ use crate::game::{Game as _, Rates};
 use crate::limits;
 use crate::room::{Handle, Options};
 use crate::sync::Mutex;
-use crate::world::{Identity, PlayerId, TickHz, World};
+use tickwire::games::moo::world::{Identity, PlayerId, TickHz, World};
 use tickwire::games::moo::Moo;
 use tickwire::sim::{Membership, Stepped};
 

@@ -2,6 +2,8 @@
 //! error must contain.
 
 use tickwire::limits;
+use tickwire::game::Game as _;
+use tickwire::games::moo::Moo;
 use tickwire::packet::codes::BUILTIN;
 use tickwire::packet::{Codes, TableError};
 
@@ -260,7 +262,7 @@ fn tables_that_a_server_cannot_serve_are_refused_by_file_and_packet() {
         (say.clone(), String::new(), None),
         (say.clone(), say.replace("text:str<=60", "text:str<=90 colour:u8|nil"), None),
     ] {
-        let served = spoiled(&from, &to).expect("good tables").check_served();
+        let served = (Moo::ABOUT.check)(&spoiled(&from, &to).expect("good tables"));
         match (served, reason) {
             (Ok(()), None) => {}
             (Err(error), Some(reason)) => {

@@ -4,9 +4,9 @@
 #![allow(clippy::approx_constant, reason = "3.14 and 1.57 are what clients send")]
 
 use tickwire::packet::Direction;
-use tickwire::packet::client_packet::{ClanAction, Mode};
-use tickwire::packet::server_packet::{AddPlayer, Welcome};
-use tickwire::packet::{ClientPacket, Codes, Dialect, ServerPacket, Value, json};
+use tickwire::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
+use tickwire::games::moo::feed::server_packet::{AddPlayer, ServerPacket, Welcome};
+use tickwire::packet::{Codes, Dialect, Value, json};
 
 struct Fixture {
     dialect: &'static str,

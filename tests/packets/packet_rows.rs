@@ -6,7 +6,8 @@
 use crate::rows::packets::{Outcome, ROWS};
 use crate::rows::{hex, wrong};
 use std::collections::BTreeSet;
-use tickwire::packet::{ClientPacket, Codes, Direction};
+use tickwire::games::moo::client_packet::ClientPacket;
+use tickwire::packet::{Codes, Direction};
 
 #[test]
 fn each_row_is_the_packet_that_it_says_or_is_refused_as_it_says() {

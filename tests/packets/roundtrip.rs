@@ -5,7 +5,8 @@
 use crate::rows::values::for_every_row;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
-use tickwire::packet::{ClientPacket, Codes, Decoded, Direction, PacketError, msgpack};
+use tickwire::games::moo::client_packet::ClientPacket;
+use tickwire::packet::{Codes, Decoded, Direction, PacketError, msgpack};
 
 #[test]
 fn every_row_round_trips_as_messagepack_and_as_json() {

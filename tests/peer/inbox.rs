@@ -7,7 +7,7 @@ use tickwire::limits;
 use tickwire::room::Rejected;
 use tickwire::room::inbox::{Inbox, Ticket};
 use tickwire::sim::{Action as _, Encoded, Raw, frame};
-use tickwire::world::{Action, Command, PlayerId};
+use tickwire::games::moo::world::{Action, Command, PlayerId};
 
 const PER_TICK: u32 = limits::COMMANDS_PER_PLAYER_TICK as u32;
 

@@ -6,10 +6,10 @@ use tickwire::game::{Breach, Game as _, Profile, Saved, Shared};
 use tickwire::games::moo::Moo;
 use tickwire::games::moo::verbs::Look;
 use tickwire::limits;
-use tickwire::packet::client_packet::{ClanAction, Mode};
-use tickwire::packet::{ClientPacket, Codes, Decoded, Dialect, Direction, Value};
+use tickwire::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
+use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
 use tickwire::session::{Output, Session};
-use tickwire::world::{Action, PlayerId};
+use tickwire::games::moo::world::{Action, PlayerId};
 
 const START: Duration = Duration::from_secs(100);
 

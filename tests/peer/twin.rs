@@ -16,8 +16,8 @@ use tickwire::peer::sender::Frames;
 use tickwire::room::handle::Options;
 use tickwire::room::{Room, Ticked, Wants};
 use tickwire::sim::Action as _;
-use tickwire::world::rules::AnimalKind;
-use tickwire::world::{Action, Angle, Command, Identity, PlayerId, Selection, Spawned, TickHz, World};
+use tickwire::games::moo::world::rules::AnimalKind;
+use tickwire::games::moo::world::{Action, Angle, Command, Identity, PlayerId, Selection, Spawned, TickHz, World};
 use tickwire::ws::Side;
 use tickwire::ws::message::{Limits, Message, Reader};
 

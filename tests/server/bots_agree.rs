@@ -10,8 +10,8 @@ use tickwire::client::url::Url;
 use tickwire::games::moo::check::Check;
 use tickwire::games::moo::client::heard::Heard;
 use tickwire::net::{Config, Server};
-use tickwire::packet::client_packet::Mode;
-use tickwire::packet::{ClientPacket, Codes};
+use tickwire::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::packet::Codes;
 
 /// Long enough for anything that happens at all, on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);

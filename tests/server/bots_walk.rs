@@ -10,8 +10,8 @@ use tickwire::game::Game as _;
 use tickwire::games::moo::Moo;
 use tickwire::games::moo::client::heard::Heard;
 use tickwire::net::{Config, Server};
-use tickwire::packet::client_packet::Mode;
-use tickwire::packet::{ClientPacket, Codes, Dialect};
+use tickwire::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::packet::{Codes, Dialect};
 use tickwire::testkit::crowd::{self, Manner, Plan};
 use tickwire::testkit::tally::Report;
 

@@ -13,8 +13,8 @@ use tickwire::games::moo::client::heard::Heard;
 use tickwire::limits;
 use tickwire::net::Server;
 use tickwire::net::recorder::Target;
-use tickwire::packet::client_packet::Mode;
-use tickwire::packet::{ClientPacket, Codes};
+use tickwire::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::packet::Codes;
 use tickwire::testkit::attack::{self, Attack};
 
 use crate::replay::{File, number, replay};

@@ -19,10 +19,9 @@ use tickwire::net::Server;
 use tickwire::net::console::Source;
 use tickwire::net::console::token::Token;
 use tickwire::net::recorder::{Rotation, Target};
-use tickwire::packet::ClientPacket;
-use tickwire::packet::client_packet::Mode;
-use tickwire::world::World;
-use tickwire::world::command::decode_frame;
+use tickwire::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::games::moo::world::World;
+use tickwire::games::moo::world::command::decode_frame;
 use tickwire::ws::frame::Opcode;
 
 /// A folder of the test's own; removed when dropped.

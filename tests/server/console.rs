@@ -13,8 +13,8 @@ use tickwire::client::talk::Talk;
 use tickwire::games::moo::client::heard::Heard;
 use tickwire::limits;
 use tickwire::net::console::{Source, save};
-use tickwire::packet::client_packet::Mode;
-use tickwire::packet::{ClientPacket, Codes};
+use tickwire::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::packet::Codes;
 use tickwire::room::Snapshot;
 use tickwire::sim::Identity;
 

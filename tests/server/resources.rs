@@ -14,8 +14,8 @@ use crate::raw::Raw;
 use crate::support::{PATIENCE, Peer, server};
 use tickwire::client::dial;
 use tickwire::limits;
-use tickwire::packet::client_packet::Mode;
-use tickwire::packet::{ClientPacket, Codes, Direction};
+use tickwire::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::packet::{Codes, Direction};
 use tickwire::platform::Ceilings;
 use tickwire::ws::frame::{self, Opcode};
 

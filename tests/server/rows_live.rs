@@ -14,8 +14,8 @@ use std::thread;
 use tickwire::client::talk::Talk;
 use tickwire::games::moo::client::heard::Heard;
 use tickwire::net::Server;
-use tickwire::packet::client_packet::Mode;
-use tickwire::packet::{ClientPacket, Codes, Direction};
+use tickwire::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::packet::{Codes, Direction};
 
 use crate::rows::heads::ALLOWED;
 use crate::rows::pieces;

@@ -10,7 +10,7 @@ use tickwire::net::tap::{Listener, Lost, Tap};
 use tickwire::packet::Codes;
 use tickwire::peer::receiver::Piece;
 use tickwire::room::Snapshot;
-use tickwire::world::{Identity, TickHz, World, code_hash};
+use tickwire::games::moo::world::{Identity, TickHz, World, code_hash};
 
 use crate::tap::{open, open_with, who};
 

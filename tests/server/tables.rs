@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tickwire::capture;
+use tickwire::game::Game as _;
+use tickwire::games::moo::Moo;
 use tickwire::net::recorder::Target;
 use tickwire::net::{Config, Server};
 use tickwire::packet::{Codes, listing};
@@ -46,7 +48,7 @@ impl Drop for Tables {
 
 fn server() -> Server {
     let codes = Arc::new(Codes::from_texts(&others()).expect("good tables"));
-    codes.check_served().expect("a server can serve them");
+    (Moo::ABOUT.check)(&codes).expect("a server can serve them");
     Server::start(Config { codes, ..Config::new("127.0.0.1:0".parse().expect("an address")) })
         .expect("a free port")
 }

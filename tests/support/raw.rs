@@ -4,7 +4,8 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use tickwire::packet::{ClientPacket, Codes};
+use tickwire::games::moo::client_packet::ClientPacket;
+use tickwire::packet::Codes;
 use tickwire::ws::frame::{self, Opcode};
 
 use crate::support::PATIENCE;

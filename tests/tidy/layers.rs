@@ -209,9 +209,6 @@ fn layer_at<'a>(path: &[&'a str]) -> &'a str {
     match path {
         ["games", _, "world", ..] => "games/*/world",
         ["games", _, "feed", ..] => "games/*/feed",
-        // Re-exports of src/lib.rs.
-        ["world", ..] => "games/*/world",
-        ["feed", ..] => "games/*/feed",
         [first, ..] => first,
         [] => "the whole crate",
     }

@@ -6,6 +6,7 @@
 mod circles;
 mod delivery;
 mod docs;
+mod games;
 mod layers;
 mod readme;
 mod rules;
@@ -55,7 +56,7 @@ fn layers_see_only_what_they_may() {
         &[],
     );
     finds(layers::imports, "src/ws/frame.rs", "mod tests {\n    use super::super::super::net;\n}\n", &[2]);
-    finds(layers::imports, "src/packet/codes.rs", "use crate::{limits, world::{Angle, Body}};\n", &[1, 1]);
+    finds(layers::imports, "src/packet/codes.rs", "use crate::{limits, net::{Angle, Body}};\n", &[1, 1]);
     finds(layers::imports, "src/games/moo/feed/view.rs", "use crate::*;\n", &[1]);
     finds(
         layers::imports,
@@ -171,6 +172,46 @@ fn only_the_platform_depends_on_the_system() {
     finds(layers::systems, "src/platform/linux.rs", linux, &[]);
     finds(layers::systems, "src/cli/a.rs", "fn f() {\n    g(cfg!(windows));\n}\n", &[2]);
     finds(layers::systems, "src/cli/a.rs", "#[cfg(not(target_family = \"wasm\"))]\nmod a;\n", &[]);
+}
+
+#[test]
+fn a_game_is_named_in_its_folder_and_where_it_is_registered() {
+    report(games::names(&tree::files(), &games::ALLOWED));
+    let list = ("src/games/mod.rs", "games! {\n    moo: moo::Moo,\n    chess: chess::Chess,\n}\n");
+    let folders = [("src/games/moo/mod.rs", ""), ("src/games/chess/mod.rs", "")];
+    let named = |path: &str, text: &str, allowed: &[(&str, &str)]| {
+        let planted = [list, folders[0], folders[1], (path, text)];
+        let files: Vec<File> = planted.map(|(path, text)| File::new(path, text)).into();
+        let breaches = games::names(&files, allowed);
+        breaches.into_iter().map(|breach| (breach.path, breach.line)).collect::<Vec<_>>()
+    };
+    for (path, name) in [
+        ("src/net/a.rs", "use crate::games::moo::Moo;"),
+        ("src/net/a.rs", "use crate::games::{chess};"),
+        ("src/net/a.rs", "use tickwire_world::World;"),
+        ("src/net/a.rs", "struct ClanAction;"),
+        ("src/net/a.rs", "const MAX_WINDMILLS: u8 = 3;"),
+        ("src/net/a.rs", "let a = \"/moomoo\";"),
+        ("src/net/a.rs", "let a = \"MooMoo dialects\";"),
+        ("src/cli/a.rs", "/// The game, such as moo."),
+        ("src/games/chess/a.rs", "use crate::games::moo::Moo;"),
+        ("src/games/a.rs", "fn moo() {}"),
+    ] {
+        assert_eq!(named(path, &format!("//! A.\n{name}\n"), &[]), [(path.to_owned(), 2)], "{name}");
+        assert_eq!(named(path, &format!("//! A.\n{name}\n"), &[(path, "a reason")]), [], "{name}");
+    }
+    for (path, innocent) in [
+        ("src/net/a.rs", "/// As moo does.\nlet that = chat;\n"),
+        ("src/net/a.rs", "#[cfg(test)]\nmod tests {\n    use crate::games::moo::Moo;\n}\n"),
+        ("src/net/tests.rs", "use crate::games::moo::Moo;\n"),
+        ("src/games/moo/a.rs", "use crate::games::moo::Moo;\n"),
+        ("tests/server/a.rs", "use tickwire::games::moo::Moo;\n"),
+    ] {
+        assert_eq!(named(path, innocent, &[]), [], "{innocent}");
+    }
+    // A game is registered once, and an exception that is not needed any more is found.
+    assert_eq!(named("src/games/none/mod.rs", "", &[]), [("src/games/mod.rs".to_owned(), 1)]);
+    assert_eq!(named("src/net/a.rs", "", &[("src/net/a.rs", "a reason")]), [("src/net/a.rs".to_owned(), 1)]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use tickwire::packet::endpoint::PATHS;
 use tickwire::peer::receiver::{At, Denied, RoomFacts};
 use tickwire::peer::{Driver, Ending, Endpoint, Receiver};
 use tickwire::sim::Raw;
-use tickwire::world::{Identity, PlayerId, TickHz};
+use tickwire::games::moo::world::{Identity, PlayerId, TickHz};
 use tickwire::ws::Side;
 use tickwire::ws::close;
 use tickwire::ws::frame::{Header, Opcode};

@@ -30,8 +30,7 @@ use std::time::Duration;
 use self::common::Common;
 use crate::games::moo::client::heard::Heard;
 use crate::games::moo::client::picture::Picture;
-use crate::packet::ClientPacket;
-use crate::packet::client_packet::Mode;
+use crate::games::moo::client_packet::{ClientPacket, Mode};
 
 #[derive(Debug)]
 enum Layout {

@@ -7,7 +7,7 @@ use super::client::actor::Observer;
 use super::client::heard::Heard;
 use super::client::picture::Picture;
 use crate::game::agent::{Deeds, Excuse, Outcome};
-use crate::packet::ClientPacket;
+use crate::games::moo::client_packet::ClientPacket;
 
 /// The prefix of the operator's lines whose numbers are marks.
 pub const NOTICE: &str = "notice ";

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::bots::BOTS;
 use super::orders::ORDERS;
+use super::served;
 use super::shown::Shown;
 use super::verbs::{Look, Verbs};
 use super::words::words;
@@ -18,7 +19,7 @@ use crate::games::moo::feed::{
 };
 use crate::games::moo::world::{Action, PlayerId, Resource, World, code_hash, rules};
 use crate::packet::codes::BUILTIN;
-use crate::packet::{Dialect, Lane};
+use crate::packet::{Codes, Dialect, Lane};
 use crate::session::says_hello;
 
 /// The game `moo`.
@@ -43,6 +44,10 @@ impl Game for Moo {
 
     fn code_hash() -> u64 {
         code_hash()
+    }
+
+    fn check(codes: &Codes) -> Result<(), String> {
+        served::check(codes)
     }
 
     fn verbs(_: &Dialect) -> Box<dyn game::Verbs> {

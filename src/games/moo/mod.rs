@@ -8,9 +8,11 @@ pub mod check;
 #[cfg(not(target_family = "wasm"))]
 mod checked;
 pub mod client;
+pub mod client_packet;
 pub mod feed;
 mod game;
 mod orders;
+mod served;
 mod shown;
 #[cfg(not(target_family = "wasm"))]
 mod trial;

@@ -12,8 +12,8 @@ use crate::game::agent::{Agent, Bots, Draw, Nuisance, Operated, Spoken};
 use crate::game::dice::Dice;
 use crate::games::moo::world::rules::{self, AnimalKind};
 use crate::games::moo::world::{Action, Fixed, Resource, Spawned};
-use crate::packet::client_packet::{ClanAction, Mode};
-use crate::packet::{ClientPacket, Dialect};
+use crate::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
+use crate::packet::Dialect;
 use crate::session::NATIVE_VERSION;
 
 /// All but the agents.

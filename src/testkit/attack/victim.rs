@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use crate::client::talk::Talk;
 use crate::client::url::Url;
 use crate::games::moo::client::heard::Heard;
-use crate::packet::client_packet::Mode;
-use crate::packet::{ClientPacket, Codes};
+use crate::games::moo::client_packet::{ClientPacket, Mode};
+use crate::packet::Codes;
 use crate::session::NATIVE_VERSION;
 
 /// Its source address, which no pattern gives to an attacker.

@@ -85,7 +85,7 @@ fn records(found: &Capture<'_>) {
                 record::encode(&mut bytes, room, &record);
                 assert_eq!(record::decode(&bytes), Ok((room, record)), "from {:02x?}", packet.bytes);
                 if let Record::Tick { frame, .. } = record {
-                    let _ = tickwire::world::command::decode_frame(frame);
+                    let _ = tickwire::games::moo::world::command::decode_frame(frame);
                 }
             }
             Err(error) => assert!(!error.to_string().is_empty()),

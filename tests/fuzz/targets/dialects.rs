@@ -5,7 +5,8 @@
 //! JSON it is the same packet; a typed packet encodes to an equivalent one. A rejected packet has a
 //! reason.
 
-use tickwire::packet::{ClientPacket, Codes, Decoded, Dialect, Direction, PacketError, Value, json};
+use tickwire::games::moo::client_packet::ClientPacket;
+use tickwire::packet::{Codes, Decoded, Dialect, Direction, PacketError, Value, json};
 
 /// See the [module](self).
 pub fn run(mut bytes: &[u8]) {

@@ -21,8 +21,8 @@ use log::Log;
 use tickwire::game::{Publisher as _, Rates};
 use tickwire::games::moo::Publisher;
 use tickwire::packet::Codes;
-use tickwire::world::rules::{AnimalKind, ITEMS};
-use tickwire::world::{Action, Command, Identity, PlayerId, Resource, Spawned, TickHz, World};
+use tickwire::games::moo::world::rules::{AnimalKind, ITEMS};
+use tickwire::games::moo::world::{Action, Command, Identity, PlayerId, Resource, Spawned, TickHz, World};
 
 /// Ticks of one script: enough to swing and to be struck.
 const TICKS_MOST: u32 = 30;

@@ -350,8 +350,7 @@ mod tests {
 
     #[test]
     fn a_clan_request_is_remembered_until_it_is_answered() {
-        use crate::packet::ClientPacket;
-        use crate::packet::client_packet::ClanAction;
+        use crate::games::moo::client_packet::{ClanAction, ClientPacket};
         let (faults, mut check) = moomoo(&[Heard::Asks { player: 3 }]);
         assert_eq!((faults, &check.picture().society.asks[..]), (vec![], &[3][..]));
         let action = ClanAction::Answer { player: 3, accept: true };

@@ -177,7 +177,7 @@ mod tests {
     use super::*;
     use crate::games::moo::check::Check;
     use crate::games::moo::client::heard::{Moved, Object, Welcome};
-    use crate::packet::ClientPacket;
+    use crate::games::moo::client_packet::ClientPacket;
 
     fn welcome() -> Heard {
         Heard::Welcome(Welcome {

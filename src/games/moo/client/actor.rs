@@ -10,8 +10,8 @@ use super::heard::Heard;
 use super::picture::Picture;
 use super::policy::{Intent, Policy};
 use crate::game::agent::{Agent, Deeds, Excuse, Outcome, Sight};
-use crate::packet::client_packet::Mode;
-use crate::packet::{ClientPacket, Decoded, Dialect};
+use crate::games::moo::client_packet::{ClientPacket, Mode};
+use crate::packet::{Decoded, Dialect};
 use crate::session::NATIVE_VERSION;
 
 /// Time between two pings.

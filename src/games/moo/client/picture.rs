@@ -11,8 +11,7 @@ use super::heard::{
     Added, Animal, Clan, Enter, Heard, Kit, Object, Offers, OwnClan, Pose, Shown, Stock, Update,
 };
 use crate::games::moo::world::rules::{self, CHOICE_ITEMS, Group};
-use crate::packet::ClientPacket;
-use crate::packet::client_packet::ClanAction;
+use crate::games::moo::client_packet::{ClanAction, ClientPacket};
 
 /// A known player.
 #[derive(Debug, Clone, PartialEq)]

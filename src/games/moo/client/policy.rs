@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::picture::{Known, Picture};
 use crate::game::dice::Dice;
-use crate::packet::client_packet::ClanAction;
+use crate::games::moo::client_packet::ClanAction;
 
 /// What a body should do.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 //! Arguments are found by name in the table.
 
 use crate::packet::angle::to_radians_2dec;
-use crate::packet::client_packet::{ClanAction, Mode};
+use crate::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
 use crate::packet::grammar::{Shape, Unit};
-use crate::packet::{ClientPacket, Dialect, Direction, Row, Value};
+use crate::packet::{Dialect, Direction, Row, Value};
 
 impl ClientPacket<'_> {
     /// Encodes the packet in a dialect; empty if the dialect does not have it.

@@ -23,6 +23,7 @@ mod native;
 mod objects;
 mod pace;
 mod publish;
+pub mod server_packet;
 mod state;
 mod typed;
 mod values;

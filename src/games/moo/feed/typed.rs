@@ -1,7 +1,7 @@
 //! Typed packets among a client's messages.
 
 use crate::game::Writer;
-use crate::packet::ServerPacket;
+use crate::games::moo::feed::server_packet::ServerPacket;
 
 /// Appends typed packets.
 pub trait Typed {

@@ -2,9 +2,9 @@
 //!
 //! It panics at the first tick at which the two worlds differ.
 
-use tickwire::world::Command;
-use tickwire::world::World;
-use tickwire::world::command::{decode_frame, encode_frame};
+use tickwire::games::moo::world::Command;
+use tickwire::games::moo::world::World;
+use tickwire::games::moo::world::command::{decode_frame, encode_frame};
 
 /// Command frames, each with the world's checksum before it.
 #[derive(Default)]

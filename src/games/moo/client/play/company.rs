@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::game::dice::Dice;
 use crate::games::moo::client::picture::Picture;
 use crate::games::moo::client::policy::Intent;
-use crate::packet::client_packet::ClanAction;
+use crate::games::moo::client_packet::ClanAction;
 
 /// One in this many bots founds a clan.
 const FOUNDERS: u32 = 8;

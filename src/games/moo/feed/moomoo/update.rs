@@ -18,9 +18,8 @@ use crate::games::moo::feed::typed::Typed as _;
 use crate::games::moo::world::PlayerId;
 use crate::games::moo::world::controller::Kit;
 use crate::limits;
-use crate::packet::ServerPacket;
+use crate::games::moo::feed::server_packet::{AddPlayer, ServerPacket};
 use crate::packet::msgpack::write_map_len;
-use crate::packet::server_packet::AddPlayer;
 
 /// Seconds between two maps of the client's clan.
 const MINIMAP_EVERY_S: u32 = 3;

@@ -6,7 +6,7 @@ use crate::game::Writer;
 use crate::games::moo::feed::events::{Event, Events, Ping, shot_number};
 use crate::games::moo::feed::state::{State, animal_number};
 use crate::games::moo::feed::typed::Typed as _;
-use crate::packet::ServerPacket;
+use crate::games::moo::feed::server_packet::ServerPacket;
 
 impl View {
     /// Writes the events of a tick that concern what the client knows and sees. `state` is the

@@ -16,7 +16,7 @@ use crate::games::moo::feed::typed::Typed as _;
 use crate::games::moo::world::clan::Clan;
 use crate::games::moo::world::{ClanId, PlayerId};
 use crate::limits;
-use crate::packet::ServerPacket;
+use crate::games::moo::feed::server_packet::ServerPacket;
 
 /// What is sent of a player only when it changes, as last sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

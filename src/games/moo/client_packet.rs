@@ -1,13 +1,12 @@
-//! Typed client packets: one enum for all dialects, so that the session does not depend on any
-//! dialect.
+//! Typed client packets: one enum for all dialects, so that [`verbs`](super::verbs) do not
+//! depend on any dialect.
 //!
 //! A [`Decoded`] packet becomes a [`ClientPacket`], in which radians are converted to binary angles,
 //! and the map of a MooMoo `enter_game` becomes the same variant as the native list. The reverse, which only clients
-//! need, is in `client::said`. Arguments are found by name in the table, never by position; `needs`
+//! need, is in `client::said`. Arguments are found by name in the table, never by position; `packet::needs`
 //! checks that the table has the arguments that each packet requires.
 
-use super::decoded::Decoded;
-use super::row::Row;
+use crate::packet::{Decoded, Row};
 
 /// The mode that a native client requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,13 +3,9 @@
 //! Encoding a [`ServerPacket`] appends its message in a dialect to a buffer. It appends nothing if
 //! the dialect does not have the packet, so callers need not check the dialect. Long packets that
 //! go to many clients are not here: the feed assembles them from shared records after
-//! [`Dialect::prefix`]. `needs` checks the layouts of both when a table is loaded.
+//! [`Dialect::prefix`]. `packet::needs` checks the layouts of both when a table is loaded.
 
-use rmpv::Value;
-
-use super::angle;
-use super::dialect::Dialect;
-use super::row::{Direction, Row};
+use crate::packet::{Dialect, Direction, Row, Value, angle};
 
 macro_rules! values {
     ($($value:expr),+) => { vec![$(Value::from($value)),+] };
