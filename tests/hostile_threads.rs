@@ -5,7 +5,7 @@ use std::fs;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use tickwire::client::talk::Talk;
+use tickwire::testkit::hostile::Talk;
 use tickwire::client::url::Url;
 use tickwire::games::moo::client::heard::Heard;
 use tickwire::net::{Config, Server};

@@ -17,29 +17,28 @@ use std::time::{Duration, Instant};
 use super::dial;
 use super::link::{Event, Link};
 use super::url::Url;
-use crate::games::moo::client::heard::Heard;
+use crate::game::agent::Said;
 use crate::limits;
-use crate::games::moo::client_packet::ClientPacket;
-use crate::packet::{Dialect, Direction};
+use crate::packet::{Decoded, Dialect, Direction};
 use crate::platform::Watched;
 
-/// See the [module](self).
+/// See the [module](self). The packets of the server become what a game makes of them.
 #[derive(Debug)]
-pub struct Talk {
+pub struct Talk<H> {
     stream: TcpStream,
     link: Link,
     dialect: Arc<Dialect>,
-    heard: VecDeque<Heard>,
+    heard: VecDeque<H>,
     ending: Option<String>,
 }
 
-impl Talk {
+impl<H: for<'a> From<&'a Decoded<'a>>> Talk<H> {
     /// Connects and upgrades, from `from` if it is given.
     ///
     /// # Errors
     /// The connection or the upgrade failed; a refusal by the server is `ConnectionRefused` with
     /// the status in its message.
-    pub fn connect(url: &Url, from: Option<IpAddr>, dialect: Arc<Dialect>) -> io::Result<Talk> {
+    pub fn connect(url: &Url, from: Option<IpAddr>, dialect: Arc<Dialect>) -> io::Result<Talk<H>> {
         Talk::start(dial::dial(dial::resolve(url)?, from)?, url, dialect)
     }
 
@@ -47,7 +46,7 @@ impl Talk {
     ///
     /// # Errors
     /// As [`Talk::connect`].
-    pub fn start(stream: TcpStream, url: &Url, dialect: Arc<Dialect>) -> io::Result<Talk> {
+    pub fn start(stream: TcpStream, url: &Url, dialect: Arc<Dialect>) -> io::Result<Talk<H>> {
         let is_native = dialect.name() == "native";
         let link = Link::new(&url.authority(), &url.target, is_native, dial::keys());
         let mut talk = Talk { stream, link, dialect, heard: VecDeque::new(), ending: None };
@@ -67,7 +66,7 @@ impl Talk {
     ///
     /// # Errors
     /// `InvalidInput` if the dialect has no such packet, or the socket's error.
-    pub fn say(&mut self, packet: &ClientPacket<'_>) -> io::Result<()> {
+    pub fn say(&mut self, packet: &impl Said) -> io::Result<()> {
         let message = packet.encode(&self.dialect);
         if message.is_empty() {
             return Err(ErrorKind::InvalidInput.into());
@@ -99,7 +98,7 @@ impl Talk {
     /// # Errors
     /// `TimedOut`, `InvalidData` for bytes that are not a packet of the dialect, or the socket's
     /// error.
-    pub fn hear(&mut self, time: Duration) -> io::Result<Option<Heard>> {
+    pub fn hear(&mut self, time: Duration) -> io::Result<Option<H>> {
         let deadline = Instant::now() + time;
         loop {
             if let Some(heard) = self.heard.pop_front() {
@@ -117,7 +116,7 @@ impl Talk {
     ///
     /// # Errors
     /// As [`Talk::hear`]; `UnexpectedEof` if the connection ended before.
-    pub fn hear_until(&mut self, time: Duration, mut is_it: impl FnMut(&Heard) -> bool) -> io::Result<Heard> {
+    pub fn hear_until(&mut self, time: Duration, mut is_it: impl FnMut(&H) -> bool) -> io::Result<H> {
         let deadline = Instant::now() + time;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -151,7 +150,7 @@ impl Talk {
                 Some(Event::Binary(message)) => {
                     let decoded = self.dialect.decode(Direction::ToClient, message);
                     let decoded = decoded.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
-                    self.heard.push_back(Heard::from_decoded(&decoded));
+                    self.heard.push_back(H::from(&decoded));
                 }
                 Some(Event::Text(_)) => return Err(ErrorKind::InvalidData.into()),
                 Some(Event::Open | Event::Control) => {}

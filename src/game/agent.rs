@@ -21,6 +21,12 @@ use super::dice::Dice;
 use super::tick::Tick;
 use crate::packet::{Decoded, Dialect};
 
+/// A packet of a client, as a game types it.
+pub trait Said {
+    /// Encodes the packet in a dialect; empty if the dialect does not have it.
+    fn encode(&self, dialect: &Dialect) -> Vec<u8>;
+}
+
 /// A rule that the server broke.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {

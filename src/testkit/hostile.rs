@@ -14,15 +14,19 @@ use std::time::{Duration, Instant};
 use super::source::Source;
 use crate::client::dial;
 use crate::client::link::{Event, Link, LinkError};
-use crate::client::talk::Talk;
+use crate::client::talk;
 use crate::client::url::Url;
 use crate::game::dice::Dice;
+use crate::games::moo::client::heard::Heard;
 use crate::games::moo::client_packet::{ClientPacket, Mode};
 use crate::packet::{Codes, Dialect};
 use crate::platform::{self, Watched};
 use crate::session::NATIVE_VERSION;
 use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::http::ResponseReader;
+
+/// A client of the default game that waits for answers.
+pub type Talk = talk::Talk<Heard>;
 
 /// Pause between two rounds: the test is about the harm of one client, not about the connection
 /// rate.

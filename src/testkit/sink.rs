@@ -67,7 +67,7 @@ fn swallow(mut stream: &TcpStream) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::talk::Talk;
+    use crate::testkit::hostile::Talk;
     use crate::client::url::Url;
     use crate::packet::Codes;
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tickwire::client::talk::Talk;
+use tickwire::testkit::hostile::Talk;
 use tickwire::client::url::Url;
 use tickwire::game::Game as _;
 use tickwire::games::moo::Moo;

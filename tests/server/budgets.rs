@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tickwire::client::talk::Talk;
+use tickwire::testkit::hostile::Talk;
 use tickwire::client::url::Url;
 use tickwire::games::moo::client::heard::Heard;
 use tickwire::limits;

@@ -9,7 +9,7 @@ use std::time::Instant;
 use crate::clients::Native;
 use crate::program::{Program, complaint, tickwire};
 use crate::support::{PATIENCE, Peer, server_with};
-use tickwire::client::talk::Talk;
+use tickwire::testkit::hostile::Talk;
 use tickwire::games::moo::client::heard::Heard;
 use tickwire::limits;
 use tickwire::net::console::{Source, save};

@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use tickwire::client::talk::Talk;
+use tickwire::testkit::hostile::Talk;
 use tickwire::games::moo::client::heard::Heard;
 use tickwire::net::Server;
 use tickwire::games::moo::client_packet::{ClientPacket, Mode};

@@ -8,12 +8,12 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
-use crate::client::talk::Talk;
 use crate::client::url::Url;
 use crate::games::moo::client::heard::Heard;
 use crate::games::moo::client_packet::{ClientPacket, Mode};
 use crate::packet::Codes;
 use crate::session::NATIVE_VERSION;
+use crate::testkit::hostile::Talk;
 
 /// Its source address, which no pattern gives to an attacker.
 const FROM: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);

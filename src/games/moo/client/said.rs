@@ -1,10 +1,17 @@
 //! Encodes typed client packets in a dialect: the reverse of [`ClientPacket::from_decoded`].
 //! Arguments are found by name in the table.
 
-use crate::packet::angle::to_radians_2dec;
+use crate::game::agent::Said;
 use crate::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
+use crate::packet::angle::to_radians_2dec;
 use crate::packet::grammar::{Shape, Unit};
 use crate::packet::{Dialect, Direction, Row, Value};
+
+impl Said for ClientPacket<'_> {
+    fn encode(&self, dialect: &Dialect) -> Vec<u8> {
+        ClientPacket::encode(self, dialect)
+    }
+}
 
 impl ClientPacket<'_> {
     /// Encodes the packet in a dialect; empty if the dialect does not have it.

@@ -17,6 +17,12 @@ impl Heard {
     }
 }
 
+impl From<&Decoded<'_>> for Heard {
+    fn from(decoded: &Decoded<'_>) -> Heard {
+        Heard::from_decoded(decoded)
+    }
+}
+
 fn typed(decoded: &Decoded<'_>) -> Option<Heard> {
     Some(match decoded.row.name.as_str() {
         "welcome" => Heard::Welcome(welcome(decoded)?),
