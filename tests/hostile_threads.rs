@@ -5,12 +5,12 @@ use std::fs;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use tickwire::testkit::hostile::Talk;
 use tickwire::client::url::Url;
 use tickwire::games::moo::client::heard::Heard;
-use tickwire::net::{Config, Server};
 use tickwire::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::net::{Config, Server};
 use tickwire::packet::Codes;
+use tickwire::testkit::hostile::Talk;
 use tickwire::testkit::hostile::{self, Endings, Kind};
 use tickwire::testkit::source::Source;
 

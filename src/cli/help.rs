@@ -33,7 +33,8 @@ fn game(games: &[&About]) -> String {
         format!("{} of {}", options.join(", "), about.name)
     });
     let options: Vec<String> = options.collect();
-    let options = if options.is_empty() { String::new() } else { format!(" Options: {}.", options.join("; ")) };
+    let options =
+        if options.is_empty() { String::new() } else { format!(" Options: {}.", options.join("; ")) };
     let first = names.first().copied().unwrap_or_default();
     format!(
         "The game of the default room, and of rooms that name none, one of: {}.{options} Default: {first}",
@@ -43,7 +44,8 @@ fn game(games: &[&About]) -> String {
 
 fn tick_hz(games: &[&About]) -> String {
     let allowed: Vec<_> = games.iter().map(|about| format!("{} {}", about.name, tick_rates(about))).collect();
-    let usual = games.iter().filter_map(|about| Some(format!("{} {}", about.name, about.tick_rates.first()?)));
+    let usual =
+        games.iter().filter_map(|about| Some(format!("{} {}", about.name, about.tick_rates.first()?)));
     let usual: Vec<String> = usual.collect();
     format!(
         "Ticks per second of the world, as its game allows: {}. Default: {}",

@@ -128,12 +128,9 @@ fn command(games: &Games) -> clap::Command {
         return command;
     }
     let name = games.kinds.first().map_or("game", |kind| kind.about.name);
-    command
-        .name(name)
-        .about(format!("The game {name} on a tickwire server"))
-        .long_about(format!(
-            "The game {name} on a tickwire server. Open the printed URL in two browser tabs."
-        ))
+    command.name(name).about(format!("The game {name} on a tickwire server")).long_about(format!(
+        "The game {name} on a tickwire server. Open the printed URL in two browser tabs."
+    ))
 }
 
 /// Prints the response to the arguments themselves: help, the version, or what is wrong with them.

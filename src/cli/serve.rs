@@ -336,7 +336,8 @@ fn identity(about: &About, args: &ServeArgs) -> Result<Identity, Failure> {
     }
     let option = about.options.iter().find(|option| option.flag == MAP_SIZE);
     if let Some(given) = args.map_size {
-        let option = option.ok_or_else(|| format!("--map-size {given}: the game {} has no such option", about.name))?;
+        let option = option
+            .ok_or_else(|| format!("--map-size {given}: the game {} has no such option", about.name))?;
         let (least, most) = (option.least, option.most);
         if !(least..=most).contains(&given) {
             return Err(format!("--map-size {given}: must be {least} to {most}"));

@@ -6,9 +6,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use tickwire::limits;
 use tickwire::games::moo::world::command::decode_frame;
 use tickwire::games::moo::world::{Identity, TickHz, World, code_hash};
+use tickwire::limits;
 
 use super::buffers::with;
 

@@ -67,9 +67,9 @@ fn swallow(mut stream: &TcpStream) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testkit::hostile::Talk;
     use crate::client::url::Url;
     use crate::packet::Codes;
+    use crate::testkit::hostile::Talk;
 
     #[test]
     fn it_grants_the_upgrade_and_sends_nothing_more() {

@@ -8,10 +8,10 @@
 mod counting;
 
 use tickwire::game::{Messages, Publisher as _, Rates, View as _};
+use tickwire::games::moo::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
 use tickwire::games::moo::{Publisher, Scratch, View};
 use tickwire::limits::{ECHO_FRAGMENTS, ECHO_MESSAGE_BYTES, ECHO_READ_BYTES};
 use tickwire::packet::Codes;
-use tickwire::games::moo::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
 use tickwire::ws::frame::{Header, Opcode, mask};
 use tickwire::ws::{Conn, Event, Limits, Role, frame};
 

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use tickwire::games::moo::feed::interest::{Place, Window};
 use tickwire::game::{Publisher as _, Rates};
 use tickwire::games::moo::Publisher;
-use tickwire::packet::Value;
+use tickwire::games::moo::feed::interest::{Place, Window};
 use tickwire::games::moo::world::{Action, Body, Command, Identity, PlayerId, TickHz, World};
+use tickwire::packet::Value;
 
 use crate::told::Client;
 

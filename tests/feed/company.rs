@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tickwire::game::{Publisher as _, Rates};
 use tickwire::games::moo::Publisher;
-use tickwire::packet::Value;
 use tickwire::games::moo::world::rules::AnimalKind;
 use tickwire::games::moo::world::{Action, Command, Event, Identity, PlayerId, Spawned, TickHz, World};
+use tickwire::packet::Value;
 
 use crate::told::Client;
 

@@ -6,9 +6,11 @@ use std::f64::consts::TAU;
 
 use tickwire::game::{Publisher as _, Rates};
 use tickwire::games::moo::Publisher;
-use tickwire::packet::Value;
 use tickwire::games::moo::world::rules::Resource;
-use tickwire::games::moo::world::{Action, Angle, Command, Identity, PlayerId, Rejection, Selection, TickHz, World};
+use tickwire::games::moo::world::{
+    Action, Angle, Command, Identity, PlayerId, Rejection, Selection, TickHz, World,
+};
+use tickwire::packet::Value;
 
 use crate::told::Client;
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::told::Published;
-use tickwire::games::moo::feed::interest::{Place, Thing, Things, Window};
 use tickwire::game::{Messages, Publisher as _, Rates, Turn, View as _};
+use tickwire::games::moo::feed::interest::{Place, Thing, Things, Window};
+use tickwire::games::moo::world::{Identity, TickHz, World};
 use tickwire::games::moo::{Publisher, Scratch, View};
 use tickwire::packet::Codes;
-use tickwire::games::moo::world::{Identity, TickHz, World};
 
 #[test]
 fn the_rim_counts_not_the_centre() {

@@ -5,11 +5,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use tickwire::game::{Game as _, Publisher as _, Rates};
+use tickwire::games::moo::world::rules::{AnimalKind, Resource};
+use tickwire::games::moo::world::{
+    Action, Angle, Command, Identity, PlayerId, Selection, Spawned, TickHz, World,
+};
 use tickwire::games::moo::{Moo, Publisher};
 use tickwire::packet::codes::BUILTIN;
 use tickwire::packet::{Codes, Direction, Value};
-use tickwire::games::moo::world::rules::{AnimalKind, Resource};
-use tickwire::games::moo::world::{Action, Angle, Command, Identity, PlayerId, Selection, Spawned, TickHz, World};
 
 use crate::told::{Client, Published};
 

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::told::Published;
+use tickwire::game::{Messages, Publisher as _, Rates, Turn, View as _};
 use tickwire::games::moo::feed::Pose;
 use tickwire::games::moo::feed::interest::{Thing, Window};
-use tickwire::game::{Messages, Publisher as _, Rates, Turn, View as _};
+use tickwire::games::moo::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
 use tickwire::games::moo::{Publisher, Scratch, View};
 use tickwire::limits;
 use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
-use tickwire::games::moo::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
 
 /// A stream of numbers that a seed repeats.
 struct Random(u64);

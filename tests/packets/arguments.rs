@@ -4,8 +4,8 @@
 
 #![allow(clippy::approx_constant, reason = "1.57 is what clients send")]
 
-use tickwire::packet::Direction::{self, ToClient, ToServer};
 use tickwire::games::moo::client_packet::ClientPacket;
+use tickwire::packet::Direction::{self, ToClient, ToServer};
 use tickwire::packet::{Codes, PacketError, Value, json};
 
 /// The message that JSON text describes, in MessagePack with floats as they are written.

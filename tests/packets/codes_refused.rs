@@ -1,9 +1,9 @@
 //! Invalid tables: each reason to refuse a table has a row, with the line and the words that the
 //! error must contain.
 
-use tickwire::limits;
 use tickwire::game::Game as _;
 use tickwire::games::moo::Moo;
+use tickwire::limits;
 use tickwire::packet::codes::BUILTIN;
 use tickwire::packet::{Codes, TableError};
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use tickwire::games::moo::world::{Action, Command, PlayerId};
 use tickwire::household::Household;
 use tickwire::limits;
 use tickwire::room::Rejected;
 use tickwire::room::inbox::{Inbox, Ticket};
 use tickwire::sim::{Action as _, Encoded, Raw, frame};
-use tickwire::games::moo::world::{Action, Command, PlayerId};
 
 const PER_TICK: u32 = limits::COMMANDS_PER_PLAYER_TICK as u32;
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use tickwire::game::{Breach, Game as _, Profile, Shared};
 use tickwire::games::moo::Moo;
+use tickwire::games::moo::world::{Identity, PlayerId, TickHz};
 use tickwire::packet::Codes;
 use tickwire::peer::receiver::{At, Books, Denied, Piece, RoomFacts};
 use tickwire::peer::{Driver, Ending, Endpoint, Receiver};
 use tickwire::sim::Raw;
-use tickwire::games::moo::world::{Identity, PlayerId, TickHz};
 use tickwire::ws::frame::{self, Opcode};
 
 const AT: At = At { now: Duration::from_secs(9), tick: 33 };

@@ -7,6 +7,8 @@ use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 
 use tickwire::game::{Breach, Rates};
+use tickwire::games::moo::world::command::decode_frame;
+use tickwire::games::moo::world::{Action, Command, Identity, PlayerId, Rejection, Resource, TickHz, World};
 use tickwire::games::moo::{Moo, Shown};
 use tickwire::host::audience::{Audience as _, Members};
 use tickwire::host::backlog::Backlog;
@@ -20,8 +22,6 @@ use tickwire::room::seats::{Seat, Seats};
 use tickwire::room::{Busy, Handle, Options, Room, Ticked, Wants};
 use tickwire::sim::carry::Saved;
 use tickwire::sim::{Action as _, Encoded};
-use tickwire::games::moo::world::command::decode_frame;
-use tickwire::games::moo::world::{Action, Command, Identity, PlayerId, Rejection, Resource, TickHz, World};
 
 pub const PERIOD: Duration = Duration::from_nanos(1_000_000_000 / 30);
 const ALL: Wants = Wants { frame: true, checksum: true, snapshot: true };

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use tickwire::game::{Breach, Game as _, Profile, Saved, Shared};
 use tickwire::games::moo::Moo;
-use tickwire::games::moo::verbs::Look;
-use tickwire::limits;
 use tickwire::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
+use tickwire::games::moo::verbs::Look;
+use tickwire::games::moo::world::{Action, PlayerId};
+use tickwire::limits;
 use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
 use tickwire::session::{Output, Session};
-use tickwire::games::moo::world::{Action, PlayerId};
 
 const START: Duration = Duration::from_secs(100);
 

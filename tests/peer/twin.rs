@@ -6,6 +6,10 @@ use std::time::Duration;
 use tickwire::game::{Messages, Rates, Turn, View as _};
 use tickwire::games::moo::client::heard::Heard;
 use tickwire::games::moo::client::picture::Picture;
+use tickwire::games::moo::world::rules::AnimalKind;
+use tickwire::games::moo::world::{
+    Action, Angle, Command, Identity, PlayerId, Selection, Spawned, TickHz, World,
+};
 use tickwire::games::moo::{Moo, Scratch, View};
 use tickwire::household::Household;
 use tickwire::limits;
@@ -16,8 +20,6 @@ use tickwire::peer::sender::Frames;
 use tickwire::room::handle::Options;
 use tickwire::room::{Room, Ticked, Wants};
 use tickwire::sim::Action as _;
-use tickwire::games::moo::world::rules::AnimalKind;
-use tickwire::games::moo::world::{Action, Angle, Command, Identity, PlayerId, Selection, Spawned, TickHz, World};
 use tickwire::ws::Side;
 use tickwire::ws::message::{Limits, Message, Reader};
 

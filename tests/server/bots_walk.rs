@@ -4,15 +4,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tickwire::testkit::hostile::Talk;
 use tickwire::client::url::Url;
 use tickwire::game::Game as _;
 use tickwire::games::moo::Moo;
 use tickwire::games::moo::client::heard::Heard;
-use tickwire::net::{Config, Server};
 use tickwire::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::net::{Config, Server};
 use tickwire::packet::{Codes, Dialect};
 use tickwire::testkit::crowd::{self, Manner, Plan};
+use tickwire::testkit::hostile::Talk;
 use tickwire::testkit::tally::Report;
 
 /// Long enough for anything that happens at all, on any machine.

@@ -7,15 +7,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tickwire::testkit::hostile::Talk;
 use tickwire::client::url::Url;
 use tickwire::games::moo::client::heard::Heard;
+use tickwire::games::moo::client_packet::{ClientPacket, Mode};
 use tickwire::limits;
 use tickwire::net::Server;
 use tickwire::net::recorder::Target;
-use tickwire::games::moo::client_packet::{ClientPacket, Mode};
 use tickwire::packet::Codes;
 use tickwire::testkit::attack::{self, Attack};
+use tickwire::testkit::hostile::Talk;
 
 use crate::replay::{File, number, replay};
 use crate::support::{PATIENCE, server, server_with};

@@ -8,13 +8,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tickwire::client::dial;
-use tickwire::testkit::hostile::Talk;
 use tickwire::client::url::Url;
 use tickwire::games::moo::client::heard::Heard;
+use tickwire::games::moo::client_packet::{ClientPacket, Mode};
 use tickwire::limits;
 use tickwire::net::{Config, Server};
-use tickwire::games::moo::client_packet::{ClientPacket, Mode};
 use tickwire::packet::{Codes, Dialect};
+use tickwire::testkit::hostile::Talk;
 use tickwire::testkit::hostile::{self, Kind};
 use tickwire::testkit::source::Source;
 use tickwire::ws::frame::{self, Opcode};

@@ -11,11 +11,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use tickwire::testkit::hostile::Talk;
 use tickwire::games::moo::client::heard::Heard;
-use tickwire::net::Server;
 use tickwire::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::net::Server;
 use tickwire::packet::{Codes, Direction};
+use tickwire::testkit::hostile::Talk;
 
 use crate::rows::heads::ALLOWED;
 use crate::rows::pieces;

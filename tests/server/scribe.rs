@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tickwire::capture::{self, Capture, End, Record};
+use tickwire::games::moo::world::{Identity, TickHz, World, code_hash};
 use tickwire::limits;
 use tickwire::net::recorder::scribe::Scribe;
 use tickwire::net::tap::{Listener, Lost, Tap};
 use tickwire::packet::Codes;
 use tickwire::peer::receiver::Piece;
 use tickwire::room::Snapshot;
-use tickwire::games::moo::world::{Identity, TickHz, World, code_hash};
 
 use crate::tap::{open, open_with, who};
 

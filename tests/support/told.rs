@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tickwire::games::moo::feed::Events;
 use tickwire::game::{self, Messages, View as _};
+use tickwire::games::moo::feed::Events;
+use tickwire::games::moo::world::PlayerId;
 use tickwire::games::moo::{Moo, Scratch, View};
 use tickwire::packet::{Codes, Dialect, Direction, Value};
-use tickwire::games::moo::world::PlayerId;
 use tickwire::ws::frame;
 
 /// A tick of the game.

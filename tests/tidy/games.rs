@@ -24,7 +24,10 @@ pub const ALLOWED: [(&str, &str); 10] = [
 
 /// Words of games besides the names of their folders: words that could mean nothing else.
 const WORDS: [(&str, &[&str]); 2] = [
-    ("moo", &["moomoo", "moofoll", "clan", "clans", "hat", "hats", "windmill", "windmills", "tickwire_world"]),
+    (
+        "moo",
+        &["moomoo", "moofoll", "clan", "clans", "hat", "hats", "windmill", "windmills", "tickwire_world"],
+    ),
     ("tanks", &["tank"]),
 ];
 

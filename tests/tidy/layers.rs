@@ -29,7 +29,7 @@ const LAYERS: [(&str, &[&str]); 29] = [
     ("inspector", &["explain", "capture", "ws", "packet", "plural", "limits"]),
     ("platform", &["limits"]),
     ("replay", &["capture", "ws", "packet", "session", "peer", "game", "sim", "plural", "limits"]),
-    ("client", &["ws", "packet", "session", "game", "games", "explain", "capture", "platform", "limits"]),
+    ("client", &["ws", "packet", "game", "explain", "platform", "limits"]),
     (
         "embedded",
         &[

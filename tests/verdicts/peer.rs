@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use tickwire::game::{Game as _, Profile, Shared};
 use tickwire::games::moo::Moo;
+use tickwire::games::moo::world::{Identity, PlayerId, TickHz};
 use tickwire::packet::Codes;
 use tickwire::packet::endpoint::PATHS;
 use tickwire::peer::receiver::{At, Denied, RoomFacts};
 use tickwire::peer::{Driver, Ending, Endpoint, Receiver};
 use tickwire::sim::Raw;
-use tickwire::games::moo::world::{Identity, PlayerId, TickHz};
 use tickwire::ws::Side;
 use tickwire::ws::close;
 use tickwire::ws::frame::{Header, Opcode};

@@ -42,9 +42,7 @@ fn check_dialect(codes: &Codes, table: &Table, name: &str) -> Result<(), String>
         needed.iter().find(|(direction, packet)| own.row(*direction, packet).is_none())
     {
         let direction = direction.name();
-        return Err(format!(
-            "{file}: {name} lacks the packet {packet} {direction}, which the game needs"
-        ));
+        return Err(format!("{file}: {name} lacks the packet {packet} {direction}, which the game needs"));
     }
     for row in own.rows(ToClient) {
         let Some(made) = made.row(ToClient, &row.name) else { continue };

@@ -10,9 +10,9 @@ use super::shown::Shown;
 use crate::game::Tick;
 use crate::game::agent::{Agent, Bots, Draw, Nuisance, Operated, Spoken};
 use crate::game::dice::Dice;
+use crate::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
 use crate::games::moo::world::rules::{self, AnimalKind};
 use crate::games::moo::world::{Action, Fixed, Resource, Spawned};
-use crate::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
 use crate::packet::Dialect;
 use crate::session::NATIVE_VERSION;
 

@@ -6,9 +6,9 @@ use rmpv::Value;
 use tickwire_sim::{Action as _, Encoded};
 
 use crate::game::{Ask, Profile, Saved, Shared, Verbs as GameVerbs};
+use crate::games::moo::client_packet::{ClanAction, ClientPacket};
 use crate::games::moo::world::{Action, Angle, PlayerId, Selection, rules, text};
 use crate::limits;
-use crate::games::moo::client_packet::{ClanAction, ClientPacket};
 use crate::packet::Decoded;
 
 /// Why a packet has no effect: a name for the metrics, and what the client is answered, if anything.

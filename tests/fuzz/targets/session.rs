@@ -20,9 +20,9 @@ use client::Client;
 use log::Log;
 use tickwire::game::{Publisher as _, Rates};
 use tickwire::games::moo::Publisher;
-use tickwire::packet::Codes;
 use tickwire::games::moo::world::rules::{AnimalKind, ITEMS};
 use tickwire::games::moo::world::{Action, Command, Identity, PlayerId, Resource, Spawned, TickHz, World};
+use tickwire::packet::Codes;
 
 /// Ticks of one script: enough to swing and to be struck.
 const TICKS_MOST: u32 = 30;

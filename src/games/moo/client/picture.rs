@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use super::heard::{
     Added, Animal, Clan, Enter, Heard, Kit, Object, Offers, OwnClan, Pose, Shown, Stock, Update,
 };
-use crate::games::moo::world::rules::{self, CHOICE_ITEMS, Group};
 use crate::games::moo::client_packet::{ClanAction, ClientPacket};
+use crate::games::moo::world::rules::{self, CHOICE_ITEMS, Group};
 
 /// A known player.
 #[derive(Debug, Clone, PartialEq)]

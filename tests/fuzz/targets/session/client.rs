@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tickwire::game::{Game as _, Messages, Profile, Published, Shared, View as _};
+use tickwire::games::moo::world::{Action, Command, Identity, PlayerId, TickHz};
 use tickwire::games::moo::{Moo, Scratch, View};
 use tickwire::packet::{Dialect, Direction, msgpack};
 use tickwire::peer::receiver::{At, Denied, RoomFacts};
 use tickwire::peer::{Driver, Endpoint, Receiver};
 use tickwire::sim::Raw;
-use tickwire::games::moo::world::{Action, Command, Identity, PlayerId, TickHz};
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::message::{Limits, Message, Reader};

@@ -5,10 +5,10 @@ use super::update::View;
 use crate::game::Writer;
 use crate::games::moo::feed::events::{Event, Events, Ping, Shot, shot_number};
 use crate::games::moo::feed::interest::Place;
+use crate::games::moo::feed::server_packet::ServerPacket;
 use crate::games::moo::feed::state::{State, animal_number};
 use crate::games::moo::feed::typed::Typed as _;
 use crate::games::moo::world::{Fixed, fixed, rules};
-use crate::games::moo::feed::server_packet::ServerPacket;
 use crate::packet::angle::to_radians_2dec;
 
 /// The number of the text that shows damage.

@@ -13,12 +13,12 @@ use crate::games::moo::feed::known_clans::ClanChanges;
 use crate::games::moo::feed::look::Look;
 use crate::games::moo::feed::merge::is_due;
 use crate::games::moo::feed::objects::ObjectChange;
+use crate::games::moo::feed::server_packet::{AddPlayer, ServerPacket};
 use crate::games::moo::feed::state::{Seen, State};
 use crate::games::moo::feed::typed::Typed as _;
 use crate::games::moo::world::PlayerId;
 use crate::games::moo::world::controller::Kit;
 use crate::limits;
-use crate::games::moo::feed::server_packet::{AddPlayer, ServerPacket};
 use crate::packet::msgpack::write_map_len;
 
 /// Seconds between two maps of the client's clan.

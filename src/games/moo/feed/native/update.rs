@@ -11,12 +11,12 @@ use crate::games::moo::feed::known_clans::ClanChanges;
 use crate::games::moo::feed::look::Look;
 use crate::games::moo::feed::merge::{Change, changes, is_due};
 use crate::games::moo::feed::objects::ObjectChange;
+use crate::games::moo::feed::server_packet::ServerPacket;
 use crate::games::moo::feed::state::{Animal, Hand, Seen, State, animal_number};
 use crate::games::moo::feed::typed::Typed as _;
 use crate::games::moo::world::clan::Clan;
 use crate::games::moo::world::{ClanId, PlayerId};
 use crate::limits;
-use crate::games::moo::feed::server_packet::ServerPacket;
 
 /// What is sent of a player only when it changes, as last sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
