@@ -76,7 +76,13 @@ fn the_script_prints_the_dissector_of_a_directory_and_notices_a_stale_one() {
         command.output().expect("a shell is there").status.code()
     };
     assert_eq!(script(&[]), Some(0));
-    assert_eq!(fs::read_to_string(&file).expect("it was written"), dissector());
+    // A directory's tables are in the order of their paths, the built-in ones in that of the games.
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted(&fs::read_to_string(&file).expect("it was written")), sorted(&dissector()));
     assert_eq!(script(&["--check"]), Some(0));
     fs::write(&file, dissector().replace("\tmove\t", "\twalk\t")).expect("a file can be written");
     assert_eq!(script(&["--check"]), Some(1));
