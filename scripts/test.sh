@@ -347,13 +347,13 @@ groups=(
     'waits release one the optimised program builds'
     'waits pressure marks players beside clients that misbehave'
     'waits browser line two pages and a raw socket in one world'
-    'waits inspector line one page plays, another watches its frames'
-    'waits tabpage line from a link to the bytes of a key press, with the server in the tab'
     'waits wireshark line tshark shows every packet of all captures, and agrees with explain'
     'meets attack marks players beside many who attack at once, and what is left of it afterwards'
     'meets proxy line nginx and HAProxy before the server, plain and with TLS'
     'meets captures marks a capture of two hundred players holds every message'
     'meets autobahn line the Autobahn test suite, with the WebSocket layer as server and as client'
+    'meets inspector line one page plays, another watches its frames'
+    'meets tabpage line from a link to the bytes of a key press, with the server in the tab'
 )
 
 # Runs the chosen groups of a lane, one after the other. $1: the lane. Then names; none means all.
