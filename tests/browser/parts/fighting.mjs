@@ -134,7 +134,7 @@ async function afterwards(game, figures, told) {
     await bo.keyboard.press('Enter');
     await until(bo, () => window.tickwire.own !== null && window.tickwire.dead === null);
     assert.deepEqual([await state(bo, 'id'), await state(bo, 'health')], [ids.bo, 100]);
-    assert.equal(await bo.locator('#death').isVisible(), false);
+    await bo.locator('#death').waitFor({ state: 'hidden' });
     assert.equal(await bo.locator('#chat').isVisible(), false, 'the same Enter does not open the chat');
     await walk(bo, ['s', 'd', 'a', 'w'], 60);
     await sleep(200);
