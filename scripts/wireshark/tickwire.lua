@@ -732,7 +732,8 @@ local function read_row(line, dialects)
 end
 
 local function read_tables()
-    local packets = {}
+    local packets, names = {}, {}
+    TABLES.dialects = names
     for _, text in ipairs(TABLES) do
         local dialects
         for line in string.gmatch(text, "[^\n]+") do
@@ -742,6 +743,7 @@ local function read_tables()
                 dialects = {}
                 for name, kind in string.gmatch(line, "([a-z0-9-]+):(%a+)") do
                     dialects[#dialects + 1] = { name = name, kind = kind }
+                    names[#names + 1] = name
                     DIALECTS[name] = {
                         to_server = { by_code = {}, by_name = {} }, to_client = { by_code = {}, by_name = {} },
                     }
@@ -1456,11 +1458,19 @@ end
 -- ---- Conversations -------------------------------------------------------------------------------------------------
 -- Which dialect a connection speaks and who its client is: from the upgrade, else by a guess.
 
+-- The paths of rooms of which the capture does not say them.
 local PATHS = { ["/play"] = "native", ["/"] = "legacy", ["/moomoo"] = "legacy", ["/server"] = "letters" }
 -- Longest name of a room, whose paths are /r/NAME and one of these.
 local ROOM_NAME_CHARS = 32
 -- In this order they are tried where the upgrade is not in the capture.
 local LIKELY = { "native", "letters", "legacy", "letters-2024", "letters-2023" }
+do -- Those that these tables have, and then their others.
+    local own, names = {}, concat(LIKELY, " ") .. " " .. concat(TABLES.dialects, " ")
+    for name in string.gmatch(names, "%S+") do
+        if DIALECTS[name] and not own[name] then own[#own + 1], own[name] = name, true end
+    end
+    LIKELY = own
+end
 
 local prefs = tickwire.prefs
 prefs.ports = Pref.range("Ports of the server", "3000", "Its TCP ports. With them, connections that begin before the capture " ..
@@ -1472,12 +1482,13 @@ prefs.dialect = Pref.enum("Dialect without an upgrade", 0, "The dialect of conne
 prefs.values = Pref.bool("Arguments in the Info column", true, "Show each packet's values after its name.")
 
 local streams = {}
+TABLES.rooms = {} -- What the capture says of its rooms: game and paths, by name.
 local ways = {} -- The two directions of every connection, by their ports: addresses are quicker compared than written.
 local last = {} -- The connection of the frame that was looked at last: a frame is asked for it again and again.
 local show_values = true
 
 function tickwire.init()
-    streams, ways, last = {}, {}, {}
+    streams, ways, last, TABLES.rooms = {}, {}, {}, {}
     show_values = prefs.values
     forget_lines()
 end
@@ -1541,13 +1552,15 @@ local function dialect_of(head)
     local path, query = match(target, "^([^?]*)%??(.*)$")
     local asked = match("&" .. query, "&dialect=([^&]*)")
     local room, below = match(path, "^/r/([a-z0-9-]+)(/.*)$")
-    if room and #room <= ROOM_NAME_CHARS then path = below end
-    local name = asked or PATHS[path]
+    if room and #room <= ROOM_NAME_CHARS then path = below else room = "" end
+    local known = TABLES.rooms[room]
+    local of_path = (known and known.paths or PATHS)[path]
+    local name = asked or (DIALECTS[of_path] and of_path or TABLES.dialects[1])
     local format_asked = match("&" .. query, "&format=([^&]*)")
     local opcode = FORMATS[format_asked or "msgpack"]
     -- Every server has this path: it does not say that texts are refused.
     if path == "/" and opcode ~= TEXT then opcode = nil end
-    return PATHS[path] and DIALECTS[name] and name, opcode
+    return of_path and DIALECTS[name] and name, opcode
 end
 
 -- Remembers what the head of a request or of an answer says about a connection.
@@ -2761,11 +2774,17 @@ local W = {
     checksum = ProtoField.uint64("tickwire.world.checksum", "Checksum before the tick", base.HEX),
     seed = ProtoField.uint32("tickwire.world.seed", "Seed"),
     map_size = ProtoField.uint32("tickwire.world.map_size", "Side length of the map in px"),
+    options = ProtoField.uint8("tickwire.world.options", "Options of the game"),
+    option = ProtoField.string("tickwire.world.option", "Option"),
+    game = ProtoField.string("tickwire.world.game", "Game"),
+    paths = ProtoField.uint8("tickwire.world.paths", "Paths"),
+    path = ProtoField.string("tickwire.world.path", "Path"),
     tick_hz = ProtoField.uint32("tickwire.world.tick_hz", "Ticks per second"),
     code_hash = ProtoField.uint64("tickwire.world.code_hash", "Code hash", base.HEX),
     part = ProtoField.uint16("tickwire.world.part", "Part of the snapshot"),
     parts = ProtoField.uint16("tickwire.world.parts", "Parts of the snapshot"),
     snapshot = ProtoField.bytes("tickwire.world.snapshot", "Bytes of the snapshot"),
+    frame = ProtoField.bytes("tickwire.world.frame", "Bytes of the commands"),
     commands = ProtoField.uint16("tickwire.world.commands", "Commands"),
     command = ProtoField.string("tickwire.world.command", "Command"),
     player = ProtoField.uint16("tickwire.world.player", "Player"),
@@ -2827,6 +2846,17 @@ local function reader(view)
         if tree then tree:add(field, view(from, at - from), said) end
         return said
     end
+    -- Names with values: a count, and then each name and what `read_value` reads. `fields` are those of the count and of a pair.
+    function read.pairs(tree, fields, read_value, each)
+        local count = read.number(1)
+        local branch = tree and tree:add(fields[1], view(at - 1, 1))
+        for _ = 1, count do
+            local from = at
+            local name, value = read.text(), read_value()
+            if branch then branch:add(fields[2], view(from, at - from), name .. "=" .. value) end
+            if each then each(name, value) end
+        end
+    end
     function read.at() return at end
     function read.rest() return length - at end
     return read
@@ -2839,7 +2869,7 @@ local function quoted(read) return '"' .. read.text() .. '"' end
 local function player(read) return "player=" .. whole(read, 2) end
 local function join(read) return player(read) .. " skin=" .. whole(read, 1) .. " name=" .. quoted(read) end
 
--- Name of each kind of command, and what reads the rest of it.
+-- Of the game moo: the name of each kind of command, and what reads the rest of it. Only a game knows where its commands end.
 local COMMANDS = {
     [0] = { "join", join },
     { "leave", player },
@@ -2916,26 +2946,36 @@ local function is_ours(number, part, parts, bytes)
     return false
 end
 
--- Each kind of record: its name, and what reads its own fields, which begin at `at`, and gives its line.
+-- Each kind of record: its name, and what reads its own fields, which begin at `at`, of this room, and gives its line.
 local RECORDS = {
     { "world", function(view, tree, read, at)
         read.add(tree, W.seed, 4)
-        read.add(tree, W.map_size, 4)
+        if view(0, 1):uint() == 3 then read.add(tree, W.map_size, 4) end
         read.add(tree, W.tick_hz, 4)
+        if view(0, 1):uint() ~= 3 then
+            read.pairs(tree, { W.options, W.option }, function() return whole(read, 4) end)
+        end
         read.add(tree, W.code_hash, 8)
+        local then_at = read.at()
         read.add(tree, W.tick, 4)
         read.add(tree, W.part, 2)
         read.add(tree, W.parts, 2)
         read.add_rest(tree, W.snapshot)
-        return format("seed=%d tick=%d part %d of %d", view(at, 4):le_uint(), view(at + 20, 4):le_uint(),
-            view(at + 24, 2):le_uint() + 1, view(at + 26, 2):le_uint())
+        return format("seed=%d tick=%d part %d of %d", view(at, 4):le_uint(), view(then_at, 4):le_uint(),
+            view(then_at + 4, 2):le_uint() + 1, view(then_at + 6, 2):le_uint())
     end },
-    { "tick", function(view, tree, read, at)
+    { "tick", function(view, tree, read, at, room)
         read.add(tree, W.checksum, 8)
         read.add(tree, W.tick, 4)
         local from = read.at()
         local count = read.number(2)
         local branch = tree and tree:add_le(W.commands, view(from, 2))
+        local game = TABLES.rooms[room] and TABLES.rooms[room].game or "moo"
+        if game ~= "moo" then
+            read.add_rest(branch, W.frame)
+            return format("tick=%d checksum=%s commands=%d of %s", view(at + 8, 4):le_uint(), view(at, 8):le_uint64():tohex(),
+                count, game)
+        end
         local names = {}
         for place = 1, count do names[place] = world_command(view, branch, read) end
         if read.rest() > 0 then error({ at = read.at(), why = "the record has extra bytes after its last command" }) end
@@ -2980,6 +3020,12 @@ local RECORDS = {
         return line .. " [other tables than those of this dissector: build theirs with `tickwire codes --codes FILE " ..
             "--format wireshark`, FILE being this capture]", other_tables
     end },
+    { "room", function(view, tree, read, _, room)
+        local game, paths = read.add_text(tree, W.game), {}
+        read.pairs(tree, { W.paths, W.path }, read.text, function(path, dialect) paths[path] = dialect end)
+        TABLES.rooms[room] = { game = game ~= "" and game or nil, paths = paths }
+        return game == "" and "a game that is not named" or game
+    end },
 }
 
 local world_handle -- Of this dissector, which exists once this file has been read.
@@ -2991,13 +3037,14 @@ function world.dissector(view, pinfo, tree)
     local name, line = "unknown", ""
     local ok, problem = pcall(function()
         read.add(root, W.version, 1)
-        local record = view(0, 1):uint() == 3 and RECORDS[read.number(1)]
+        local version = view(0, 1):uint()
+        local record = (version == 3 or version == 4) and RECORDS[read.number(1)]
         if not record then error({ at = 0, why = "no record of a version and kind that is known" }) end
         name = record[1]
         if root then root:add(W.kind, view(1, 1), name) end
         local room = read.add_text(root, W.room)
         local note
-        line, note = record[2](view, root, read, read.at())
+        line, note = record[2](view, root, read, read.at(), room)
         if note and root then root:add_proto_expert_info(note, line) end
         if room ~= "" then line = "room=" .. room .. " " .. line end
     end)

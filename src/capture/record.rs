@@ -9,28 +9,37 @@
 //!    0         1      2
 //!    +---------+------+------+---------------
 //!    | version | kind | room | fields of the kind       numbers: least significant byte first
-//!    | u8 = 3  | u8   | text |                          text: length u8, UTF-8
+//!    | u8 = 4  | u8   | text |                          text: length u8, UTF-8
 //!    +---------+------+------+---------------
 //!
-//!    kind 1 world   seed u32, map_size_px u32, tick_hz u32, code_hash u64, tick u32, part u16, parts u16, bytes of the snapshot
+//!    kind 1 world   seed u32, tick_hz u32, options, code_hash u64, tick u32, part u16, parts u16, bytes of the snapshot
 //!         2 tick    checksum u64 of the world before it, command frame
 //!         3 client  client u64, address text, dialect text, player u16, sequence u64, flags u8, session
 //!         4 lost    messages u32, bytes u64, since tick u32
 //!         5 join    client u64, player u16, port u16, address text
 //!         6 table   table u16, tables u16, part u16, parts u16, file text, bytes of the table
+//!         7 room    game text, paths
+//!
+//!    options: count u8, then name text, value u32 of each;  paths: count u8, then path text, dialect text of each
 //! ```
+//!
+//! Layout 3 had no record 7, and in record 1 a `map_size_px u32` between seed and tick rate in place of the options.
+//! It is still read.
 
 use crate::plural::count;
 use std::fmt;
 
 /// The layout that is written and read here.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
+/// The layout before it, which is read as well.
+const BEFORE: u8 = 3;
 const WORLD: u8 = 1;
 const TICK: u8 = 2;
 const CLIENT: u8 = 3;
 const LOST: u8 = 4;
 const JOIN: u8 = 5;
 const TABLE: u8 = 6;
+const ROOM: u8 = 7;
 
 /// Among the flags of [`Record::Client`]: the client still has to send `hello`.
 pub const FLAG_AWAITS_HELLO: u8 = 0b001;
@@ -38,16 +47,16 @@ pub const FLAG_AWAITS_HELLO: u8 = 0b001;
 pub const FLAG_JSON: u8 = 0b010;
 
 /// One record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record<'a> {
     /// A part of the snapshot with which the capture begins. All parts together are the snapshot.
     World {
         /// Seed of the world.
         seed: u32,
-        /// Side of its map.
-        map_size_px: u32,
         /// The world's ticks per second.
         tick_hz: u32,
+        /// The options of its game, by name.
+        options: Vec<(&'a str, u32)>,
         /// The hash of the world's rules.
         code_hash: u64,
         /// Ticks completed.
@@ -120,6 +129,13 @@ pub enum Record<'a> {
         /// This part of the table's text.
         bytes: &'a [u8],
     },
+    /// What is played in the room. It precedes the room's other records and its traffic.
+    Room {
+        /// The game's name.
+        game: &'a str,
+        /// The paths below the room, and the dialects spoken there.
+        paths: Vec<(&'a str, &'a str)>,
+    },
 }
 
 /// Why bytes are not a record.
@@ -143,7 +159,10 @@ impl fmt::Display for RecordError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RecordError::Version(found) => {
-                write!(out, "the record has layout {found}; this version reads layout {VERSION}")
+                write!(
+                    out,
+                    "the record has layout {found}; this version reads the layouts {BEFORE} and {VERSION}"
+                )
             }
             RecordError::Kind(kind) => write!(out, "unknown kind of record: {kind}"),
             RecordError::Truncated => out.write_str("the record is too short"),
@@ -167,12 +186,14 @@ pub fn encode(out: &mut Vec<u8>, room: &str, record: &Record<'_>) {
         Record::Lost { .. } => LOST,
         Record::Join { .. } => JOIN,
         Record::Table { .. } => TABLE,
+        Record::Room { .. } => ROOM,
     };
     out.extend([VERSION, kind]);
     write_text(out, room);
     match *record {
-        Record::World { seed, map_size_px, tick_hz, code_hash, tick, part, parts, bytes } => {
-            out.extend([seed, map_size_px, tick_hz].map(u32::to_le_bytes).as_flattened());
+        Record::World { seed, tick_hz, ref options, code_hash, tick, part, parts, bytes } => {
+            out.extend([seed, tick_hz].map(u32::to_le_bytes).as_flattened());
+            write_pairs(out, options, |out, value| out.extend(value.to_le_bytes()));
             out.extend(code_hash.to_le_bytes());
             out.extend(tick.to_le_bytes());
             out.extend([part, parts].map(u16::to_le_bytes).as_flattened());
@@ -207,6 +228,20 @@ pub fn encode(out: &mut Vec<u8>, room: &str, record: &Record<'_>) {
             write_text(out, file);
             out.extend(bytes);
         }
+        Record::Room { game, ref paths } => {
+            write_text(out, game);
+            write_pairs(out, paths, |out, dialect| write_text(out, dialect));
+        }
+    }
+}
+
+/// Their count in a byte, then name and value of each. No game has 256 of them.
+fn write_pairs<T: Copy>(out: &mut Vec<u8>, pairs: &[(&str, T)], write: impl Fn(&mut Vec<u8>, T)) {
+    let count = u8::try_from(pairs.len()).unwrap_or(u8::MAX);
+    out.push(count);
+    for (name, value) in pairs.iter().take(count.into()) {
+        write_text(out, name);
+        write(out, *value);
     }
 }
 
@@ -223,13 +258,13 @@ fn write_text(out: &mut Vec<u8>, text: &str) {
 pub fn decode(bytes: &[u8]) -> Result<(&str, Record<'_>), RecordError> {
     let mut reader = Reader { bytes };
     let version = u8::from_le_bytes(reader.array()?);
-    if version != VERSION {
+    if ![BEFORE, VERSION].contains(&version) {
         return Err(RecordError::Version(version));
     }
     let kind = u8::from_le_bytes(reader.array()?);
     let room = reader.text()?;
     let record = match kind {
-        WORLD => reader.world()?,
+        WORLD => reader.world(version)?,
         TICK => Record::Tick { checksum: reader.u64()?, frame: reader.rest() },
         CLIENT => Record::Client {
             client: reader.u64()?,
@@ -248,6 +283,7 @@ pub fn decode(bytes: &[u8]) -> Result<(&str, Record<'_>), RecordError> {
             address: reader.text()?,
         },
         TABLE => reader.table()?,
+        ROOM => Record::Room { game: reader.text()?, paths: reader.pairs(Reader::text)? },
         kind => return Err(RecordError::Kind(kind)),
     };
     if reader.bytes.is_empty() { Ok((room, record)) } else { Err(RecordError::Trailing(reader.bytes.len())) }
@@ -290,15 +326,26 @@ impl<'a> Reader<'a> {
         std::mem::take(&mut self.bytes)
     }
 
-    fn world(&mut self) -> Result<Record<'a>, RecordError> {
-        let (seed, map_size_px, tick_hz) = (self.u32()?, self.u32()?, self.u32()?);
+    fn pairs<T>(
+        &mut self,
+        read: impl Fn(&mut Self) -> Result<T, RecordError>,
+    ) -> Result<Vec<(&'a str, T)>, RecordError> {
+        let [count] = self.array()?;
+        (0..count).map(|_| Ok((self.text()?, read(self)?))).collect()
+    }
+
+    fn world(&mut self, version: u8) -> Result<Record<'a>, RecordError> {
+        let seed = self.u32()?;
+        let map_size = if version == BEFORE { Some(("map_size_px", self.u32()?)) } else { None };
+        let tick_hz = self.u32()?;
+        let options = map_size.map_or_else(|| self.pairs(Reader::u32), |option| Ok(vec![option]))?;
         let (code_hash, tick) = (self.u64()?, self.u32()?);
         let (part, parts) = (self.u16()?, self.u16()?);
         if part >= parts {
             return Err(RecordError::Part(part));
         }
         let bytes = self.rest();
-        Ok(Record::World { seed, map_size_px, tick_hz, code_hash, tick, part, parts, bytes })
+        Ok(Record::World { seed, tick_hz, options, code_hash, tick, part, parts, bytes })
     }
 
     fn table(&mut self) -> Result<Record<'a>, RecordError> {

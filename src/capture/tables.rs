@@ -1,10 +1,12 @@
 //! The packet tables that a capture carries, put together from their records.
 
+use std::collections::BTreeMap;
+
 use super::Capture;
 use super::packet::LINK_WORLD;
 use super::record::{self, Record};
 
-/// Tables as file name and text.
+/// Tables as file name and text; paths with their dialects.
 type Texts = Vec<(String, String)>;
 
 /// Tables that are read: the number of the next table and of its next part, and the bytes so far.
@@ -15,6 +17,21 @@ struct Reading {
 }
 
 impl Capture<'_> {
+    /// The paths of the rooms that the capture names, and the dialects spoken there.
+    pub fn paths(&self) -> BTreeMap<String, Texts> {
+        let mut rooms = BTreeMap::<_, Texts>::new();
+        for (_, record) in self.records() {
+            let Ok((room, Record::Room { paths, .. })) = record else { continue };
+            let known = rooms.entry(room.to_owned()).or_default();
+            for (path, dialect) in paths {
+                if !known.iter().any(|(one, _)| one == path) {
+                    known.push((path.to_owned(), dialect.to_owned()));
+                }
+            }
+        }
+        rooms
+    }
+
     /// The packet tables with which the traffic was made, as file name and text; `None` if the
     /// capture carries none.
     ///

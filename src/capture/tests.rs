@@ -351,8 +351,8 @@ fn records_round_trip_and_damaged_ones_name_the_error() {
     let records = [
         Record::World {
             seed: 1,
-            map_size_px: 2,
             tick_hz: 30,
+            options: vec![("map_size_px", 2), ("round_s", u32::MAX)],
             code_hash: u64::MAX,
             tick: 4,
             part: 1,
@@ -372,35 +372,44 @@ fn records_round_trip_and_damaged_ones_name_the_error() {
         Record::Lost { messages: 1, bytes: 2, since_tick: 3 },
         Record::Join { client: 7, player: 3, port: 50_000, address: CLIENT },
         Record::Table { table: 1, tables: 2, part: 0, parts: 3, file: "mine.tsv", bytes: b"to_client" },
+        Record::Room { game: "tanks", paths: vec![("/play", "tanks"), ("/", "other")] },
     ];
     for (at, record) in records.iter().enumerate() {
         let mut bytes = Vec::new();
         let room = ["", "two"][at % 2];
         record::encode(&mut bytes, room, record);
-        assert_eq!(bytes[..2], [3, at as u8 + 1]);
-        assert_eq!(record::decode(&bytes), Ok((room, *record)));
+        assert_eq!(bytes[..2], [4, at as u8 + 1]);
+        assert_eq!(record::decode(&bytes), Ok((room, record.clone())));
     }
-    let mut lost = Vec::new();
-    record::encode(&mut lost, "", &records[3]);
-    for end in 0..lost.len() {
-        assert_eq!(record::decode(&lost[..end]), Err(record::RecordError::Truncated));
+    let encoded = |record: &Record<'_>| {
+        let mut bytes = Vec::new();
+        record::encode(&mut bytes, "", record);
+        bytes
+    };
+    let (lost, room) = (encoded(&records[3]), encoded(&records[6]));
+    let ends = |whole: &Vec<u8>| (0..whole.len()).map(|end| whole[..end].to_vec()).collect::<Vec<_>>();
+    for cut in [ends(&lost), ends(&room)].concat() {
+        assert_eq!(record::decode(&cut), Err(record::RecordError::Truncated));
     }
     assert_eq!(record::decode(&[&lost[..], &[0]].concat()), Err(record::RecordError::Trailing(1)));
     assert_eq!(record::decode(&[2, 4]), Err(record::RecordError::Version(2)));
-    assert_eq!(record::decode(&[3, 7, 0]), Err(record::RecordError::Kind(7)));
-    let no_part = Record::World {
-        seed: 1,
-        map_size_px: 2,
-        tick_hz: 30,
-        code_hash: 0,
-        tick: 4,
-        part: 2,
-        parts: 2,
-        bytes: b"",
-    };
-    let mut bytes = Vec::new();
-    record::encode(&mut bytes, "", &no_part);
-    assert_eq!(record::decode(&bytes), Err(record::RecordError::Part(2)));
+    assert_eq!(record::decode(&[4, 8, 0]), Err(record::RecordError::Kind(8)));
+    let (seed, tick_hz, options, bytes) = (1, 30, Vec::new(), b"");
+    let no_part = Record::World { seed, tick_hz, options, code_hash: 0, tick: 4, part: 2, parts: 2, bytes };
+    assert_eq!(record::decode(&encoded(&no_part)), Err(record::RecordError::Part(2)));
+}
+
+#[test]
+fn a_world_of_layout_3_has_the_size_of_its_map() {
+    let mut bytes = vec![3, 1, 0];
+    [7_u32, 14_400, 30].iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+    bytes.extend(9_u64.to_le_bytes());
+    bytes.extend(4_u32.to_le_bytes());
+    bytes.extend([0, 0, 1, 0, b'T']);
+    let (seed, tick_hz, options) = (7, 30, vec![("map_size_px", 14_400)]);
+    let world =
+        Record::World { seed, tick_hz, options, code_hash: 9, tick: 4, part: 0, parts: 1, bytes: b"T" };
+    assert_eq!(record::decode(&bytes), Ok(("", world)));
 }
 
 const FLAGS: u8 = record::FLAG_AWAITS_HELLO | record::FLAG_JSON;

@@ -20,7 +20,7 @@ use crate::capture;
 use crate::explain::input::{self, Piece};
 use crate::explain::paint::Paint;
 use crate::explain::piecemeal::{self, Form};
-use crate::explain::{self, Conversation, Explanation};
+use crate::explain::{self, Conversation, Explanation, captured};
 use crate::limits;
 use crate::packet::{Codes, Dialect};
 use crate::ws::Side;
@@ -124,7 +124,7 @@ fn dialect<'c>(args: &ExplainArgs, codes: &'c Codes) -> Result<&'c Dialect, Fail
 /// A capture, by the packet tables that it carries, or else the given ones.
 fn explain_capture(args: &ExplainArgs, contents: &[u8], given: Option<Arc<Codes>>) -> Result<(), Failure> {
     let capture = capture::read(contents).map_err(|error| error.to_string())?;
-    let codes = capture.tables().and_then(|carried| Codes::of_capture(carried, given))?;
+    let codes = captured::codes(&capture, given)?;
     let dialect = dialect(args, &codes)?;
     let asked = args.dialect.as_ref().map(|_| dialect);
     let form = if args.full { Form::Full } else { Form::Line };

@@ -6,7 +6,7 @@
 //! come. One thread waits for the terminal and the socket at once, so the output is in the order of
 //! the events.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, ErrorKind, IsTerminal};
 use std::time::{Duration, Instant};
 
@@ -20,9 +20,10 @@ use super::terminal::Lines;
 use crate::client::talk::input::{self, Input, Speech};
 use crate::client::talk::live::Live;
 use crate::client::url::Url;
+use crate::client::{dial, rooms};
 use crate::explain::paint::Paint;
 use crate::limits;
-use crate::packet::{Dialect, Direction, Row, grammar};
+use crate::packet::{Codes, Dialect, Direction, Row, grammar};
 use crate::platform::{self, StandardInput};
 use crate::ws::frame::Opcode;
 use crate::ws::{CloseCode, Side};
@@ -39,7 +40,8 @@ pub struct TalkArgs {
     /// the dialect; without a path, --dialect selects it.
     #[arg(value_name = "URL")]
     url: Url,
-    /// Dialect to use: native (the default), legacy, letters, letters-2024 or letters-2023.
+    /// Dialect to use, such as native, legacy or letters. Default: that of the first path of the game that
+    /// the server plays.
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
     /// Encoding of the packets: MessagePack, or JSON in text messages.
@@ -69,13 +71,14 @@ enum Format {
 /// Connects, and carries out the lines.
 pub fn run(args: &TalkArgs, games: &Games) -> Result<(), Failure> {
     let codes = codes::load(args.codes.as_deref(), games)?;
-    let paths = games.kinds[0].about.paths;
+    let paths = game_paths(args, games);
     let (dialect, _) = codes::spoken(&codes, paths, &args.url, args.dialect.as_deref())?;
     check_quiet(&args.quiet, &dialect)?;
     let mut url = args.url.clone().for_dialect(paths, dialect.name());
     if args.format == Format::Json {
         url.target.push_str(if url.target.contains('?') { "&format=json" } else { "?format=json" });
     }
+    let codes = in_room(&codes, url.room(), paths);
     let live = Live::connect(&url, &codes, &dialect).map_err(|error| format!("{url}: {error}"))?;
     let mut talk = Talk {
         live,
@@ -96,6 +99,24 @@ pub fn run(args: &TalkArgs, games: &Games) -> Result<(), Failure> {
     }
     talk.converse()?;
     talk.leave()
+}
+
+/// The tables, with the paths of the room.
+fn in_room(codes: &Codes, room: &str, paths: &[(&str, &str)]) -> Codes {
+    let paths = paths.iter().map(|(path, dialect)| ((*path).to_owned(), (*dialect).to_owned())).collect();
+    codes.clone().with_paths(BTreeMap::from([(room.to_owned(), paths)]))
+}
+
+/// The paths of the game at the URL. If the dialect is given, or the server does not say what it
+/// plays, as other servers do not, they are those of the program's first game.
+fn game_paths(args: &TalkArgs, games: &Games) -> &'static [(&'static str, &'static str)] {
+    let first = games.kinds[0].about.paths;
+    if games.kinds.len() == 1 || args.dialect.is_some() {
+        return first;
+    }
+    let found = dial::resolve(&args.url).and_then(|to| rooms::game_at(&args.url, to));
+    let named = found.ok().flatten().and_then(|name| games.named(&name).ok());
+    named.map_or(first, |kind| kind.about.paths)
 }
 
 /// Checks that each name is that of a packet or of a kind of frame: a mistyped name would hide

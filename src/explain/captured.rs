@@ -8,6 +8,7 @@
 
 use core::net::SocketAddr;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::Conversation;
 use super::explanation::{Explanation, Problem};
@@ -65,6 +66,19 @@ pub struct Tally {
     pub broken: usize,
     /// The number of missing bytes.
     pub missing_bytes: u64,
+}
+
+/// The packet tables by which a capture is read: [its own](Codes::of_capture) if it carries any, with
+/// the paths of its rooms.
+///
+/// # Errors
+/// One line: the tables cannot be used, or others were given.
+pub fn codes(capture: &Capture<'_>, given: Option<Arc<Codes>>) -> Result<Arc<Codes>, String> {
+    let (codes, paths) = (Codes::of_capture(capture.tables()?, given)?, capture.paths());
+    if paths.is_empty() {
+        return Ok(codes);
+    }
+    Ok(Arc::new(Arc::unwrap_or_clone(codes).with_paths(paths)))
 }
 
 /// A connection being read, piece by piece.

@@ -113,8 +113,7 @@ impl<'c> Spoken<'c> {
     /// Applies the target of a request.
     pub fn ask(&mut self, asked: &Asked) {
         let (dialect, format) = (asked.dialect.as_deref(), asked.format.as_deref());
-        let spoken =
-            self.codes.map(|codes| endpoint::find(codes, &endpoint::PATHS, &asked.path, dialect, format));
+        let spoken = self.codes.map(|codes| endpoint::asked(codes, &asked.path, dialect, format));
         // A path that is not ours, or that every server has, does not imply that texts are
         // rejected.
         self.json = (format == Some("json")).then_some(true);

@@ -95,6 +95,14 @@ impl About {
     }
 }
 
+impl PartialEq for About {
+    fn eq(&self, other: &About) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for About {}
+
 impl Debug for About {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "About({})", self.name)

@@ -10,7 +10,7 @@ use super::inspect_key::InspectKey;
 use super::refused::Refused;
 use crate::household::Household;
 use crate::packet::Codes;
-use crate::packet::endpoint::{self, NoEndpoint};
+use crate::packet::endpoint::NoEndpoint;
 use crate::peer::Endpoint;
 use crate::room::Handle;
 use crate::ws::http::RequestHead;
@@ -57,8 +57,8 @@ impl Door<'_> {
     pub fn check(&self, head: &RequestHead) -> Result<(Accepted, Endpoint), Refused> {
         let accepted = upgrade::accept(head, &SUBPROTOCOLS)?;
         upgrade::check_origin(head, self.origins)?;
-        let paths = self.room.map_or(&endpoint::PATHS[..], |room| room.about.paths);
-        Ok((accepted, Endpoint::find(self.codes, paths, head)?))
+        let room = self.room.ok_or(NoEndpoint::Room)?;
+        Ok((accepted, Endpoint::find(self.codes, room.about.paths, head)?))
     }
 
     /// Checks a request, and turns its permit into that of a client.

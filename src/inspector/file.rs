@@ -394,10 +394,10 @@ impl Talk {
 /// The packet tables that a file carries, otherwise the built-in ones. Others than those stay in
 /// memory as long as the page's copy of this code, which ends with the file.
 fn codes_of(found: &capture::Capture<'_>) -> Result<&'static Codes, String> {
-    let codes = found.tables().and_then(|carried| Codes::of_capture(carried, None));
+    let codes = captured::codes(found, None);
     let codes = codes.map_err(|why| format!("The file cannot be explained: {why}."))?;
     let builtin = Codes::builtin_ref();
-    if codes.hash() == builtin.hash() {
+    if codes.hash() == builtin.hash() && !codes.has_paths() {
         return Ok(builtin);
     }
     Ok(Box::leak(Box::new(codes)))

@@ -9,8 +9,9 @@ use std::time::Duration;
 use super::observed::Opened;
 use super::ring::Kept;
 use crate::capture::End;
+use crate::capture::record::Record;
 use crate::capture::writer::{Flow, Writer};
-use crate::packet::Codes;
+use crate::packet::{Codes, endpoint};
 use crate::ws::Side;
 
 /// The client of a connection.
@@ -33,6 +34,7 @@ pub fn capture<'a>(
     let mut writer = Writer::new(began);
     writer.begin(true);
     writer.tables(at, &codes.texts());
+    room(&mut writer, opened, at);
     // If both ends have the same address, its name would be the server's as well.
     if !whose.name.is_empty() && opened.address.ip() != opened.local.ip() {
         writer.name(opened.address.ip(), &whose.name);
@@ -52,18 +54,32 @@ pub fn capture<'a>(
     writer.blocks
 }
 
+/// Writes which dialect the connection's path speaks, unless its query says it. The page does not know
+/// the other paths of the room.
+fn room(writer: &mut Writer, opened: &Opened, at: Duration) {
+    let line = opened.request.split(|byte| *byte == b'\r').next().unwrap_or_default();
+    let Some(target) = str::from_utf8(line).ok().and_then(|line| line.split(' ').nth(1)) else { return };
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    if query.split('&').any(|field| field.starts_with("dialect=")) {
+        return;
+    }
+    let (room, below) = endpoint::room_of(path);
+    writer.record(room, at, &Record::Room { game: "", paths: vec![(below, &opened.dialect)] });
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::explain::captured;
 
     #[test]
     fn a_saved_ring_is_read_back_as_one_connection_without_a_gap() {
         let opened = Opened {
             address: "203.0.113.9:40000".parse().expect("an address"),
             local: "127.0.0.1:3000".parse().expect("an address"),
-            dialect: "native".to_owned(),
+            dialect: "letters".to_owned(),
             json: false,
-            request: b"GET /play HTTP/1.1\r\n\r\n".to_vec(),
+            request: b"GET /r/arena/play HTTP/1.1\r\n\r\n".to_vec(),
             response: b"HTTP/1.1 101 Switching Protocols\r\n\r\n".to_vec(),
         };
         let frame = |n, from, length: usize| Kept {
@@ -97,6 +113,9 @@ mod tests {
         assert_eq!(read.packets[0].at_ns, 1_000_000_005_000_000);
         let tables = read.tables().expect("whole").expect("they are carried");
         assert!(tables.iter().map(|(file, text)| (&**file, &**text)).eq(Codes::builtin().texts()));
+        let codes = captured::codes(&read, None).expect("good tables");
+        let dialect = |path| endpoint::asked(&codes, path, None, None).map(|(dialect, _)| dialect.name());
+        assert_eq!([dialect("/r/arena/play"), dialect("/play")], [Ok("letters"), Ok("native")]);
         let connections = read.connections();
         let [connection] = &connections[..] else { panic!("{} connections", connections.len()) };
         assert!(connection.has_begin && connection.holes.is_empty());

@@ -126,7 +126,7 @@ fn respond(
     let (now, local) = (host.now(), stream.local_addr().unwrap_or(host.config.bind));
     // A capture shows the connection as it is, with the proxy at its other end.
     hosted.cover_name(&mut raw);
-    let what = What::opened((peer, local), (dialect, json), raw, response.clone());
+    let what = What::opened((peer, local), room.about, (dialect, json), raw, response.clone());
     let who = Who { client: id, player: 0, at: now, tick: room.tick() };
     host.tap.opened(who, &room.options.name, what);
     let (tap, bytes_out) = (host.tap.clone(), host.metrics.bytes_out.clone());

@@ -131,7 +131,7 @@ fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
     };
     let in_room = host.rooms.find(room).or_else(|| demand::is_possible(host, room).then(|| host.room()));
     let about = in_room.map(|room| room.handle.about);
-    let paths = about.map_or(&endpoint::PATHS[..], |about| about.paths);
+    let paths = about.map_or(&[][..], |about| about.paths);
     if paths.iter().any(|(known, _)| *known == path && *known != "/") {
         let found = Found::text(426, "this is a WebSocket endpoint\n".to_owned());
         return Found { more: ("Upgrade", "websocket".into()), ..found };

@@ -44,15 +44,20 @@ impl fmt::Display for TableError {
 impl std::error::Error for TableError {}
 
 /// All tables together.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Codes {
     /// The tables in the order in which they were given.
     pub tables: Vec<Table>,
     dialects: Vec<Arc<Dialect>>,
+    /// The paths of the rooms of which they are known.
+    paths: BTreeMap<String, Paths>,
 }
 
+/// Paths below a room, and the dialects spoken there.
+pub type Paths = Vec<(String, String)>;
+
 /// One file: its dialects and its rows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Table {
     /// The file's name.
     pub file: String,
@@ -94,7 +99,23 @@ impl Codes {
         let rows = || tables.iter().flat_map(|table| table.rows.iter().cloned());
         let names = tables.iter().flat_map(|table| &table.dialects);
         let dialects = names.map(|name| Arc::new(Dialect::new(name, rows()))).collect();
-        Ok(Codes { tables, dialects })
+        Ok(Codes { tables, dialects, paths: BTreeMap::new() })
+    }
+
+    /// The same tables, with the paths of these rooms. The name of the default room is empty.
+    #[must_use]
+    pub fn with_paths(self, paths: BTreeMap<String, Paths>) -> Codes {
+        Codes { paths, ..self }
+    }
+
+    /// The paths of a room, if they are known.
+    pub fn paths(&self, room: &str) -> Option<&[(String, String)]> {
+        self.paths.get(room).map(Vec::as_slice)
+    }
+
+    /// Whether rooms' paths are known.
+    pub fn has_paths(&self) -> bool {
+        !self.paths.is_empty()
     }
 
     /// The tables by which a capture is read: those that it carries, otherwise the given ones,

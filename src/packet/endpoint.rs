@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::{Codes, Dialect};
 use crate::limits;
 
-/// Paths and the dialects they speak, in the order in which the banner lists them.
+/// The paths of a game with the MooMoo dialects, where nothing says which game is played.
 pub const PATHS: [(&str, &str); 4] =
     [("/play", "native"), ("/", "legacy"), ("/moomoo", "legacy"), ("/server", "letters")];
 
@@ -91,16 +91,16 @@ impl NoEndpoint {
 /// The dialect of a path in any room, by the paths of the room's game, or the one that the query
 /// selects instead, and whether it is spoken as JSON. The error names the part of the request that is
 /// wrong. If the tables lack the dialect of the path, as those of another game do, it is their first.
-pub fn find<'c>(
+pub fn find<'c, T: AsRef<str>>(
     codes: &'c Codes,
-    paths: &[(&str, &str)],
+    paths: &[(T, T)],
     path: &str,
     dialect: Option<&str>,
     format: Option<&str>,
 ) -> Result<(&'c Arc<Dialect>, bool), NoEndpoint> {
     let (_, path) = room_of(path);
-    let (_, of_path) = paths.iter().find(|(known, _)| *known == path).ok_or(NoEndpoint::Path)?;
-    let name = dialect.unwrap_or(of_path);
+    let (_, of_path) = paths.iter().find(|(known, _)| known.as_ref() == path).ok_or(NoEndpoint::Path)?;
+    let name = dialect.unwrap_or(of_path.as_ref());
     let named = codes.dialects().find(|dialect| dialect.name() == name);
     let otherwise = || codes.default_dialect().filter(|_| dialect.is_none());
     let dialect = named.or_else(otherwise).ok_or(NoEndpoint::Dialect)?;
@@ -108,6 +108,22 @@ pub fn find<'c>(
         Some("json") => Ok((dialect, true)),
         Some("msgpack") | None => Ok((dialect, false)),
         Some(_) => Err(NoEndpoint::Format),
+    }
+}
+
+/// As [`find`], by the paths of the room if the tables know them, otherwise by [`PATHS`].
+///
+/// # Errors
+/// As [`find`].
+pub fn asked<'c>(
+    codes: &'c Codes,
+    path: &str,
+    dialect: Option<&str>,
+    format: Option<&str>,
+) -> Result<(&'c Arc<Dialect>, bool), NoEndpoint> {
+    match codes.paths(room_of(path).0) {
+        Some(paths) => find(codes, paths, path, dialect, format),
+        None => find(codes, &PATHS, path, dialect, format),
     }
 }
 

@@ -87,8 +87,10 @@ struct Room<'a> {
     snapshot: Vec<u8>,
     next_part: u16,
     parts: u16,
+    /// The name of its game, if the capture says it.
+    game: Option<&'a str>,
     /// The fields of the world records, the same in each of them.
-    says: Says,
+    says: Says<'a>,
     ticks: Vec<Read<'a>>,
     clients: HashMap<usize, About<'a>>,
 }
@@ -103,13 +105,13 @@ struct Read<'a> {
     frame: &'a [u8],
 }
 
-/// The fields of a record beside its part of the snapshot, by their names in PROTOCOL.md.
-type Says = [(&'static str, u64); 5];
+/// The fields of a record beside its part of the snapshot, by their names in PROTOCOL.md, and the options.
+type Says<'a> = Vec<(&'a str, u64)>;
 
-fn says(seed: u32, map_size_px: u32, tick_hz: u32, code_hash: u64, tick: u32) -> Says {
-    let numbers = [("seed", seed), ("map_size_px", map_size_px), ("tick_hz", tick_hz)];
-    let [seed, map_size_px, tick_hz] = numbers.map(|(name, number)| (name, number.into()));
-    [seed, map_size_px, tick_hz, ("code_hash", code_hash), ("tick", tick.into())]
+fn says<'a>(seed: u32, tick_hz: u32, options: &[(&'a str, u32)], code_hash: u64, tick: u32) -> Says<'a> {
+    let numbers = [("seed", seed), ("tick_hz", tick_hz), ("tick", tick)];
+    let numbers = options.iter().chain(&numbers).map(|(name, number)| (*name, u64::from(*number)));
+    numbers.chain([("code_hash", code_hash)]).collect()
 }
 
 /// Reads the records of all rooms, and of their clients with these connections.
@@ -180,11 +182,11 @@ impl<'a> Room<'a> {
     ) -> Result<Option<(&'a str, About<'a>)>, String> {
         let player_of = |number: u16| (number != 0).then_some(PlayerId(number));
         match record {
-            Record::World { seed, map_size_px, tick_hz, code_hash, tick, part, parts, bytes } => {
+            Record::World { seed, tick_hz, options, code_hash, tick, part, parts, bytes } => {
                 if part != self.next_part || part > 0 && parts != self.parts {
                     return Err("a second world begins, or part of the first one is missing".to_owned());
                 }
-                let says = says(seed, map_size_px, tick_hz, code_hash, tick);
+                let says = says(seed, tick_hz, &options, code_hash, tick);
                 if part > 0 {
                     agree("the previous record", &self.says, "this one", &says)?;
                 }
@@ -213,6 +215,11 @@ impl<'a> Room<'a> {
                 let joined = player.map(|player| (packet, player));
                 Ok(Some((address, About { player, joined, resumed: None })))
             }
+            Record::Room { game, .. } => {
+                // A page that saves a capture knows the paths alone.
+                self.game = Some(game).filter(|game| !game.is_empty());
+                Ok(None)
+            }
             Record::Table { .. } => Ok(None),
         }
     }
@@ -234,19 +241,21 @@ impl<'a> Room<'a> {
         if self.next_part != self.parts {
             return Err("the snapshot of the world is not complete".to_owned());
         }
-        let known = games.iter().find(|game| (game.recognizes)(&self.snapshot));
-        let Some(about) = known.copied() else {
+        let is_it = |game: &&&Game| match self.game {
+            Some(name) => name == game.name,
+            None => (game.recognizes)(&self.snapshot),
+        };
+        let Some(about) = games.iter().find(is_it).copied() else {
             let names: Vec<&str> = games.iter().map(|game| game.name).collect();
+            let game = self.game.map_or("a game".to_owned(), |name| format!("the game {name:?}"));
             return Err(format!(
-                "the world in this capture is of no game that this program has ({}); replay it with the program \
-                 of its game",
-                names.join(", ")
+                "this capture is of {game} that this program does not have; it has {}",
+                names.join(" and ")
             ));
         };
         let world = (about.restore)(&self.snapshot)?;
         let (identity, tick) = (world.identity(), world.tick());
-        let map_size_px = identity.option("map_size_px").unwrap_or_default();
-        let own = says(identity.seed, map_size_px, identity.tick_hz, (about.code_hash)(), tick);
+        let own = says(identity.seed, identity.tick_hz, &identity.options, (about.code_hash)(), tick);
         agree("the record of the world", &self.says, "the snapshot in it", &own)?;
         match first {
             None => Err("there is no tick in this capture".to_owned()),
@@ -259,7 +268,10 @@ impl<'a> Room<'a> {
 }
 
 /// Checks that two records agree on the world; the error names the first field that differs.
-fn agree(one: &str, says: &Says, other: &str, also: &Says) -> Result<(), String> {
+fn agree(one: &str, says: &Says<'_>, other: &str, also: &Says<'_>) -> Result<(), String> {
+    if says.len() != also.len() {
+        return Err(format!("{one} has other options than {other}"));
+    }
     let differing = says.iter().zip(also).find(|(said, meant)| said != meant);
     differing.map_or(Ok(()), |((field, said), (_, meant))| {
         let shown =

@@ -76,6 +76,8 @@ pub(crate) enum Question {
 /// The world as bytes, and what is in it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Snapshot {
+    /// The game.
+    pub about: &'static About,
     /// Ticks completed.
     pub tick: u32,
     /// The parameters of the world.

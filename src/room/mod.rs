@@ -138,6 +138,7 @@ impl<G: Game> Room<G> {
 
     fn snapshot(&self) -> Arc<Snapshot> {
         Arc::new(Snapshot {
+            about: self.handle.about,
             tick: self.world.tick(),
             identity: self.world.identity(),
             code_hash: G::code_hash(),

@@ -427,3 +427,34 @@ fn a_name_shared_by_several_clients_is_not_shown() {
     let (is_well, out, _) = tickwire(&[file.path()]);
     assert!(is_well && out.contains("127.0.0.2:50002 at") && !out.contains("ann"), "{out}");
 }
+
+#[test]
+fn the_room_of_a_path_says_its_dialect() {
+    let (at, server) = (Duration::ZERO, SERVER.parse().expect("an address"));
+    let codes = tickwire::games::codes();
+    let mut writer = capture::writer::Writer::new(at);
+    writer.begin(true);
+    writer.tables(at, &codes.texts());
+    let rooms = [("", "tanks", "tanks", "/play"), ("arena", "moo", "native", "/r/arena/play")];
+    for (room, game, dialect, path) in rooms {
+        writer.record(room, at, &capture::Record::Room { game, paths: vec![("/play", dialect)] });
+        let client = format!("127.0.0.{}:50000", 2 + room.len()).parse().expect("an address");
+        let mut flow = capture::writer::Flow::open(&mut writer, [client, server], [1, 1], (at, ""));
+        let key = upgrade::encode_key([7; 16]);
+        let request = upgrade::request("a", path, &key, &[]);
+        flow.bytes(&mut writer, capture::End::Client, &request, (at, ""));
+        let answer = upgrade::accept(&head_of(&request), &[]).expect("a good request").response;
+        flow.bytes(&mut writer, capture::End::Server, &answer, (at, ""));
+    }
+    let capture = capture::read(&writer.blocks).expect("a capture");
+    let codes = captured::codes(&capture, None).expect("good tables");
+    let otherwise = codes.default_dialect().expect("there are dialects");
+    let tallies = captured::walk(&capture, &codes, (None, otherwise), None, |_| {});
+    let dialects: Vec<(&str, bool)> =
+        tallies.iter().map(|(_, tally)| (tally.dialect.as_str(), tally.is_guess)).collect();
+    assert_eq!(dialects, [("tanks", false), ("native", false)]);
+}
+
+fn head_of(request: &[u8]) -> tickwire::ws::http::RequestHead {
+    tickwire::ws::http::HeadReader::new().receive(request).expect("a good head").expect("a whole head")
+}

@@ -89,7 +89,7 @@ fn run_again(capture: &Capture<'_>) -> u32 {
                 ticks += 1;
             }
             Record::Lost { .. } => panic!("something is lost"),
-            Record::Client { .. } | Record::Join { .. } | Record::Table { .. } => {}
+            Record::Client { .. } | Record::Join { .. } | Record::Table { .. } | Record::Room { .. } => {}
         }
     }
     ticks

@@ -9,6 +9,7 @@ use std::time::Instant;
 use crate::clients::Native;
 use crate::program::{Program, complaint, tickwire};
 use crate::support::{PATIENCE, Peer, server_with};
+use tickwire::games;
 use tickwire::games::moo::client::heard::Heard;
 use tickwire::games::moo::client_packet::{ClientPacket, Mode};
 use tickwire::limits;
@@ -198,6 +199,7 @@ fn a_saved_world_is_private_and_no_file_is_changed() {
     let folder = Folder::new("save");
     let identity = Identity { seed: 1, tick_hz: 30, options: Vec::new() };
     let snapshot = |byte: u8| Snapshot {
+        about: games::ABOUT[0],
         tick: 7,
         identity: identity.clone(),
         code_hash: 1,

@@ -109,7 +109,7 @@ fn a_capture_replays_the_same_and_a_program_without_the_game_says_so() {
     assert_eq!((&report["matched"], &report["clients"]), (&8.into(), &2.into()), "{report:#}");
     let other = replay::json::of_file(&bytes, tickwire::games::ABOUT, None).expect("a capture");
     let reason = other["reason"].as_str().expect("a reason");
-    assert!(reason.contains("is of no game that this program has"), "{reason}");
+    assert!(reason.contains("of the game \"pong\" that this program does not have"), "{reason}");
     let capture = capture::read(&bytes).expect("a capture");
     let tables = capture.tables().expect("good ones").expect("carried");
     assert_eq!(tables[0].0, "pong.tsv");

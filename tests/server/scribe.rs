@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tickwire::capture::{self, Capture, End, Record};
+use tickwire::games;
 use tickwire::games::moo::world::{Identity, TickHz, World, code_hash};
 use tickwire::limits;
 use tickwire::net::recorder::scribe::Scribe;
@@ -38,6 +39,7 @@ impl Stage {
     fn begin_file(&mut self) {
         self.scribe.begin_file(who(0).at);
         let snapshot = Snapshot {
+            about: games::ABOUT[0],
             tick: 0,
             identity: (*self.world.identity()).into(),
             code_hash: code_hash(),

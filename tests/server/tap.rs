@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use tickwire::games;
 use tickwire::limits;
 use tickwire::net::tap::{Listener, Lost, Missed, Seen, Side, Taken, Tap, What, Who};
 use tickwire::peer::receiver::Piece;
@@ -23,7 +24,8 @@ pub fn who(client: u64) -> Who {
 pub fn open_with(tap: &Tap, who: Who, room: &str, request: &[u8]) {
     let ends = (format!("192.0.2.7:{}", 50_000 + who.client), "[2001:db8::1]:3000");
     let ends = (ends.0.parse().expect("an address"), ends.1.parse().expect("an address"));
-    let what = What::opened(ends, ("native", false), request.to_vec(), b"HTTP/1.1 101".to_vec());
+    let what =
+        What::opened(ends, games::ABOUT[0], ("native", false), request.to_vec(), b"HTTP/1.1 101".to_vec());
     tap.opened(who, &room.into(), what);
 }
 
@@ -46,6 +48,7 @@ fn tick(tap: &Tap, tick: u32) {
 
 fn tick_of(tap: &Tap, room: &str, tick: u32) {
     let snapshot = Snapshot {
+        about: games::ABOUT[0],
         tick,
         identity: Identity { seed: 1, tick_hz: 30, options: Vec::new() },
         code_hash: 7,

@@ -172,7 +172,8 @@ local function read_row(line, dialects)
 end
 
 local function read_tables()
-    local packets = {}
+    local packets, names = {}, {}
+    TABLES.dialects = names
     for _, text in ipairs(TABLES) do
         local dialects
         for line in string.gmatch(text, "[^\n]+") do
@@ -182,6 +183,7 @@ local function read_tables()
                 dialects = {}
                 for name, kind in string.gmatch(line, "([a-z0-9-]+):(%a+)") do
                     dialects[#dialects + 1] = { name = name, kind = kind }
+                    names[#names + 1] = name
                     DIALECTS[name] = {
                         to_server = { by_code = {}, by_name = {} }, to_client = { by_code = {}, by_name = {} },
                     }

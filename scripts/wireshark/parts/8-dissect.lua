@@ -1,11 +1,19 @@
 -- ---- Conversations -------------------------------------------------------------------------------------------------
 -- Which dialect a connection speaks and who its client is: from the upgrade, else by a guess.
 
+-- The paths of rooms of which the capture does not say them.
 local PATHS = { ["/play"] = "native", ["/"] = "legacy", ["/moomoo"] = "legacy", ["/server"] = "letters" }
 -- Longest name of a room, whose paths are /r/NAME and one of these.
 local ROOM_NAME_CHARS = 32
 -- In this order they are tried where the upgrade is not in the capture.
 local LIKELY = { "native", "letters", "legacy", "letters-2024", "letters-2023" }
+do -- Those that these tables have, and then their others.
+    local own, names = {}, concat(LIKELY, " ") .. " " .. concat(TABLES.dialects, " ")
+    for name in string.gmatch(names, "%S+") do
+        if DIALECTS[name] and not own[name] then own[#own + 1], own[name] = name, true end
+    end
+    LIKELY = own
+end
 
 local prefs = tickwire.prefs
 prefs.ports = Pref.range("Ports of the server", "3000", "Its TCP ports. With them, connections that begin before the capture " ..
@@ -17,12 +25,13 @@ prefs.dialect = Pref.enum("Dialect without an upgrade", 0, "The dialect of conne
 prefs.values = Pref.bool("Arguments in the Info column", true, "Show each packet's values after its name.")
 
 local streams = {}
+TABLES.rooms = {} -- What the capture says of its rooms: game and paths, by name.
 local ways = {} -- The two directions of every connection, by their ports: addresses are quicker compared than written.
 local last = {} -- The connection of the frame that was looked at last: a frame is asked for it again and again.
 local show_values = true
 
 function tickwire.init()
-    streams, ways, last = {}, {}, {}
+    streams, ways, last, TABLES.rooms = {}, {}, {}, {}
     show_values = prefs.values
     forget_lines()
 end
@@ -86,13 +95,15 @@ local function dialect_of(head)
     local path, query = match(target, "^([^?]*)%??(.*)$")
     local asked = match("&" .. query, "&dialect=([^&]*)")
     local room, below = match(path, "^/r/([a-z0-9-]+)(/.*)$")
-    if room and #room <= ROOM_NAME_CHARS then path = below end
-    local name = asked or PATHS[path]
+    if room and #room <= ROOM_NAME_CHARS then path = below else room = "" end
+    local known = TABLES.rooms[room]
+    local of_path = (known and known.paths or PATHS)[path]
+    local name = asked or (DIALECTS[of_path] and of_path or TABLES.dialects[1])
     local format_asked = match("&" .. query, "&format=([^&]*)")
     local opcode = FORMATS[format_asked or "msgpack"]
     -- Every server has this path: it does not say that texts are refused.
     if path == "/" and opcode ~= TEXT then opcode = nil end
-    return PATHS[path] and DIALECTS[name] and name, opcode
+    return of_path and DIALECTS[name] and name, opcode
 end
 
 -- Remembers what the head of a request or of an answer says about a connection.

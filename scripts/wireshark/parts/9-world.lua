@@ -11,11 +11,17 @@ local W = {
     checksum = ProtoField.uint64("tickwire.world.checksum", "Checksum before the tick", base.HEX),
     seed = ProtoField.uint32("tickwire.world.seed", "Seed"),
     map_size = ProtoField.uint32("tickwire.world.map_size", "Side length of the map in px"),
+    options = ProtoField.uint8("tickwire.world.options", "Options of the game"),
+    option = ProtoField.string("tickwire.world.option", "Option"),
+    game = ProtoField.string("tickwire.world.game", "Game"),
+    paths = ProtoField.uint8("tickwire.world.paths", "Paths"),
+    path = ProtoField.string("tickwire.world.path", "Path"),
     tick_hz = ProtoField.uint32("tickwire.world.tick_hz", "Ticks per second"),
     code_hash = ProtoField.uint64("tickwire.world.code_hash", "Code hash", base.HEX),
     part = ProtoField.uint16("tickwire.world.part", "Part of the snapshot"),
     parts = ProtoField.uint16("tickwire.world.parts", "Parts of the snapshot"),
     snapshot = ProtoField.bytes("tickwire.world.snapshot", "Bytes of the snapshot"),
+    frame = ProtoField.bytes("tickwire.world.frame", "Bytes of the commands"),
     commands = ProtoField.uint16("tickwire.world.commands", "Commands"),
     command = ProtoField.string("tickwire.world.command", "Command"),
     player = ProtoField.uint16("tickwire.world.player", "Player"),
@@ -77,6 +83,17 @@ local function reader(view)
         if tree then tree:add(field, view(from, at - from), said) end
         return said
     end
+    -- Names with values: a count, and then each name and what `read_value` reads. `fields` are those of the count and of a pair.
+    function read.pairs(tree, fields, read_value, each)
+        local count = read.number(1)
+        local branch = tree and tree:add(fields[1], view(at - 1, 1))
+        for _ = 1, count do
+            local from = at
+            local name, value = read.text(), read_value()
+            if branch then branch:add(fields[2], view(from, at - from), name .. "=" .. value) end
+            if each then each(name, value) end
+        end
+    end
     function read.at() return at end
     function read.rest() return length - at end
     return read
@@ -89,7 +106,7 @@ local function quoted(read) return '"' .. read.text() .. '"' end
 local function player(read) return "player=" .. whole(read, 2) end
 local function join(read) return player(read) .. " skin=" .. whole(read, 1) .. " name=" .. quoted(read) end
 
--- Name of each kind of command, and what reads the rest of it.
+-- Of the game moo: the name of each kind of command, and what reads the rest of it. Only a game knows where its commands end.
 local COMMANDS = {
     [0] = { "join", join },
     { "leave", player },
@@ -166,26 +183,36 @@ local function is_ours(number, part, parts, bytes)
     return false
 end
 
--- Each kind of record: its name, and what reads its own fields, which begin at `at`, and gives its line.
+-- Each kind of record: its name, and what reads its own fields, which begin at `at`, of this room, and gives its line.
 local RECORDS = {
     { "world", function(view, tree, read, at)
         read.add(tree, W.seed, 4)
-        read.add(tree, W.map_size, 4)
+        if view(0, 1):uint() == 3 then read.add(tree, W.map_size, 4) end
         read.add(tree, W.tick_hz, 4)
+        if view(0, 1):uint() ~= 3 then
+            read.pairs(tree, { W.options, W.option }, function() return whole(read, 4) end)
+        end
         read.add(tree, W.code_hash, 8)
+        local then_at = read.at()
         read.add(tree, W.tick, 4)
         read.add(tree, W.part, 2)
         read.add(tree, W.parts, 2)
         read.add_rest(tree, W.snapshot)
-        return format("seed=%d tick=%d part %d of %d", view(at, 4):le_uint(), view(at + 20, 4):le_uint(),
-            view(at + 24, 2):le_uint() + 1, view(at + 26, 2):le_uint())
+        return format("seed=%d tick=%d part %d of %d", view(at, 4):le_uint(), view(then_at, 4):le_uint(),
+            view(then_at + 4, 2):le_uint() + 1, view(then_at + 6, 2):le_uint())
     end },
-    { "tick", function(view, tree, read, at)
+    { "tick", function(view, tree, read, at, room)
         read.add(tree, W.checksum, 8)
         read.add(tree, W.tick, 4)
         local from = read.at()
         local count = read.number(2)
         local branch = tree and tree:add_le(W.commands, view(from, 2))
+        local game = TABLES.rooms[room] and TABLES.rooms[room].game or "moo"
+        if game ~= "moo" then
+            read.add_rest(branch, W.frame)
+            return format("tick=%d checksum=%s commands=%d of %s", view(at + 8, 4):le_uint(), view(at, 8):le_uint64():tohex(),
+                count, game)
+        end
         local names = {}
         for place = 1, count do names[place] = world_command(view, branch, read) end
         if read.rest() > 0 then error({ at = read.at(), why = "the record has extra bytes after its last command" }) end
@@ -230,6 +257,12 @@ local RECORDS = {
         return line .. " [other tables than those of this dissector: build theirs with `tickwire codes --codes FILE " ..
             "--format wireshark`, FILE being this capture]", other_tables
     end },
+    { "room", function(view, tree, read, _, room)
+        local game, paths = read.add_text(tree, W.game), {}
+        read.pairs(tree, { W.paths, W.path }, read.text, function(path, dialect) paths[path] = dialect end)
+        TABLES.rooms[room] = { game = game ~= "" and game or nil, paths = paths }
+        return game == "" and "a game that is not named" or game
+    end },
 }
 
 local world_handle -- Of this dissector, which exists once this file has been read.
@@ -241,13 +274,14 @@ function world.dissector(view, pinfo, tree)
     local name, line = "unknown", ""
     local ok, problem = pcall(function()
         read.add(root, W.version, 1)
-        local record = view(0, 1):uint() == 3 and RECORDS[read.number(1)]
+        local version = view(0, 1):uint()
+        local record = (version == 3 or version == 4) and RECORDS[read.number(1)]
         if not record then error({ at = 0, why = "no record of a version and kind that is known" }) end
         name = record[1]
         if root then root:add(W.kind, view(1, 1), name) end
         local room = read.add_text(root, W.room)
         local note
-        line, note = record[2](view, root, read, read.at())
+        line, note = record[2](view, root, read, read.at(), room)
         if note and root then root:add_proto_expert_info(note, line) end
         if room ~= "" then line = "room=" .. room .. " " .. line end
     end)

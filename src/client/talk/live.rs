@@ -53,7 +53,8 @@ impl<'c> Live<'c> {
         let mut live = Live { stream, conversation, json: false, items, has_closed, is_over };
         let (path, query) = url.target.split_once('?').unwrap_or((&url.target, ""));
         live.json = query.split('&').any(|field| field == "format=json");
-        let is_native = endpoint::PATHS.contains(&(path, "native"));
+        let is_native =
+            endpoint::asked(codes, path, None, None).is_ok_and(|(dialect, _)| dialect.name() == "native");
         let offered: &[&str] = if is_native { &[SUBPROTOCOL] } else { &[] };
         let key = upgrade::encode_key(dial::random());
         live.send_bytes(&upgrade::request(&url.authority(), &url.target, &key, offered))?;

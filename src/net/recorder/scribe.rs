@@ -5,7 +5,7 @@
 //!   opened ─► TCP handshake, request, response   session ─► record 3
 //!   bytes  ─► segments                           world   ─► record 1, then the clients' handshakes
 //!   ended  ─► TCP close                          tick    ─► record 2
-//!                                                begin   ─► record 6: the packet tables
+//!   begin  ─► record 6: the packet tables        room    ─► record 7, before anything else of it
 //! ```
 //!
 //! The input is [`Seen`] values in order, and what was [`Lost`]; the output is blocks. `record 1`
@@ -22,6 +22,7 @@ use tickwire_sim::Membership;
 use crate::capture::End;
 use crate::capture::record::{self, Record};
 use crate::capture::writer::{Flow, Writer};
+use crate::game::About;
 use crate::limits;
 use crate::net::tap::{Lost, Missed, Seen, Side, What};
 use crate::packet::Codes;
@@ -51,6 +52,8 @@ pub struct Scribe {
     /// Names of players by room and number, and the addresses that have been given one.
     names: HashMap<(Arc<str>, u16), String>,
     named: BTreeSet<IpAddr>,
+    /// The rooms of which the file says what is played there.
+    rooms: BTreeSet<Arc<str>>,
     /// The packet tables in force, which each file carries.
     codes: Arc<Codes>,
 }
@@ -66,6 +69,7 @@ impl Scribe {
             talkers: BTreeMap::new(),
             names: HashMap::new(),
             named: BTreeSet::new(),
+            rooms: BTreeSet::new(),
             codes,
         }
     }
@@ -74,6 +78,7 @@ impl Scribe {
     pub fn begin_file(&mut self, at: Duration) {
         self.has_begun = true;
         self.named.clear();
+        self.rooms.clear();
         self.talkers.values_mut().for_each(|talker| talker.flow = None);
         self.writer.begin(true);
         self.writer.tables(at, &self.codes.texts());
@@ -114,6 +119,14 @@ impl Scribe {
         }
     }
 
+    /// Writes what is played in a room, before the first of its records and of its clients' bytes.
+    fn room(&mut self, room: &Arc<str>, about: &'static About, at: Duration) {
+        if self.has_begun && self.rooms.insert(Arc::clone(room)) {
+            let paths = about.paths.to_vec();
+            self.writer.record(room, at, &Record::Room { game: about.name, paths });
+        }
+    }
+
     /// Writes that data is missing from here on. Forgets clients that have left; `came` introduces
     /// clients that arrived meanwhile and are still connected.
     pub fn lose(&mut self, lost: &Lost, came: &[Arc<Seen>], at: Duration) {
@@ -138,9 +151,13 @@ impl Scribe {
 
     /// The handshakes: that of TCP, and the upgrade.
     fn introduce(&mut self, client: u64) {
-        let Some(talker) = self.talkers.get_mut(&client) else { return };
-        let Seen { at, tick, ref what, .. } = *talker.opened;
-        let What::Opened { address, local, dialect, json, request, response } = what else { return };
+        let Some(opened) = self.talkers.get(&client).map(|talker| Arc::clone(&talker.opened)) else { return };
+        let Seen { at, tick, ref what, .. } = *opened;
+        let What::Opened { address, local, about: game, dialect, json, request, response } = what else {
+            return;
+        };
+        self.room(&opened.room, game, at);
+
         let format = if *json { " json" } else { "" };
         let about = (at, &*format!("tick={tick} client={client} dialect={dialect}{format}"));
         // Ports are used again: another connection needs another number to begin with.
@@ -148,7 +165,9 @@ impl Scribe {
         let mut flow = Flow::open(&mut self.writer, [*address, *local], [first, !first], about);
         flow.bytes(&mut self.writer, End::Client, request, about);
         flow.bytes(&mut self.writer, End::Server, response, about);
-        talker.flow = Some(flow);
+        if let Some(talker) = self.talkers.get_mut(&client) {
+            talker.flow = Some(flow);
+        }
     }
 
     /// What the receiver of a client remembers.
@@ -188,10 +207,15 @@ impl Scribe {
         if let Some(flow) = self.talkers.remove(&seen.client).and_then(|talker| talker.flow) {
             flow.end(&mut self.writer, first, (seen.at, &comment));
         }
+        // So that a pipe of rooms that come and go does not grow in memory.
+        if !self.talkers.values().any(|talker| talker.opened.room == seen.room) {
+            self.rooms.remove(&seen.room);
+        }
     }
 
     /// The state of a room's world and its connected clients, which a reader needs first.
     fn world(&mut self, seen: &Seen, snapshot: &Snapshot) {
+        self.room(&seen.room, snapshot.about, seen.at);
         let Snapshot { identity, code_hash, names, bytes, .. } = snapshot;
         let parts = bytes.chunks(limits::CAPTURE_PART_BYTES);
         // The bounds of a world keep it far below 65,535 parts.
@@ -199,8 +223,8 @@ impl Scribe {
         for (part, bytes) in (0..count).zip(parts) {
             let record = Record::World {
                 seed: identity.seed,
-                map_size_px: identity.option("map_size_px").unwrap_or_default(),
                 tick_hz: identity.tick_hz,
+                options: identity.options.clone(),
                 code_hash: *code_hash,
                 tick: seen.tick,
                 part,

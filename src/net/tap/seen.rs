@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tickwire_sim::Membership;
 
+use crate::game::About;
 use crate::host::secrets;
 use crate::room::Snapshot;
 use crate::ws::Side;
@@ -51,6 +52,8 @@ pub enum What {
         address: SocketAddr,
         /// Our end.
         local: SocketAddr,
+        /// The game of its room.
+        about: &'static About,
         /// The dialect that it speaks.
         dialect: String,
         /// Whether it uses JSON.
@@ -102,6 +105,7 @@ impl What {
     /// A handshake between these ends, the client's first. Overwrites the secrets of the request.
     pub fn opened(
         (address, local): (SocketAddr, SocketAddr),
+        about: &'static About,
         (dialect, json): (&str, bool),
         mut request: Vec<u8>,
         mut response: Vec<u8>,
@@ -110,7 +114,7 @@ impl What {
         // They are kept as long as the client is connected.
         request.shrink_to_fit();
         response.shrink_to_fit();
-        What::Opened { address, local, dialect: dialect.to_owned(), json, request, response }
+        What::Opened { address, local, about, dialect: dialect.to_owned(), json, request, response }
     }
 
     /// Bytes that it holds, as bounds count them.

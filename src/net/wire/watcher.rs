@@ -156,7 +156,7 @@ impl Watcher<'_> {
         let begun = message.len();
         for seen in &taken.items {
             let what = match &seen.what {
-                tap::What::Opened { address, local, dialect, json, request, response } => {
+                tap::What::Opened { address, local, dialect, json, request, response, .. } => {
                     let (dialect, request, response) = (dialect.clone(), request.clone(), response.clone());
                     let (address, local, json) = (*address, *local, *json);
                     What::Opened(Opened { address, local, dialect, json, request, response })
