@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use tickwire::game::{Game as _, Publisher as _, Rates};
-use tickwire::games::moo::world::rules::{AnimalKind, Resource};
+use tickwire::games::moo::world::rules::{AnimalKind, ITEMS, Resource};
 use tickwire::games::moo::world::{
     Action, Angle, Command, Identity, PlayerId, Selection, Spawned, TickHz, World,
 };
@@ -99,7 +99,7 @@ impl Busy {
                     0 => Spawned::Animal(AnimalKind::Wolf),
                     1 => Spawned::Animal(AnimalKind::Cow),
                     2 => Spawned::Item(17),
-                    _ => Spawned::Item(random.below(23) as u8),
+                    _ => Spawned::Item(ITEMS[random.below(ITEMS.len() as u64) as usize].id),
                 };
                 let at = |px: i32| u16::try_from(px.max(0)).unwrap_or_default();
                 return Some((0, Action::Spawn { what, x_px: at(x_px), y_px: at(y_px) }));

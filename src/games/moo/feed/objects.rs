@@ -32,6 +32,8 @@ pub struct Built {
     pub place: Place,
     /// The direction in which it points.
     pub heading: Angle,
+    /// The tick after which it is gone, if it ends by itself; it never changes.
+    pub ends_tick: Option<u32>,
 }
 
 /// What an event needs of the object that it concerns.
@@ -95,6 +97,7 @@ impl Structures {
             owner: structure.owner,
             place: Place { x_px: structure.x_px, y_px: structure.y_px, radius_px: structure.item.scale_px },
             heading: structure.heading,
+            ends_tick: structure.ends_tick,
         });
         Structures { version, things: Things::new(map_size_px, built.collect()) }
     }

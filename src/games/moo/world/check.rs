@@ -198,11 +198,8 @@ fn check_player(entity: &Entity) -> Result<(), SnapshotError> {
 /// Checks the waiting times of turrets, and the poison of players.
 fn check_turrets_and_poison(state: &State) -> Result<(), SnapshotError> {
     for entity in &state.structures {
-        if let (Some(standing), Controller::Structure(structure)) = (entity.standing(), &entity.controller) {
-            let shoots = standing.item.group == Group::Turret;
-            let most_ms = if shoots { rules::TURRET_PERIOD_MS } else { 0 };
-            require(structure.wait <= rules::thirds(most_ms), "timer of a structure")?;
-        }
+        let is_possible = |item| entity.controller.is_possible(item);
+        require(entity.controller.item().is_some_and(is_possible), "timer of a structure")?;
     }
     for entity in &state.players {
         if let Controller::Player(player) = &entity.controller {

@@ -7,7 +7,7 @@
 //!       ( • )──►(    •    )       touching neither scenery nor the drawn circle of a structure
 //! ```
 
-use crate::controller::{Controller, Player, Structure};
+use crate::controller::{Controller, Player};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::event::Event;
 use crate::fixed::Fixed;
@@ -81,8 +81,7 @@ impl World {
     pub(crate) fn build(&mut self, body: Body, item: &'static Item) {
         let id = self.state.next_id;
         self.state.next_id = EntityId(id.0.saturating_add(1));
-        let entity =
-            Entity { id, body, controller: Controller::Structure(Structure { item: item.id, wait: 0 }) };
+        let entity = Entity { id, body, controller: Controller::built(item) };
         if let Some(standing) = entity.standing() {
             self.terrain.put_up(standing);
             self.make_way_for(&standing);
@@ -98,7 +97,7 @@ impl World {
             }
         }
         self.state.structures.push(entity);
-        self.note_turret(item);
+        self.note_worker();
         self.outcome.events.push(Event::Placed { object: id });
     }
 
@@ -144,7 +143,7 @@ impl World {
         }
     }
 
-    fn demolish(&mut self, at: usize) {
+    pub(crate) fn demolish(&mut self, at: usize) {
         let entity = self.state.structures.remove(at);
         self.close_ranks(at);
         if let Some(standing) = entity.standing() {

@@ -5,7 +5,7 @@ use crate::built::Standing;
 use crate::controller::{Animal, Controller};
 use crate::fields::fields;
 pub use crate::id::{Embodied, EntityId, PlayerId};
-use crate::rules::{self, Biome, Rates};
+use crate::rules::{Biome, Rates};
 use crate::terrain::Terrain;
 
 /// A body and the only controller that may act on it.
@@ -30,12 +30,7 @@ impl Entity {
         if controller.is_asleep(body) && !drifts {
             return false;
         }
-        match controller {
-            Controller::Player(player) => player.act(body, terrain, rates),
-            Controller::Scenery(_) | Controller::Structure(_) => {}
-            Controller::Animal(animal) => animal.act(body, terrain, rates),
-            Controller::Shot(shot) => shot.act(body, rates),
-        }
+        controller.act(body, terrain, rates);
         true
     }
 
@@ -55,16 +50,13 @@ impl Entity {
     /// The structure as stored in the position index, if it is one.
     pub fn standing(&self) -> Option<Standing> {
         let Entity { id, body, controller } = self;
-        match controller {
-            Controller::Structure(structure) => Some(Standing {
-                id: *id,
-                owner: body.owner,
-                item: rules::item(structure.item)?,
-                x: body.x,
-                y: body.y,
-                heading: body.heading,
-            }),
-            _ => None,
-        }
+        Some(Standing {
+            id: *id,
+            owner: body.owner,
+            item: controller.item()?,
+            x: body.x,
+            y: body.y,
+            heading: body.heading,
+        })
     }
 }

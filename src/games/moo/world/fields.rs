@@ -16,7 +16,7 @@ pub enum SnapshotError {
     },
     /// The world was made with other rules.
     Code {
-        /// The code hash in the bytes; see [`crate::rules::code_hash`].
+        /// The code hash in the bytes; see [`crate::code_hash`].
         found: u64,
     },
     /// The bytes end before the state does.

@@ -61,6 +61,7 @@ mod view;
 mod world;
 
 mod check;
+mod code;
 mod difference;
 mod fields;
 pub mod snapshot;
@@ -71,6 +72,7 @@ pub use tickwire_sim::{fixed, rng, trig};
 mod tests;
 
 pub use clan::ClanId;
+pub use code::code_hash;
 pub use command::{Action, Command, Rejection, Selection, Spawned};
 pub use controller::{Controller, SceneryKind};
 pub use difference::Difference;
@@ -78,7 +80,7 @@ pub use entity::{Body, Entity, EntityId, PlayerId};
 pub use event::{Event, Outcome};
 pub use fixed::{Angle, Fixed};
 pub use map::{Bands, Biome};
-pub use rules::{code_hash, AnimalKind, Resource, TickHz};
+pub use rules::{AnimalKind, Resource, TickHz};
 pub use snapshot::SnapshotError;
 pub use state::Identity;
 pub use view::{AnimalView, PlayerView, ProjectileView, SceneryView, StructureView};

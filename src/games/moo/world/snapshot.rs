@@ -18,10 +18,10 @@ use std::fmt;
 use tickwire_sim::carry::{Saved, Writer};
 
 use crate::check::check;
+use crate::code::code_hash;
 use crate::controller::Controller;
 pub use crate::fields::SnapshotError;
 use crate::fields::{Bytes, Field, Reader, Sink};
-use crate::rules;
 use crate::state::{Identity, State};
 use crate::world::World;
 
@@ -40,7 +40,7 @@ impl fmt::Display for SnapshotError {
                 write!(f, "the snapshot has layout {found}, but this program reads layout {VERSION}")
             }
             SnapshotError::Code { found } => {
-                let own = rules::code_hash();
+                let own = code_hash();
                 write!(
                     f,
                     "the snapshot was made with other rules ({found:016x}, this program has {own:016x})"
@@ -63,7 +63,7 @@ impl World {
     pub fn snapshot(&self) -> Vec<u8> {
         let mut out = Bytes(MAGIC.to_vec());
         out.put(u64::from(VERSION), 2);
-        out.put(rules::code_hash(), 8);
+        out.put(code_hash(), 8);
         self.state.write(&mut out);
         out.put(self.checksum(), CHECKSUM_BYTES);
         out.0
@@ -122,7 +122,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(State, u64), SnapshotError> {
         return Err(SnapshotError::Version { found: version });
     }
     let code = reader.scalar(8)?;
-    if code != rules::code_hash() {
+    if code != code_hash() {
         return Err(SnapshotError::Code { found: code });
     }
     let state = State::read(&mut reader)?;

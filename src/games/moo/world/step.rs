@@ -10,7 +10,7 @@
 //!                                                               ─► structures affect players (`touch`)
 //!                                                               ─► players heal and swing (`fight`)
 //!                                                               ─► animals decide and attack (`herd`)
-//!                                                               ─► turrets shoot (`turret`)
+//!                                                               ─► structures act, turrets shoot (`turret`)
 //! ```
 
 use crate::command::Command;
@@ -51,7 +51,7 @@ impl World {
         self.touch_animals();
         self.fight();
         self.herd();
-        self.tend_turrets();
+        self.tend_structures();
         self.state.tick = self.state.tick.wrapping_add(1);
         &self.outcome
     }

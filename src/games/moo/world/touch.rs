@@ -79,7 +79,7 @@ impl World {
             };
             match standing.item.group {
                 Group::Trap => contact.held = contact.held || harms(),
-                Group::Heal => contact.healing = true,
+                group if group.heals() => contact.healing = true,
                 Group::Boost if contact.boost.is_none() => contact.boost = Some(standing.heading),
                 Group::Spikes if contact.spikes.is_none() && harms() => {
                     let Item { damage, poisons, .. } = *standing.item;

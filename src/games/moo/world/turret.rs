@@ -1,35 +1,33 @@
-//! Turrets: they look around, turn to the nearest enemy and shoot at it.
+//! The structures that do more than stand. Turrets look around, turn to the nearest enemy and shoot
+//! at it.
 //!
 //! A turret never shoots at its owner or the owner's clan mates. A turret without an enemy in range
 //! waits a while before it looks again.
 
 use crate::controller::Controller;
-use crate::entity::Body;
+use crate::entity::{Body, Entity};
 use crate::fixed::{square, Fixed};
 use crate::rules;
 use crate::trig::direction;
 use crate::world::World;
 
 impl World {
-    /// Runs each turret whose timer has expired: it looks around and shoots.
-    pub(crate) fn tend_turrets(&mut self) {
-        for index in 0..self.turrets.len() {
-            let at = self.turrets[index] as usize;
-            if self.is_turret_due(at) {
+    /// Runs each structure that works, in order of their numbers. A turret whose timer has expired
+    /// looks around and shoots; a structure whose time is over is removed.
+    pub(crate) fn tend_structures(&mut self) {
+        let mut index = 0;
+        while let Some(at) = self.workers.get(index).map(|at| *at as usize) {
+            let Entity { body, controller, .. } = &mut self.state.structures[at];
+            controller.act(body, &self.terrain, &self.rates);
+            if controller.ends_in() == Some(0) {
+                self.demolish(at);
+                continue;
+            }
+            if matches!(controller, Controller::Structure(turret) if turret.wait == 0) {
                 self.crowd.update(&self.state.players);
                 self.look_around(at);
             }
-        }
-    }
-
-    /// Advances the timer of the turret at that index by one tick. Returns whether it has expired.
-    fn is_turret_due(&mut self, at: usize) -> bool {
-        match &mut self.state.structures[at].controller {
-            Controller::Structure(turret) => {
-                turret.wait = turret.wait.saturating_sub(self.rates.tick_thirds);
-                turret.wait == 0
-            }
-            _ => false,
+            index += 1;
         }
     }
 

@@ -100,6 +100,8 @@ pub struct StructureView {
     pub heading: Angle,
     /// Remaining health points.
     pub health: u16,
+    /// The tick after which it is gone, if it ends by itself; it never changes.
+    pub ends_tick: Option<u32>,
 }
 
 /// The public view of an animal.
@@ -162,7 +164,7 @@ impl World {
 
     /// The structures, in order of their numbers.
     pub fn structures(&self) -> impl Iterator<Item = StructureView> + '_ {
-        self.state.structures.iter().filter_map(structure_view)
+        self.state.structures.iter().filter_map(|entity| self.structure_view(entity))
     }
 
     /// The living animals, in order of their numbers.
@@ -188,23 +190,22 @@ impl World {
 
     /// The structure with that number, if it exists.
     pub fn structure(&self, id: EntityId) -> Option<StructureView> {
-        self.find_structure(id).and_then(|at| structure_view(&self.state.structures[at]))
+        self.find_structure(id).and_then(|at| self.structure_view(&self.state.structures[at]))
     }
-}
 
-fn structure_view(entity: &Entity) -> Option<StructureView> {
-    let Entity { id, body, controller } = entity;
-    match controller {
-        Controller::Structure(structure) => Some(StructureView {
+    fn structure_view(&self, entity: &Entity) -> Option<StructureView> {
+        let Entity { id, body, controller } = entity;
+        let ticks = |time: u16| u32::from(time.div_ceil(self.rates.tick_thirds));
+        Some(StructureView {
             id: *id,
-            item: rules::item(structure.item)?,
+            item: controller.item()?,
             owner: body.owner,
             x_px: body.x.to_px(),
             y_px: body.y.to_px(),
             heading: body.heading,
             health: body.health,
-        }),
-        _ => None,
+            ends_tick: controller.ends_in().map(|time| self.tick().wrapping_add(ticks(time))),
+        })
     }
 }
 

@@ -11,7 +11,7 @@ use crate::event::Outcome;
 use crate::fields::Field;
 use crate::land::Bands;
 use crate::row::Row;
-use crate::rules::{self, Group, Item, Rates};
+use crate::rules::{self, Rates};
 use crate::scratch::Scratch;
 use crate::state::{Identity, State};
 use crate::terrain::{Obstacle, Terrain};
@@ -27,8 +27,8 @@ pub struct World {
     pub(crate) terrain: Terrain,
     /// The positions of the players; rebuilt in each tick that needs them.
     pub(crate) crowd: Crowd,
-    /// The indices of the turrets in the list of structures, in ascending order.
-    pub(crate) turrets: Vec<u32>,
+    /// The indices of the structures that work ([`Controller::works`]), in ascending order.
+    pub(crate) workers: Vec<u32>,
     /// Which players acted in this tick, by index.
     pub(crate) awake: Vec<bool>,
     /// Animals by position; rebuilt in each tick that needs them.
@@ -76,7 +76,7 @@ impl World {
             rates: state.identity.tick_hz.rates(),
             terrain,
             crowd: Crowd::new(map_size_px),
-            turrets: turrets_of(&state),
+            workers: workers_of(&state),
             awake: Vec::new(),
             row: Row::default(),
             roused: Vec::new(),
@@ -99,9 +99,9 @@ impl World {
         let animals = self.state.animals.len();
         self.row.reserve(animals);
         self.roused.reserve(animals);
-        let events = EVENTS_PER_PLAYER * players + EVENTS_PER_ANIMAL * animals + 2 * self.turrets.len();
+        let events = EVENTS_PER_PLAYER * players + EVENTS_PER_ANIMAL * animals + 2 * self.workers.len();
         self.outcome.events.reserve(events);
-        let shots = (SHOTS_PER_PLAYER * players + self.turrets.len()).min(rules::SHOTS_MOST);
+        let shots = (SHOTS_PER_PLAYER * players + self.workers.len()).min(rules::SHOTS_MOST);
         self.state.shots.reserve(shots.saturating_sub(self.state.shots.len()));
     }
 
@@ -182,18 +182,18 @@ impl World {
         self.state.structures.binary_search_by_key(&id, |entity| entity.id).ok()
     }
 
-    /// Records the structure just appended to the list, if it is a turret.
-    pub(crate) fn note_turret(&mut self, item: &Item) {
-        if item.group == Group::Turret {
-            self.turrets.push(self.state.structures.len() as u32 - 1);
+    /// Records the structure just appended to the list, if it works.
+    pub(crate) fn note_worker(&mut self) {
+        if self.state.structures.last().is_some_and(works) {
+            self.workers.push(self.state.structures.len() as u32 - 1);
             self.make_room();
         }
     }
 
     /// Records that the structure at that index was removed, so that the following ones moved up.
     pub(crate) fn close_ranks(&mut self, gone: usize) {
-        self.turrets.retain(|at| *at as usize != gone);
-        for at in self.turrets.iter_mut().filter(|at| **at as usize > gone) {
+        self.workers.retain(|at| *at as usize != gone);
+        for at in self.workers.iter_mut().filter(|at| **at as usize > gone) {
             *at -= 1;
         }
     }
@@ -212,9 +212,12 @@ impl World {
     }
 }
 
-/// The indices of the turrets in the list of structures, in ascending order.
-pub(crate) fn turrets_of(state: &State) -> Vec<u32> {
-    let is_turret = |entity: &Entity| entity.standing().is_some_and(|it| it.item.group == Group::Turret);
-    let places = state.structures.iter().zip(0..).filter(|(entity, _)| is_turret(entity));
+/// The indices of the structures that work, in ascending order.
+pub(crate) fn workers_of(state: &State) -> Vec<u32> {
+    let places = state.structures.iter().zip(0..).filter(|(entity, _)| works(entity));
     places.map(|(_, at)| at).collect()
+}
+
+fn works(entity: &Entity) -> bool {
+    entity.controller.item().is_some_and(|item| entity.controller.works(item))
 }

@@ -22,14 +22,12 @@ const HUNGRY_PERCENT: u32 = 70;
 /// Number of directions tried for a place to build.
 const DIRECTIONS: u16 = 8;
 
-/// How many objects of a group a bot wants standing: fewer than its limit, or a screen of bots
-/// would wall itself in.
+/// How many objects of a group a bot wants standing: few, or a screen of bots would wall itself in.
 fn wanted(group: Group) -> u32 {
     match group {
-        Group::Food => 0,
         Group::Wall => 5,
-        Group::Spikes | Group::Mill | Group::Trap | Group::Boost | Group::Turret => 2,
-        Group::Heal | Group::Spawn => 1,
+        Group::Heal => 1,
+        _ => u32::from(group.limit()).min(2),
     }
 }
 

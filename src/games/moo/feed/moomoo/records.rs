@@ -3,12 +3,27 @@
 use crate::game::values::Values;
 use crate::games::moo::feed::objects::{Built, Natural};
 use crate::games::moo::feed::state::{Animal, Seen, animal_number};
+use crate::games::moo::world::rules;
 use crate::games::moo::world::{EntityId, Fixed, PlayerId};
 use crate::packet::angle::to_radians_2dec;
 
 /// The names that MooMoo clients choose from for cows and pigs. The other kinds have one name each,
 /// whatever the number.
 const NAMES: u32 = 45;
+
+/// The first number of an item that MooMoo clients do not know. They fail on it.
+const OWN_ITEMS: u8 = 23;
+
+/// What MooMoo clients are shown in place of an item that they do not know: a healing pad, a wood wall
+/// or a spawn pad.
+fn known(id: u8) -> u8 {
+    match rules::item(id).map(|item| item.group) {
+        _ if id < OWN_ITEMS => id,
+        Some(group) if group.heals() => 19,
+        Some(group) if group.is_solid() => 3,
+        _ => 20,
+    }
+}
 
 /// The number of an object on the wire.
 pub fn object_number(id: EntityId) -> u32 {
@@ -23,7 +38,7 @@ pub fn round_px(at: Fixed) -> i64 {
 /// The 13 values of a player: sid, x, y, dir, build index, weapon, variant, team, is leader, skin, tail, icon, z index.
 pub fn player(seen: &Seen) -> impl Values {
     let at = [seen.body.x, seen.body.y].map(round_px);
-    let (item, variant) = (seen.hand.item.map_or(-1, i64::from), 0u8);
+    let (item, variant) = (seen.hand.item.map_or(-1, |item| known(item).into()), 0u8);
     let (team, is_leader) = match &seen.tag {
         Some(tag) => (Some(&*tag.name), tag.is_owner),
         None => (None, false),
@@ -49,7 +64,7 @@ pub fn built(thing: &Built) -> impl Values + use<> {
     let at = [thing.place.x_px, thing.place.y_px];
     let owner = if thing.owner == PlayerId::OPERATOR { -1 } else { i32::from(thing.owner.0) };
     let direction = to_radians_2dec(thing.heading.0);
-    (object_number(thing.id), at, direction, thing.place.radius_px, None::<u8>, thing.item, owner)
+    (object_number(thing.id), at, direction, thing.place.radius_px, None::<u8>, known(thing.item), owner)
 }
 
 /// The 7 values of an animal: sid, type, x, y, dir, health, number of its name.

@@ -26,8 +26,12 @@ pub use scenery::{Scenery, SceneryKind};
 pub use shot::Shot;
 pub use structure::Structure;
 
+use std::mem::discriminant;
+
 use crate::body::Body;
 use crate::fields::{Field, Malformed, Reader, Sink};
+use crate::rules::{self, Group, Item, Rates};
+use crate::terrain::Terrain;
 
 /// The controller of an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +40,7 @@ pub enum Controller {
     Player(Player),
     /// Stands where the map placed it, and sleeps.
     Scenery(Scenery),
-    /// Stands where it was built, and sleeps.
+    /// Stands where it was built.
     Structure(Structure),
     /// Wanders, flees or hunts.
     Animal(Animal),
@@ -45,14 +49,64 @@ pub enum Controller {
 }
 
 impl Controller {
+    /// The controller of an item that has just been built.
+    pub fn built(item: &Item) -> Controller {
+        Controller::Structure(Structure { item: item.id, wait: 0 })
+    }
+
+    /// The item of a structure, if it is one.
+    pub(crate) fn item(&self) -> Option<&'static Item> {
+        match self {
+            Controller::Structure(structure) => rules::item(structure.item),
+            _ => None,
+        }
+    }
+
+    /// Runs for one tick.
+    pub(crate) fn act(&mut self, body: &mut Body, terrain: &Terrain, rates: &Rates) {
+        match self {
+            Controller::Player(player) => player.act(body, terrain, rates),
+            Controller::Scenery(_) => {}
+            Controller::Structure(structure) => structure.act(rates),
+            Controller::Animal(animal) => animal.act(body, terrain, rates),
+            Controller::Shot(shot) => shot.act(body, rates),
+        }
+    }
+
     /// Whether a tick would change nothing. A sleeping entity costs the tick nothing.
     pub fn is_asleep(&self, body: &Body) -> bool {
         match self {
             Controller::Player(player) => player.is_asleep(body),
-            Controller::Scenery(_) | Controller::Structure(_) => true,
+            Controller::Scenery(_) => true,
+            Controller::Structure(structure) => structure.wait == 0,
             Controller::Animal(animal) => animal.is_asleep(body),
             Controller::Shot(_) => false,
         }
+    }
+
+    /// Whether a structure of this item does more than stand, so that each tick runs its controller.
+    pub(crate) fn works(&self, item: &Item) -> bool {
+        !matches!(self, Controller::Structure(_)) || item.group == Group::Turret
+    }
+
+    /// Time until a structure ends by itself, in thirds of a millisecond; `None` if it stands until
+    /// it is destroyed.
+    pub fn ends_in(&self) -> Option<u16> {
+        None
+    }
+
+    /// Whether a structure of this item can be in this state.
+    pub(crate) fn is_possible(&self, item: &Item) -> bool {
+        let new = Controller::built(item);
+        let is_in_time = match (self.ends_in(), new.ends_in()) {
+            (Some(left), Some(most)) => (1..=most).contains(&left),
+            (left, most) => left == most,
+        };
+        let is_ready = match self {
+            Controller::Structure(structure) => structure.is_possible(item),
+            _ => true,
+        };
+        is_in_time && is_ready && discriminant(self) == discriminant(&new)
     }
 
     /// Whether a river would carry it away, even while it sleeps.
@@ -60,47 +114,40 @@ impl Controller {
         match self {
             Controller::Player(player) => player.alive && !player.ground.held,
             Controller::Animal(animal) => body.health > 0 && !animal.held,
-            Controller::Scenery(_) | Controller::Structure(_) | Controller::Shot(_) => false,
+            _ => false,
         }
     }
 }
 
-impl Field for Controller {
-    const LEAST_BYTES: usize = 2;
+/// The number of each controller in a snapshot, and its type.
+macro_rules! controllers {
+    ($($number:literal $kind:ident,)*) => {
+        impl Field for Controller {
+            const LEAST_BYTES: usize = 2;
 
-    fn write(&self, sink: &mut impl Sink) {
-        match self {
-            Controller::Player(player) => {
-                sink.put(0, 1);
-                player.write(sink);
+            fn write(&self, sink: &mut impl Sink) {
+                match self {
+                    $(Controller::$kind(controller) => {
+                        sink.put($number, 1);
+                        controller.write(sink);
+                    })*
+                }
             }
-            Controller::Scenery(scenery) => {
-                sink.put(1, 1);
-                scenery.write(sink);
-            }
-            Controller::Structure(structure) => {
-                sink.put(2, 1);
-                structure.write(sink);
-            }
-            Controller::Animal(animal) => {
-                sink.put(3, 1);
-                animal.write(sink);
-            }
-            Controller::Shot(shot) => {
-                sink.put(4, 1);
-                shot.write(sink);
+
+            fn read(reader: &mut Reader<'_>) -> Result<Controller, Malformed> {
+                match reader.scalar(1)? {
+                    $($number => $kind::read(reader).map(Controller::$kind),)*
+                    _ => Err(Malformed::Value("controller")),
+                }
             }
         }
-    }
+    };
+}
 
-    fn read(reader: &mut Reader<'_>) -> Result<Controller, Malformed> {
-        match reader.scalar(1)? {
-            0 => Player::read(reader).map(Controller::Player),
-            1 => Scenery::read(reader).map(Controller::Scenery),
-            2 => Structure::read(reader).map(Controller::Structure),
-            3 => Animal::read(reader).map(Controller::Animal),
-            4 => Shot::read(reader).map(Controller::Shot),
-            _ => Err(Malformed::Value("controller")),
-        }
-    }
+controllers! {
+    0 Player,
+    1 Scenery,
+    2 Structure,
+    3 Animal,
+    4 Shot,
 }

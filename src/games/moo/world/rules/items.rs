@@ -56,6 +56,11 @@ impl Group {
         }
     }
 
+    /// Whether it heals players who touch it.
+    pub const fn heals(self) -> bool {
+        matches!(self, Group::Heal)
+    }
+
     /// Whether players run into it or walk over it.
     pub const fn is_solid(self) -> bool {
         matches!(self, Group::Wall | Group::Spikes | Group::Mill | Group::Turret)
@@ -69,6 +74,8 @@ pub struct Item {
     pub id: u8,
     /// The name, in lower case.
     pub name: &'static str,
+    /// What it does, for players; `{health}` and `{damage}` stand for its own.
+    pub does: &'static str,
     /// The group.
     pub group: Group,
     /// The age that offers it; `None` if every player has it initially.
@@ -94,7 +101,7 @@ pub struct Item {
 impl Item {
     /// All of its properties that affect the simulation.
     pub(super) fn numbers(&self) -> [i32; 14] {
-        let Item { id, name: _, group, age, needs, cost, health, scale_px, .. } = *self;
+        let Item { id, name: _, does: _, group, age, needs, cost, health, scale_px, .. } = *self;
         let Item { radius_px, damage, pays_halves, poisons, .. } = *self;
         let or_none = |number: Option<u8>| number.map_or(-1, i32::from);
         let [wood, food, stone, gold] = cost.map(|amount| amount as i32);
@@ -124,7 +131,7 @@ const fn food(id: u8, name: &'static str, cost: u32, health: u16) -> Item {
         health,
         scale_px: 0,
         radius_px: 0,
-        ..built(id, name, Group::Food, [0, cost, 0, 0], (0, 0))
+        ..built(id, name, "Heals {health}.", Group::Food, [0, cost, 0, 0], (0, 0))
     }
 }
 
@@ -132,6 +139,7 @@ const fn food(id: u8, name: &'static str, cost: u32, health: u16) -> Item {
 const fn built(
     id: u8,
     name: &'static str,
+    does: &'static str,
     group: Group,
     cost: [u32; 4],
     (health, scale_px): (u16, i32),
@@ -139,6 +147,7 @@ const fn built(
     Item {
         id,
         name,
+        does,
         group,
         age: None,
         needs: None,
@@ -159,42 +168,113 @@ pub const ITEMS: [Item; 18] = [
     food(0, "apple", 10, 20),
     Item { age: Some(3), ..food(1, "cookie", 15, 40) },
     Item { age: Some(7), ..food(2, "cheese", 25, 60) },
-    built(3, "wood wall", Wall, [10, 0, 0, 0], (380, 50)),
-    Item { age: Some(3), ..built(4, "stone wall", Wall, [0, 0, 25, 0], (900, 50)) },
-    Item { age: Some(7), needs: Some(4), ..built(5, "castle wall", Wall, [0, 0, 35, 0], (1_500, 52)) },
-    Item { damage: 20, ..built(6, "spikes", Spikes, [20, 0, 5, 0], (400, 49)) },
-    Item { age: Some(5), damage: 35, ..built(7, "greater spikes", Spikes, [30, 0, 10, 0], (500, 52)) },
+    built(3, "wood wall", "Blocks the way.", Wall, [10, 0, 0, 0], (380, 50)),
+    Item {
+        age: Some(3),
+        ..built(4, "stone wall", "Blocks the way, and lasts longer.", Wall, [0, 0, 25, 0], (900, 50))
+    },
+    Item {
+        age: Some(7),
+        needs: Some(4),
+        ..built(5, "castle wall", "The strongest wall.", Wall, [0, 0, 35, 0], (1_500, 52))
+    },
+    Item {
+        damage: 20,
+        ..built(6, "spikes", "Hurt others who touch them: {damage}.", Spikes, [20, 0, 5, 0], (400, 49))
+    },
+    Item {
+        age: Some(5),
+        damage: 35,
+        ..built(
+            7,
+            "greater spikes",
+            "Hurt others who touch them: {damage}.",
+            Spikes,
+            [30, 0, 10, 0],
+            (500, 52),
+        )
+    },
     Item {
         age: Some(9),
         needs: Some(7),
         damage: 30,
         poisons: true,
-        ..built(8, "poison spikes", Spikes, [35, 0, 15, 0], (600, 52))
+        ..built(
+            8,
+            "poison spikes",
+            "Poison others who touch them, and deal {damage} damage at once.",
+            Spikes,
+            [35, 0, 15, 0],
+            (600, 52),
+        )
     },
     Item {
         age: Some(9),
         needs: Some(7),
         damage: 45,
-        ..built(9, "spinning spikes", Spikes, [30, 0, 20, 0], (500, 52))
+        ..built(
+            9,
+            "spinning spikes",
+            "Hurt others who touch them: {damage}.",
+            Spikes,
+            [30, 0, 20, 0],
+            (500, 52),
+        )
     },
-    Item { pays_halves: 2, ..built(10, "windmill", Mill, [50, 0, 10, 0], (400, 45)) },
+    Item {
+        pays_halves: 2,
+        ..built(10, "windmill", "Pays 1 point a second.", Mill, [50, 0, 10, 0], (400, 45))
+    },
     Item {
         age: Some(5),
         needs: Some(10),
         pays_halves: 3,
-        ..built(11, "faster windmill", Mill, [60, 0, 20, 0], (500, 47))
+        ..built(11, "faster windmill", "Pays 3 points every 2 seconds.", Mill, [60, 0, 20, 0], (500, 47))
     },
     Item {
         age: Some(8),
         needs: Some(11),
         pays_halves: 4,
-        ..built(12, "power mill", Mill, [100, 0, 50, 0], (800, 47))
+        ..built(12, "power mill", "Pays 2 points a second.", Mill, [100, 0, 50, 0], (800, 47))
     },
-    Item { age: Some(4), radius_px: 10, ..built(15, "pit trap", Trap, [30, 0, 30, 0], (500, 50)) },
-    Item { age: Some(4), radius_px: 31, ..built(16, "boost pad", Boost, [5, 0, 20, 0], (150, 45)) },
-    Item { age: Some(7), ..built(17, "turret", Turret, [200, 0, 150, 0], (800, 43)) },
-    Item { age: Some(7), radius_px: 22, ..built(19, "healing pad", Heal, [30, 10, 0, 0], (400, 45)) },
-    Item { age: Some(9), radius_px: 22, ..built(20, "spawn pad", Spawn, [100, 0, 100, 0], (400, 45)) },
+    Item {
+        age: Some(4),
+        radius_px: 10,
+        ..built(
+            15,
+            "pit trap",
+            "Holds others who step on it; they hardly see it.",
+            Trap,
+            [30, 0, 30, 0],
+            (500, 50),
+        )
+    },
+    Item {
+        age: Some(4),
+        radius_px: 31,
+        ..built(
+            16,
+            "boost pad",
+            "Throws anyone who steps on it along its arrow.",
+            Boost,
+            [5, 0, 20, 0],
+            (150, 45),
+        )
+    },
+    Item {
+        age: Some(7),
+        ..built(17, "turret", "Shoots at others who come near.", Turret, [200, 0, 150, 0], (800, 43))
+    },
+    Item {
+        age: Some(7),
+        radius_px: 22,
+        ..built(19, "healing pad", "Heals anyone who stands on it.", Heal, [30, 10, 0, 0], (400, 45))
+    },
+    Item {
+        age: Some(9),
+        radius_px: 22,
+        ..built(20, "spawn pad", "You respawn here after death.", Spawn, [100, 0, 100, 0], (400, 45))
+    },
 ];
 
 /// The initial items of every player: apple, wood wall, spikes, windmill.

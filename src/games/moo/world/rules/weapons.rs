@@ -9,6 +9,8 @@ pub struct Weapon {
     pub id: u8,
     /// The name, in lower case.
     pub name: &'static str,
+    /// What it does, for players.
+    pub does: &'static str,
     /// The slot: 0 for a primary weapon, 1 for a secondary weapon.
     pub slot: u8,
     /// The age that offers it; `None` if every player has it initially.
@@ -61,6 +63,7 @@ impl Weapon {
         let Weapon {
             id,
             name: _,
+            does: _,
             slot,
             age,
             needs,
@@ -109,6 +112,7 @@ impl Weapon {
 const HAMMER: Weapon = Weapon {
     id: 0,
     name: "tool hammer",
+    does: "Gathers and fights.",
     slot: 0,
     age: None,
     needs: None,
@@ -131,9 +135,10 @@ const HAMMER: Weapon = Weapon {
 const fn first(
     id: u8,
     name: &'static str,
+    does: &'static str,
     (damage, range_px, gather, period_ms): (u16, i32, u32, u16),
 ) -> Weapon {
-    Weapon { id, name, age: Some(2), damage, range_px, gather, period_ms, ..HAMMER }
+    Weapon { id, name, does, age: Some(2), damage, range_px, gather, period_ms, ..HAMMER }
 }
 
 /// A weapon that shoots: the projectile, the cost of a shot, the period, and the speed of its
@@ -141,54 +146,105 @@ const fn first(
 const fn shooter(
     id: u8,
     name: &'static str,
+    does: &'static str,
     (kind, shot_cost): (u8, [u32; 4]),
     (period_ms, speed_percent): (u16, i32),
 ) -> Weapon {
     let shoots = Some(kind);
-    Weapon { shoots, shot_cost, speed_percent, slot: 1, slow: 0, ..first(id, name, (0, 0, 0, period_ms)) }
+    Weapon {
+        shoots,
+        shot_cost,
+        speed_percent,
+        slot: 1,
+        slow: 0,
+        ..first(id, name, does, (0, 0, 0, period_ms))
+    }
 }
 
 /// All weapons, in order of their numbers.
 pub const WEAPONS: [Weapon; 16] = [
     HAMMER,
-    first(1, "hand axe", (30, 70, 2, 400)),
-    Weapon { age: Some(8), needs: Some(1), ..first(2, "great axe", (35, 75, 4, 400)) },
-    Weapon { speed_percent: 85, ..first(3, "short sword", (35, 110, 1, 300)) },
-    Weapon { age: Some(8), needs: Some(3), speed_percent: 80, ..first(4, "katana", (40, 118, 1, 300)) },
-    Weapon { speed_percent: 82, knock_px_per_s: 200, ..first(5, "polearm", (45, 142, 1, 700)) },
-    Weapon { knock_px_per_s: 700, ..first(6, "bat", (20, 110, 1, 300)) },
-    Weapon { speed_percent: 113, knock_px_per_s: 100, slow: 3_000, ..first(7, "daggers", (20, 65, 1, 100)) },
-    first(8, "stick", (1, 70, 7, 400)),
-    Weapon { age: Some(6), ..shooter(9, "bow", (0, [4, 0, 0, 0]), (600, 75)) },
+    first(1, "hand axe", "Gathers twice as much.", (30, 70, 2, 400)),
+    Weapon {
+        age: Some(8),
+        needs: Some(1),
+        ..first(2, "great axe", "Gathers four times as much.", (35, 75, 4, 400))
+    },
+    Weapon { speed_percent: 85, ..first(3, "short sword", "Reaches far and hurts.", (35, 110, 1, 300)) },
+    Weapon {
+        age: Some(8),
+        needs: Some(3),
+        speed_percent: 80,
+        ..first(4, "katana", "Reaches farther and hurts more.", (40, 118, 1, 300))
+    },
+    Weapon {
+        speed_percent: 82,
+        knock_px_per_s: 200,
+        ..first(5, "polearm", "The longest reach, a slow and heavy blow.", (45, 142, 1, 700))
+    },
+    Weapon { knock_px_per_s: 700, ..first(6, "bat", "Knocks others far away.", (20, 110, 1, 300)) },
+    Weapon {
+        speed_percent: 113,
+        knock_px_per_s: 100,
+        slow: 3_000,
+        ..first(7, "daggers", "Quick stabs, and you run faster.", (20, 65, 1, 100))
+    },
+    first(8, "stick", "Gathers seven times as much, but hardly hurts anyone.", (1, 70, 7, 400)),
+    Weapon { age: Some(6), ..shooter(9, "bow", "Shoots arrows.", (0, [4, 0, 0, 0]), (600, 75)) },
     Weapon {
         slot: 1,
         age: Some(6),
         speed_percent: 88,
         built_percent: 750,
-        ..first(10, "great hammer", (10, 75, 1, 400))
+        ..first(10, "great hammer", "Breaks what was built.", (10, 75, 1, 400))
     },
     Weapon {
         slot: 1,
         age: Some(6),
         speed_percent: 70,
         shield_percent: 20,
-        ..first(11, "shield", (0, 0, 0, 300))
+        ..first(
+            11,
+            "shield",
+            "Held in front of you, it blocks most damage; it cannot attack.",
+            (0, 0, 0, 300),
+        )
     },
-    Weapon { age: Some(8), needs: Some(9), ..shooter(12, "crossbow", (2, [5, 0, 0, 0]), (700, 70)) },
-    Weapon { age: Some(9), needs: Some(12), ..shooter(13, "repeater", (3, [10, 0, 0, 0]), (230, 70)) },
+    Weapon {
+        age: Some(8),
+        needs: Some(9),
+        ..shooter(
+            12,
+            "crossbow",
+            "Shoots bolts, faster and farther than a bow.",
+            (2, [5, 0, 0, 0]),
+            (700, 70),
+        )
+    },
+    Weapon {
+        age: Some(9),
+        needs: Some(12),
+        ..shooter(13, "repeater", "Shoots darts, one after another.", (3, [10, 0, 0, 0]), (230, 70))
+    },
     Weapon {
         slot: 1,
         age: Some(6),
         speed_percent: 105,
         knock_px_per_s: 200,
         steals: 250,
-        ..first(14, "mc grabby", (0, 125, 0, 700))
+        ..first(14, "mc grabby", "Takes gold from others.", (0, 125, 0, 700))
     },
     Weapon {
         age: Some(9),
         needs: Some(12),
         recoil_px_per_s: 350,
-        ..shooter(15, "musket", (5, [0, 0, 10, 0]), (1_500, 60))
+        ..shooter(
+            15,
+            "musket",
+            "Shoots bullets: heavy damage from afar, with strong recoil.",
+            (5, [0, 0, 10, 0]),
+            (1_500, 60),
+        )
     },
 ];
 

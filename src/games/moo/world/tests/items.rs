@@ -14,6 +14,10 @@ use crate::world::World;
 /// two seconds, limit.
 type Row = (u8, &'static str, u8, [u32; 3], u16, i32, u16, u16, u8);
 
+/// The items of MooMoo.io have smaller numbers; a game's own ones are not compared with these tables.
+const OWN_ITEMS: u8 = 23;
+
+/// The items that MooMoo.io has too.
 const ROWS: [Row; 18] = [
     (0, "apple", 0, [0, 10, 0], 20, 0, 0, 0, 0),
     (1, "cookie", 0, [0, 15, 0], 40, 0, 0, 0, 0),
@@ -61,6 +65,7 @@ fn grow_to(world: &mut World, age: u8) {
 fn the_table_has_the_expected_values() {
     let found: Vec<Row> = ITEMS
         .iter()
+        .filter(|of| of.id < OWN_ITEMS)
         .map(|of| {
             let [wood, food, stone, gold] = of.cost;
             assert_eq!(gold, 0, "{}", of.name);
@@ -110,7 +115,8 @@ fn each_age_offers_its_weapons_and_items() {
         let mut expected = expected.to_vec();
         expected.sort_unstable();
         expected.dedup();
-        assert_eq!(offers(&world), expected, "age {age}");
+        let offers_of_moomoo = offers(&world).into_iter().filter(|choice| *choice < 16 + OWN_ITEMS);
+        assert_eq!(offers_of_moomoo.collect::<Vec<_>>(), expected, "age {age}");
         act(&mut world, 1, Action::Upgrade { choice });
         assert_eq!(offers(&world), [], "one choice for age {age}");
         assert_eq!(rejection(&mut world, Action::Upgrade { choice }), Rejection::NotOffered);

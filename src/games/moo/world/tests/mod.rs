@@ -52,38 +52,38 @@ use crate::state::Identity;
 use crate::world::World;
 
 /// A world of that seed on the usual map at the usual rate.
-fn world(seed: u32) -> World {
+pub(crate) fn world(seed: u32) -> World {
     world_at(seed, TickHz::Hz30)
 }
 
-fn world_at(seed: u32, tick_hz: TickHz) -> World {
+pub(crate) fn world_at(seed: u32, tick_hz: TickHz) -> World {
     World::new(Identity { seed, map_size_px: 14_400, tick_hz })
 }
 
 /// A world on which nothing grows and nothing lives, so that one can walk anywhere.
-fn bare_world(tick_hz: TickHz) -> World {
+pub(crate) fn bare_world(tick_hz: TickHz) -> World {
     let mut state = without_animals(world_at(1, tick_hz)).state;
     state.others.clear();
     World::from_state(state)
 }
 
 /// That world without its animals, which would be in the way.
-fn without_animals(mut world: World) -> World {
+pub(crate) fn without_animals(mut world: World) -> World {
     world.state.animals.clear();
     world
 }
 
-fn command(player: u16, sequence: u64, action: Action) -> Command {
+pub(crate) fn command(player: u16, sequence: u64, action: Action) -> Command {
     Command { player: PlayerId(player), sequence, action }
 }
 
-fn join(sequence: u64, player: u16) -> Command {
+pub(crate) fn join(sequence: u64, player: u16) -> Command {
     let name = format!("p{player}");
     command(0, sequence, Action::Join { player: PlayerId(player), name, skin: 3 })
 }
 
 /// Lets a player in and puts it somewhere.
-fn put(world: &mut World, player: u16, x_px: i32, y_px: i32) {
+pub(crate) fn put(world: &mut World, player: u16, x_px: i32, y_px: i32) {
     let sequence = world.state.operator_sequence + 1;
     world.step(&mut vec![join(sequence, player)]);
     assert_eq!(world.outcome().rejected, []);
@@ -92,15 +92,15 @@ fn put(world: &mut World, player: u16, x_px: i32, y_px: i32) {
     body.y = Fixed::from_px(y_px);
 }
 
-fn body_mut(world: &mut World, player: u16) -> &mut Body {
+pub(crate) fn body_mut(world: &mut World, player: u16) -> &mut Body {
     world.player_mut(PlayerId(player)).expect("the player is there").1
 }
 
-fn body(world: &World, player: u16) -> &Body {
+pub(crate) fn body(world: &World, player: u16) -> &Body {
     world.player(PlayerId(player)).expect("the player is there").body
 }
 
-fn player(world: &World, player: u16) -> &Player {
+pub(crate) fn player(world: &World, player: u16) -> &Player {
     let at = world.find(PlayerId(player)).expect("the player is there");
     match &world.state.players[at] {
         Entity { controller: Controller::Player(player), .. } => player,
@@ -109,31 +109,31 @@ fn player(world: &World, player: u16) -> &Player {
 }
 
 /// Tells a player to walk, and ticks once.
-fn walk(world: &mut World, player: u16, direction: Option<u16>) {
+pub(crate) fn walk(world: &mut World, player: u16, direction: Option<u16>) {
     let sequence = world.player(PlayerId(player)).expect("the player is there").sequence + 1;
     world.step(&mut vec![command(player, sequence, Action::Move { direction: direction.map(Angle) })]);
     assert_eq!(world.outcome().rejected, []);
 }
 
 /// Lets a player do something, and ticks once.
-fn act(world: &mut World, player: u16, action: Action) {
+pub(crate) fn act(world: &mut World, player: u16, action: Action) {
     let sequence = world.player(PlayerId(player)).expect("the player is there").sequence + 1;
     world.step(&mut vec![command(player, sequence, action)]);
     assert_eq!(world.outcome().rejected, []);
 }
 
 /// Lets a player swing once, and ticks once: where it looks, with what it holds.
-fn swing(world: &mut World, player: u16) {
+pub(crate) fn swing(world: &mut World, player: u16) {
     act(world, player, Action::Attack { on: true });
     player_mut(world, player).hand.attacking = false;
 }
 
-fn player_mut(world: &mut World, player: u16) -> &mut Player {
+pub(crate) fn player_mut(world: &mut World, player: u16) -> &mut Player {
     world.player_mut(PlayerId(player)).expect("the player is there").0
 }
 
 /// Gives a player plenty of everything, and lets it take an item into its hand.
-fn hold(world: &mut World, player: u16, item: u8) {
+pub(crate) fn hold(world: &mut World, player: u16, item: u8) {
     let having = player_mut(world, player);
     having.resources = [10_000; 4];
     having.kit.items[rules::item(item).expect("an item").group as usize] = Some(item);
@@ -141,7 +141,7 @@ fn hold(world: &mut World, player: u16, item: u8) {
 }
 
 /// Lets a player build something in that direction. It must be possible.
-fn build(world: &mut World, player: u16, item: u8, heading: u16) -> EntityId {
+pub(crate) fn build(world: &mut World, player: u16, item: u8, heading: u16) -> EntityId {
     hold(world, player, item);
     body_mut(world, player).heading = Angle(heading);
     act(world, player, Action::Attack { on: true });
@@ -155,12 +155,12 @@ fn build(world: &mut World, player: u16, item: u8, heading: u16) -> EntityId {
 }
 
 /// What happened in the last tick.
-fn events(world: &World) -> &[Event] {
+pub(crate) fn events(world: &World) -> &[Event] {
     &world.outcome().events
 }
 
 /// Ticks without commands.
-fn wait(world: &mut World, ticks: u32) {
+pub(crate) fn wait(world: &mut World, ticks: u32) {
     let mut none = Vec::new();
     for _ in 0..ticks {
         world.step(&mut none);
@@ -168,10 +168,10 @@ fn wait(world: &mut World, ticks: u32) {
 }
 
 /// Pixels, with their fraction.
-fn px(at: Fixed) -> f64 {
+pub(crate) fn px(at: Fixed) -> f64 {
     f64::from(at.0) / 65_536.0
 }
 
-fn distance_px(a: &Body, b: &Body) -> f64 {
+pub(crate) fn distance_px(a: &Body, b: &Body) -> f64 {
     (px(a.x) - px(b.x)).hypot(px(a.y) - px(b.y))
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
 
+use crate::code_hash;
 use crate::fields::Sink;
 use crate::fixed::{square_root, Angle, Fixed};
 use crate::rng::Rng;
-use crate::rules::{self, code_hash, TickHz};
+use crate::rules::{self, TickHz};
 use crate::trig::{cosine, direction, searched, sine, QUARTER};
 use tickwire_sim::Checksum;
 

@@ -6,12 +6,13 @@ use proptest::prelude::*;
 use tickwire_sim::carry::Saved;
 
 use crate::clan::ClanId;
+use crate::code_hash;
 use crate::command::{Action, Selection, Spawned};
 use crate::controller::{Controller, Hand, Poison};
 use crate::fields::{Field, Sink};
 use crate::fixed::{Angle, Fixed};
 use crate::rng::Rng;
-use crate::rules::{code_hash, Resource, TickHz, ANIMALS};
+use crate::rules::{Resource, TickHz, ANIMALS};
 use crate::snapshot::{read, SnapshotError};
 use crate::state::{Identity, State};
 use crate::tests::{body, body_mut, command, join, player, player_mut, put, wait, walk, world};

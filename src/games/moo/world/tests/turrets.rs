@@ -26,7 +26,7 @@ fn turret(rate: TickHz) -> (World, EntityId, i32) {
 
 /// The numbers of the turrets that are noted.
 fn turrets(world: &World) -> Vec<EntityId> {
-    world.turrets.iter().map(|at| world.state.structures[*at as usize].id).collect()
+    world.workers.iter().map(|at| world.state.structures[*at as usize].id).collect()
 }
 
 /// Somebody at rest at a place.
@@ -180,7 +180,7 @@ fn a_turret_kill_credits_its_owner_until_the_owner_leaves() {
         }
         if leaves {
             world.step(&mut vec![command(0, 9, Action::Leave { player: PlayerId(1) })]);
-            assert_eq!((world.structures().count(), world.turrets.len()), (0, 0));
+            assert_eq!((world.structures().count(), world.workers.len()), (0, 0));
         }
         let restored = World::restore(&world.snapshot()).expect("a world can be so");
         assert_eq!(restored.state, world.state);
@@ -229,7 +229,7 @@ fn the_list_of_turrets_follows_from_the_state() {
     let second = build(&mut world, 1, 17, 0x8000);
     assert_eq!(turrets(&world), [first, second]);
     let mut restored = World::restore(&world.snapshot()).expect("it is a snapshot");
-    assert_eq!(restored.turrets, world.turrets);
+    assert_eq!(restored.workers, world.workers);
     put(&mut world, 2, 2_300, 5_300);
     put(&mut restored, 2, 2_300, 5_300);
     for _ in 0..100 {
@@ -253,7 +253,7 @@ fn the_list_of_turrets_follows_added_and_removed_structures() {
         world.damage_structure(at, 800);
         assert_eq!(turrets(&world), left);
         let restored = World::restore(&world.snapshot()).expect("it is a snapshot");
-        assert_eq!(restored.turrets, world.turrets);
+        assert_eq!(restored.workers, world.workers);
     }
 }
 
