@@ -11,7 +11,7 @@
 //! This module opens no file, reads no clock and keeps no state between two messages. Its decoded
 //! values contain no NaN, no number outside its bound, and no text longer than its bound.
 //!
-//! The tables are in [`grammar`], [`row`], [`codes`] and `needs`, and [`listing`] prints them for
+//! The tables are in [`grammar`], [`row`] and [`codes`], and [`listing`] prints them for
 //! programs. A [`dialect`] is one column of the tables, and an [`endpoint`] speaks one dialect. What packets
 //! mean is said by the games.
 
@@ -26,12 +26,12 @@ pub mod json;
 pub mod listing;
 pub mod msgpack;
 mod named;
-mod needs;
 pub mod row;
 
 pub use codes::{Codes, TableError};
 pub use decoded::Decoded;
 pub use dialect::{Dialect, PacketError};
 pub use fit::WrongArgument;
+pub(crate) use fit::fit_arguments;
 pub use rmpv::Value;
 pub use row::{Code, Direction, Lane, Row};

@@ -9,11 +9,10 @@ use super::rust::{self, Kind};
 use super::tree::{Breach, File};
 
 /// Files that name a game all the same, and why.
-pub const ALLOWED: [(&str, &str); 10] = [
+pub const ALLOWED: [(&str, &str); 9] = [
     ("src/limits.rs", "every limit is there, also those of games"),
     ("src/packet/codes.rs", "captures of before they carried their tables are read by those of moo"),
     ("src/packet/endpoint.rs", "a path in a capture that names no game is read as one of moo"),
-    ("src/packet/needs.rs", "rows of moo are checked as they are read, which gives errors their line"),
     ("src/net/pages.rs", "the files of src/web, whose page of the game is that of moo"),
     ("src/tab/world.rs", "exports moo's world to its page; only this package may export"),
     ("src/testkit/attack.rs", "misbehaving clients play moo"),

@@ -11,6 +11,7 @@ pub mod client;
 pub mod client_packet;
 pub mod feed;
 mod game;
+mod needs;
 mod orders;
 mod served;
 mod shown;

@@ -1,6 +1,7 @@
-//! Checks that a server can serve the game with tables: beyond what loading checks of each row, the
-//! packets without which nobody can play, and what the feed takes from the built-in tables.
+//! Checks that a server can serve the game with tables: the packets without which nobody can play,
+//! what the server reads and writes in each row, and what the feed takes from the built-in tables.
 
+use super::needs;
 use crate::packet::Codes;
 use crate::packet::Direction::{self, ToClient, ToServer};
 use crate::packet::codes::Table;
@@ -27,7 +28,20 @@ const MOOMOO: [(Direction, &str); 4] =
 /// The first packet that does not fit, by its file and name.
 pub fn check(codes: &Codes) -> Result<(), String> {
     for table in &codes.tables {
+        check_rows(table)?;
         table.dialects.iter().try_for_each(|dialect| check_dialect(codes, table, dialect))?;
+    }
+    Ok(())
+}
+
+/// Checks what the server reads and writes in each row of a table with a dialect of the game.
+fn check_rows(table: &Table) -> Result<(), String> {
+    if !table.dialects.iter().any(|dialect| Codes::builtin_ref().dialect(dialect).is_some()) {
+        return Ok(());
+    }
+    // The heading is line 1.
+    for (line, row) in (2..).zip(&table.rows) {
+        needs::check_row(row).map_err(|reason| format!("{}:{line}: {reason}", table.file))?;
     }
     Ok(())
 }

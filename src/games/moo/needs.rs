@@ -1,21 +1,12 @@
-//! Checks, when a table is loaded, that it fits the server: it must have the arguments that the
-//! server reads, and types that can hold the values that the server writes. Other tables are
-//! rejected, with the number of the line; otherwise packets would be dropped or misread later, with
-//! no error to explain why.
+//! Checks that a row fits the server: it must have the arguments that the server reads, and types
+//! that can hold the values that the server writes. Otherwise packets would be dropped or misread
+//! later, with no error to explain why.
 
 use rmpv::Value;
 
-use super::grammar::{Shape, Unit};
-use super::row::{Code, Direction, Row};
-use super::{fit, json};
-
-/// The dialects of the game whose packets these are. A table with none of them is another game's.
-const DIALECTS: [&str; 5] = ["native", "legacy", "letters-2023", "letters-2024", "letters"];
-
-/// Whether a dialect is one of the game.
-pub fn is_of_the_game(dialect: &str) -> bool {
-    DIALECTS.contains(&dialect)
-}
+use crate::packet::grammar::{Shape, Unit};
+use crate::packet::row::{Code, Direction, Row};
+use crate::packet::{fit_arguments, json};
 
 /// Whether a type can hold what the server needs.
 type Need = fn(&Shape) -> bool;
@@ -140,7 +131,7 @@ const NATIVE: &[(&str, &str)] = &[
 ];
 
 /// Checks a row against what the server reads or writes in it.
-pub(super) fn check_row(row: &Row) -> Result<(), String> {
+pub fn check_row(row: &Row) -> Result<(), String> {
     match row.direction {
         Direction::ToServer => check_read(row),
         Direction::ToClient => samples(row).try_for_each(|sample| check_written(row, sample)),
@@ -187,7 +178,7 @@ fn check_written(row: &Row, sample: &str) -> Result<(), String> {
         return Err(format!("the server sends more arguments than {name} has in these tables"));
     }
     let written = json::print(&Value::Array(values.clone()));
-    let mut fitted = fit::fit_arguments(&row.arguments, values)
+    let mut fitted = fit_arguments(&row.arguments, values)
         .map_err(|wrong| format!("the server's own packet {name} does not match the tables: {wrong}"))?;
     fitted.truncate(count);
     // Compared as text, because the keys of a map have no order.
