@@ -25,6 +25,8 @@ pub struct About {
     pub needs: &'static [&'static str],
     /// As [`Game::PAGE`](super::Game::PAGE).
     pub page: Option<&'static str>,
+    /// As [`Game::RULES`](super::Game::RULES).
+    pub rules: Option<fn() -> String>,
     /// As [`Game::ORDERS`](super::Game::ORDERS).
     pub orders: &'static [Order],
     /// As [`Game::BOTS`](super::Game::BOTS).

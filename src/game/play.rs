@@ -33,6 +33,8 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     /// The page at a room's path, if it is not that of the server: one HTML file, in which script and
     /// style may stand.
     const PAGE: Option<&'static str> = None;
+    /// The rules as JSON, of which its page shows something: served as `rules.json` at a room's path.
+    const RULES: Option<fn() -> String> = None;
     /// The operator's commands for it.
     const ORDERS: &'static [Order] = &[];
     /// What bots and the simulator need of it.
@@ -248,6 +250,7 @@ impl About {
             tables: G::TABLES,
             needs: G::NEEDS,
             page: G::PAGE,
+            rules: G::RULES,
             orders: G::ORDERS,
             bots: G::BOTS,
             options: G::Sim::OPTIONS,

@@ -36,7 +36,7 @@ const FILES: tab_edition::Files = files! {
     "history.js" "hud-clan.js" "hud-graph.js" "hud-kit.js" "hud-panels.js" "hud-play.js" "hud.js"
     "index.html" "input.js" "inspect.js" "interpolation.js" "link.js" "load-error.js" "main.js" "minimap.js"
     "moments.js" "msgpack.js" "palette.js" "pane.js" "panels.css" "player.js" "protocol.js" "random.js"
-    "rates.js" "room.js" "rooms.css" "rules.js" "settings.js" "shots.js" "socket.js" "sound.js" "sprites.js"
+    "rates.js" "room.js" "rooms.css" "rules.js" "rules.json" "settings.js" "shots.js" "socket.js" "sound.js" "sprites.js"
     "stage.js" "states.js" "style.css" "swing.js" "tab-cache.js" "tab-host.js" "tab-module.js" "tab-page.js"
     "tab-socket.js" "tab-wasm.js" "tab-worker.js" "tab.wasm" "tickwire.d.ts" "tickwire.js" "title.js"
     "waits.js" "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-changes.js" "wire-copy.js"
@@ -94,6 +94,8 @@ pub fn respond(host: &Host, head: &RequestHead, address: SocketAddr) -> Response
 /// The packet tables in force. The file of this name has the built-in ones, which are those of the
 /// server in the tab edition.
 const CODES: &str = "codes.json";
+/// The rules of the room's game. The file of this name is for the tab edition as well.
+const RULES: &str = "rules.json";
 const METRICS_PATH: &str = "/metrics";
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -144,6 +146,10 @@ fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
     let status = if path == wire::PATH { access::status(host, head, address) } else { 200 };
     if name == CODES {
         return found(status, name, Some(listing::lines(&host.config.codes).into_bytes().into()));
+    }
+    if name == RULES {
+        let rules = about.and_then(|about| about.rules).map(|rules| rules().into_bytes().into());
+        return found(status, name, rules);
     }
     found(status, name, file(name))
 }

@@ -8,7 +8,8 @@
 import { UNIT, eachGroup } from './protocol.js';
 
 /** @typedef {{ id: number, item: number, owner: number, x: number, y: number, heading: number, seenMs: number, aim: number, aimed: number,
- *   shotMs: number }} Structure px, radians; `aim` where a turret shot last, when, and where it looked before that */
+ *   shotMs: number, endsTick: number | null }} Structure px, radians; `aim` where a turret shot last, when, and where it looked before that;
+ *   the tick in which it ends by itself, if it does */
 /** @typedef {{ weapons: number[], items: number[], counts: Map<number, number> }} Kit `counts` of what stands, by group */
 /** @typedef {{ points: number, age: number, choices: number[] }} Offers */
 
@@ -35,7 +36,7 @@ export class Built {
   add(flat, nowMs) {
     eachGroup('structures', flat, (id, item, owner, x, y, heading) => {
       const way = heading * UNIT.angle8;
-      this.structures.set(id, { id, item, owner, x, y, heading: way, seenMs: nowMs, aim: way, aimed: way, shotMs: -Infinity });
+      this.structures.set(id, { id, item, owner, x, y, heading: way, seenMs: nowMs, aim: way, aimed: way, shotMs: -Infinity, endsTick: null });
     });
   }
 
@@ -44,6 +45,14 @@ export class Built {
     const known = (ids ?? []).map((id) => this.structures.get(id)).filter((one) => one !== undefined);
     for (const { id } of known) this.structures.delete(id);
     return known;
+  }
+
+  /** When some of them end by themselves. @param {any[]} flat */
+  setEnds(flat) {
+    eachGroup('until', flat, (id, tick) => {
+      const one = this.structures.get(id);
+      if (one) one.endsTick = tick;
+    });
   }
 
   /** A turret shoots. @param {number} id @param {number} heading radians @param {number} nowMs */

@@ -7,6 +7,7 @@
 
 import { History } from './history.js';
 import { MODE, SUBPROTOCOL, VERSION, decode, encode, loadCodes } from './protocol.js';
+import { loadRules } from './rules.js';
 import { openSocket } from './socket.js';
 import { waitMs } from './waits.js';
 
@@ -82,13 +83,13 @@ export class Connection {
     socket.onclose = (event) => this.broken(socket, event.reason || (event.code === 1001 ? 'server is stopping' : ''));
   }
 
-  /** The server that answers may be another one than before, with other packet tables. @param {import('./socket.js').Socket} socket */
+  /** The server that answers may be another one than before, with other packet tables and rules. @param {import('./socket.js').Socket} socket */
   async begin(socket) {
     try {
-      await loadCodes();
+      await Promise.all([loadCodes(), loadRules()]);
     } catch (error) {
-      console.warn('the packet tables cannot be loaded:', error);
-      this.broken(socket, 'no packet tables');
+      console.warn('the packet tables or the rules cannot be loaded:', error);
+      this.broken(socket, 'no packet tables or rules');
     }
     if (socket === this.socket) this.hello();
   }

@@ -5,21 +5,33 @@
  * @module draw-items
  */
 
+import { FONT } from './draw-text.js';
+import { mixAngle } from './interpolation.js';
+import { ageMs, hasBegun } from './moments.js';
 import { mix, outlineOf } from './palette.js';
+import { itemOf } from './rules.js';
 
 const OUTLINE = 5.5;
 const WOOD = '#b98a57';
 const STONE = '#a3acb8';
 const IRON = '#c3cad3';
 const SAIL = '#f6edd6';
+/** Time in which a turret turns to where it shoots, and in which a shot throws it back, so far. */
+const AIM_MS = 70;
+const KICK_MS = 190;
+const KICK_PX = 9;
+/** Of what has no picture of its own. */
+const PLAIN = '#d9cdb2';
 
 /**
+ * `seconds` for what moves by itself; `left` of the time that it stands: from 1 to 0, and 1 for what does not end.
+ * @typedef {{ seconds: number, nowMs: number, left: number }} Moment
+ *
  * @typedef {object} Picture
  * @property {number} reach how far it goes from its middle, px
  * @property {(ctx: CanvasRenderingContext2D) => void} draw
- * @property {(ctx: CanvasRenderingContext2D) => void} [turning] what turns above it
- * @property {number} [spin] radians a second of what turns
- * @property {boolean} [aims] whether it turns to where it shot last
+ * @property {(ctx: CanvasRenderingContext2D) => void} [turning] what moves above it
+ * @property {(ctx: CanvasRenderingContext2D, one: import('./built.js').Structure, moment: Moment) => void} [pose] turns, moves and scales what moves
  */
 
 /** By number of the rules. @type {Readonly<Record<number, Picture>>} */
@@ -33,20 +45,46 @@ const PICTURES = Object.freeze({
   6: { reach: 60, draw: (ctx) => spikes(ctx, 8, 40, 57, IRON, WOOD) },
   7: { reach: 66, draw: (ctx) => spikes(ctx, 11, 42, 62, '#d5dbe3', '#8d6a45') },
   8: { reach: 66, draw: poisonSpikes },
-  9: { reach: 66, draw: spindle, turning: saw, spin: 2.4 },
-  10: { reach: 76, draw: (ctx) => tower(ctx, 38, WOOD), turning: (ctx) => sails(ctx, 4, 70, SAIL), spin: 0.8 },
-  11: { reach: 78, draw: (ctx) => tower(ctx, 40, '#a87448'), turning: (ctx) => sails(ctx, 5, 72, '#f0b7a0'), spin: 1.3 },
-  12: { reach: 80, draw: (ctx) => tower(ctx, 41, STONE), turning: (ctx) => sails(ctx, 6, 74, '#a9d3ea'), spin: 1.8 },
+  9: { reach: 66, draw: spindle, turning: saw, pose: spin(2.4) },
+  10: { reach: 76, draw: (ctx) => tower(ctx, 38, WOOD), turning: (ctx) => sails(ctx, 4, 70, SAIL), pose: spin(0.8) },
+  11: { reach: 78, draw: (ctx) => tower(ctx, 40, '#a87448'), turning: (ctx) => sails(ctx, 5, 72, '#f0b7a0'), pose: spin(1.3) },
+  12: { reach: 80, draw: (ctx) => tower(ctx, 41, STONE), turning: (ctx) => sails(ctx, 6, 74, '#a9d3ea'), pose: spin(1.8) },
   15: { reach: 56, draw: pit },
   16: { reach: 54, draw: boost },
-  17: { reach: 62, draw: turretBase, turning: turretGun, aims: true },
+  17: { reach: 62, draw: turretBase, turning: turretGun, pose: aim },
   19: { reach: 54, draw: healing },
   20: { reach: 54, draw: spawn },
 });
 const NOTHING = Object.freeze({ reach: 10, draw: () => {} });
 
-/** @param {number} id @returns {Picture} an empty one for a number that this page does not know */
-export const pictureOf = (id) => PICTURES[id] ?? NOTHING;
+/** Pictures of items that have none of their own. @type {Map<number, Picture>} */
+const plain = new Map();
+
+/** @param {number} id @returns {Picture} a disc with the item's name if it has no other; an empty one for a number that the rules do not have */
+export function pictureOf(id) {
+  const picture = PICTURES[id] ?? plain.get(id);
+  if (picture) return picture;
+  const item = itemOf(id);
+  if (!item) return NOTHING;
+  const radius = Math.max(20, item.scale - 4);
+  const made = { reach: radius + 10, draw: (ctx) => named(ctx, radius, item.name.split(' ')) };
+  plain.set(id, made);
+  return made;
+}
+
+/** What turns by itself, at that many radians a second. @param {number} speed @returns {Picture['pose']} */
+function spin(speed) {
+  return (ctx, one, { seconds }) => ctx.rotate(one.heading + seconds * speed + one.id);
+}
+
+/** A turret glides to where it shot last, and the shot throws it back. @type {NonNullable<Picture['pose']>} */
+function aim(ctx, { aim: to, aimed, shotMs }, { nowMs }) {
+  // It is shown when whoever is aimed at is shown, which may be later than it was heard of.
+  const begun = hasBegun(nowMs, shotMs);
+  const age = ageMs(nowMs, shotMs);
+  ctx.rotate(begun ? mixAngle(aimed, to, Math.min(1, age / AIM_MS)) : aimed);
+  if (begun) ctx.translate(-KICK_PX * Math.max(0, 1 - age / KICK_MS), 0);
+}
 
 /**
  * The whole item in a square around the origin.
@@ -96,6 +134,17 @@ function light(ctx, x, y, width, height, fill) {
   ctx.beginPath();
   ctx.roundRect(x, y, width, height, Math.min(width, height) / 2);
   ctx.fill();
+}
+
+/** A disc with a word in each line. @param {CanvasRenderingContext2D} ctx @param {number} radius @param {string[]} words */
+function named(ctx, radius, words) {
+  disc(ctx, 0, 0, radius, PLAIN);
+  const size = Math.min(20, (2.6 * radius) / Math.max(...words.map((word) => word.length)), (1.5 * radius) / words.length);
+  ctx.font = `700 ${size}px ${FONT}`;
+  ctx.textAlign = 'center';
+  ctx.textBaseline = 'middle';
+  ctx.fillStyle = outlineOf(PLAIN);
+  words.forEach((word, line) => ctx.fillText(word, 0, (line - (words.length - 1) / 2) * size * 1.1));
 }
 
 function apple(ctx) {

@@ -6,21 +6,16 @@
  */
 
 import { pictureOf } from './draw-items.js';
-import { mixAngle } from './interpolation.js';
-import { ageMs, hasBegun } from './moments.js';
-import { before, canPay, hasRoom, itemOf, mayBuild } from './rules.js';
+import { ageMs } from './moments.js';
+import { before, canPay, groupOf, hasRoom, itemOf, mayBuild } from './rules.js';
 import { Sprites } from './sprites.js';
 
-/** What lies on the ground. */
-const FLAT = Object.freeze(['trap', 'boost', 'heal', 'spawn']);
 /** How much of others' traps one sees. */
 const HIDDEN = 0.24;
 /** Time in which something new comes up. */
 const RISE_MS = 170;
-/** Time in which a turret turns to where it shoots, and in which a shot throws it back, so far. */
-const AIM_MS = 70;
-const KICK_MS = 190;
-const KICK_PX = 9;
+/** The ring that shows how long something still stands, from below: widths and colours. */
+const RING = Object.freeze(/** @type {const} */ ([[9, 'rgb(56 50 74 / 0.55)'], [5, '#ffe9a8']]));
 const SHADOW = 'rgb(40 36 60 / 0.2)';
 const REFUSED = 'rgb(222 64 52 / 0.72)';
 
@@ -39,32 +34,41 @@ export function drawStructures(ctx, camera, world, layer, effects, seconds, nowM
     const item = itemOf(one.item);
     if (!item || !camera.sees(one.x, one.y, 90)) continue;
     const picture = pictureOf(item.id);
-    if (layer === 'turning' ? !picture.turning : (layer === 'ground') !== FLAT.includes(item.group)) continue;
+    if (layer === 'turning' ? !picture.turning : (layer === 'ground') === groupOf(item).solid) continue;
     effects.offset(one.id, nowMs, off);
     const up = Math.min(1, 0.6 + (0.4 * ageMs(nowMs, one.seenMs)) / RISE_MS);
     ctx.save();
     ctx.translate(one.x + off.x, one.y + off.y);
     if (layer === 'solid') shadow(ctx, item.scale * up);
     ctx.scale(up, up);
-    ctx.rotate(layer === 'turning' ? turnOf(one, picture, seconds, nowMs) : one.heading);
-    if (layer === 'turning' && picture.aims) ctx.translate(-kickOf(one, nowMs), 0);
+    const left = leftOf(one, item, world, nowMs);
+    if (layer === 'turning') picture.pose?.(ctx, one, { seconds, nowMs, left });
+    else {
+      if (left < 1) ring(ctx, item.scale + 8, left);
+      ctx.rotate(one.heading);
+    }
     if (item.group === 'trap' && one.owner !== world.bodyId) ctx.globalAlpha = HIDDEN;
     Sprites.show(ctx, sprite(item.id, layer === 'turning' ? 'turning' : 'draw', camera.scale, false), 0, 0);
     ctx.restore();
   }
 }
 
-/** Where what turns points to: a turret glides to where it shot last, a mill goes round. */
-function turnOf(one, picture, seconds, nowMs) {
-  if (!picture.aims) return one.heading + seconds * (picture.spin ?? 0) + one.id;
-  // It is shown when whoever is aimed at is shown, which may be later than it was heard of.
-  if (!hasBegun(nowMs, one.shotMs)) return one.aimed;
-  return mixAngle(one.aimed, one.aim, Math.min(1, ageMs(nowMs, one.shotMs) / AIM_MS));
+/** How much is left of the time that it stands, from 1 to 0; 1 for what does not end. */
+function leftOf({ endsTick }, { lasts }, { clock }, nowMs) {
+  if (endsTick === null || lasts === null) return 1;
+  return Math.min(1, Math.max(0, ((endsTick - clock.tickAt(nowMs)) * clock.tickMs) / lasts));
 }
 
-/** How far a shot has thrown a turret back, px. */
-function kickOf({ shotMs }, nowMs) {
-  return hasBegun(nowMs, shotMs) ? KICK_PX * Math.max(0, 1 - ageMs(nowMs, shotMs) / KICK_MS) : 0;
+/** A ring around what ends, which closes as its time runs out. @param {number} radius @param {number} left */
+function ring(ctx, radius, left) {
+  ctx.lineCap = 'round';
+  for (const [width, style] of RING) {
+    ctx.strokeStyle = style;
+    ctx.lineWidth = width;
+    ctx.beginPath();
+    ctx.arc(0, 0, radius, -Math.PI / 2, (2 * left - 0.5) * Math.PI);
+    ctx.stroke();
+  }
 }
 
 function shadow(ctx, radius) {

@@ -6,10 +6,12 @@
 
 export const FONT = '"Trebuchet MS", "Segoe UI", "DejaVu Sans", Verdana, sans-serif';
 
-const ruler = /** @type {CanvasRenderingContext2D} */ (document.createElement('canvas').getContext('2d'));
+/** Made when it is first used. @type {CanvasRenderingContext2D | null} */
+let ruler = null;
 
 /** @param {string} text @param {string} font @returns {number} px */
 export function measure(text, font) {
+  ruler ??= /** @type {CanvasRenderingContext2D} */ (document.createElement('canvas').getContext('2d'));
   ruler.font = font;
   return ruler.measureText(text).width;
 }

@@ -10,7 +10,7 @@ import { drawItem } from './draw-items.js';
 import { ghostOf } from './draw-structures.js';
 import { drawToolIcon } from './draw-tools.js';
 import { element, setText } from './hud.js';
-import { GROUP, canPay, choiceOf, itemOf, mayBuild, weaponOf } from './rules.js';
+import { canPay, choiceOf, groupOf, itemOf, mayBuild, weaponOf } from './rules.js';
 import { MAX_HEALTH, RESOURCES } from './world.js';
 
 const EVERY_MS = 80;
@@ -223,7 +223,7 @@ function price(item) {
 function count(item, counts) {
   const badge = document.createElement('span');
   badge.className = 'count';
-  const standing = counts.get(GROUP[item.group].id) ?? 0;
+  const standing = counts.get(groupOf(item).id) ?? 0;
   badge.textContent = standing > 0 ? String(standing) : '';
   badge.hidden = standing === 0;
   return badge;

@@ -140,6 +140,7 @@ export class World {
       case 'died': return this.died(values.by, values.name, nowMs);
       case 'kill': return this.killed(values, nowMs);
       case 'structures': return this.structures(values.structures, nowMs);
+      case 'structure_ends': return this.built.setEnds(values.until);
       case 'gone': return this.built.remove(values.objects).forEach((one) => this.happen('gone', nowMs, one, { id: one.id, resource: one.item }));
       case 'kit': return this.built.setKit(values);
       case 'offers': return this.built.setOffers(values);

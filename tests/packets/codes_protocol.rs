@@ -1,7 +1,7 @@
 //! Compares PROTOCOL.md with the code: its tables are the output of `tickwire codes --format
 //! markdown`, its rules and limits are those of the code. `TICKWIRE_BLESS=1 cargo test --test
 //! packets codes_protocol` regenerates the tables,
-//! and those of the page of the tab edition.
+//! and the tables and rules of the page of the tab edition.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -40,19 +40,19 @@ fn the_tables_of_the_document_are_the_tables_of_the_code() {
     panic!("the tables of PROTOCOL.md are stale; refresh them with: {REFRESH}");
 }
 
-/// The page of a server gets the tables in force; that of the tab edition this file.
+/// The page of a server gets the tables in force and the rules; that of the tab edition these files.
 #[test]
-fn the_tables_of_the_tab_edition_are_the_tables_of_the_code() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/web/codes.json");
-    let listed = tickwire::packet::listing::lines(&Codes::builtin());
-    if fs::read_to_string(&path).is_ok_and(|text| text == listed) {
-        return;
+fn the_tables_and_rules_of_the_tab_edition_are_those_of_the_code() {
+    let tables = tickwire::packet::listing::lines(&Codes::builtin());
+    for (name, listed) in [("codes.json", tables), ("rules.json", tickwire::games::moo::facts::json())] {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/web").join(name);
+        if fs::read_to_string(&path).is_ok_and(|text| text == listed) {
+            continue;
+        }
+        let is_blessed = std::env::var_os("TICKWIRE_BLESS").is_some();
+        assert!(is_blessed, "src/web/{name} is stale; refresh it with: {REFRESH}");
+        fs::write(path, listed).expect("the file can be written");
     }
-    if std::env::var_os("TICKWIRE_BLESS").is_some() {
-        fs::write(path, listed).expect("codes.json can be written");
-        return;
-    }
-    panic!("src/web/codes.json is stale; refresh it with: {REFRESH}");
 }
 
 #[test]

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::bots::BOTS;
+use super::facts;
 use super::orders::ORDERS;
 use super::served;
 use super::shown::Shown;
@@ -32,6 +33,7 @@ impl Game for Moo {
         &[("/play", "native"), ("/", "legacy"), ("/moomoo", "legacy"), ("/server", "letters")];
     const FOREIGN: Option<&'static str> = Some("MooMoo dialects");
     const TABLES: &'static [(&'static str, &'static str)] = &BUILTIN;
+    const RULES: Option<fn() -> String> = Some(facts::json);
     const ORDERS: &'static [Order] = &ORDERS;
     const BOTS: Bots = BOTS;
 

@@ -9,6 +9,7 @@ pub mod check;
 mod checked;
 pub mod client;
 pub mod client_packet;
+pub mod facts;
 pub mod feed;
 mod game;
 mod needs;

@@ -1,5 +1,6 @@
 // The packet tables of packet_codes/ for tests without a server: importing this makes them the tables in force of the page's modules.
 import { readFileSync } from 'node:fs';
+import './rules.mjs';
 import { useCodes } from '../../../src/web/protocol.js';
 
 /** Parts of a text between separators that are not within brackets. @param {string} text @param {string} separator */

@@ -1,12 +1,14 @@
 // What was built, what one has and holds: packets in, state and happenings out.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ghostOf } from '../../../src/web/draw-structures.js';
+import { drawStructures, ghostOf } from '../../../src/web/draw-structures.js';
 import { Effects } from '../../../src/web/effects.js';
 import { swapOf, tip, whyNot } from '../../../src/web/hud-kit.js';
 import { encode as toMsgpack } from '../../../src/web/msgpack.js';
-import { decode } from '../../../src/web/protocol.js';
-import { TO_CLIENT } from '../lib/tables.mjs';
+import { decode, useCodes } from '../../../src/web/protocol.js';
+import { itemOf, useRules } from '../../../src/web/rules.js';
+import { rules } from '../lib/rules.mjs';
+import { TO_CLIENT, parse, rows } from '../lib/tables.mjs';
 import { Stage } from '../../../src/web/stage.js';
 import { impactMs } from '../../../src/web/swing.js';
 import { World } from '../../../src/web/world.js';
@@ -199,4 +201,28 @@ test('what oneself builds, what is struck and what breaks is heard and throws up
   take('gone', [70001]);
   assert.ok(show() > 20);
   assert.deepEqual(heard.at(-1), 'crumble');
+});
+
+test('a structure that ends by itself has a ring, which is half closed when half of its time is over', (t) => {
+  t.after(() => {
+    useCodes({ tables: [{ rows }] });
+    useRules({ ...rules, items: rules.items.filter(({ id }) => id !== 99) });
+  });
+  const heading = 'direction\tname\tlane\tnative:int\targuments\tmeaning';
+  useCodes({ tables: [{ rows: [...rows, ...parse(`${heading}\nto_client\tstructure_ends\tlatest\t99\tuntil:[id:u32,tick:u32.tick]\t-`)] }] });
+  useRules({ ...rules, items: [...rules.items, { ...itemOf(19), id: 99, lasts: 20000 }] });
+  const { world, take } = player();
+  take('structures', [70001, 99, ME, 1080, 4000, 0, 70002, 3, ME, 1200, 4000, 0]);
+  world.apply(decode(toMsgpack([99, [[70001, 701, 70009, 800]]])), 2000);
+  assert.deepEqual([70001, 70002, 70009].map((id) => world.built.structures.get(id)?.endsTick), [701, null, undefined]);
+  const turns = [];
+  const ctx = new Proxy({}, { get: (_, name) => (name === 'arc' ? (x, y, radius, from, to) => { if (radius === 53) turns.push((to - from) / 2 / Math.PI); } : () => {}), set: () => true });
+  const camera = { sees: () => true, scale: 1 };
+  const { clock } = world;
+  const nowMs = clock.originMs + 401 * clock.tickMs;
+  globalThis.document = /** @type {any} */ ({ createElement: () => ({ getContext: () => ctx }) });
+  for (const layer of /** @type {const} */ (['ground', 'solid'])) {
+    drawStructures(/** @type {any} */ (ctx), /** @type {any} */ (camera), world, layer, new Effects(() => 0.5), 0, nowMs);
+  }
+  assert.deepEqual(turns.map((turn) => turn.toFixed(2)), ['0.50', '0.50'], 'the ring and what is below it');
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Commands } from '../../../src/web/commands.js';
 import { ARMS, shotPicture } from '../../../src/web/draw-arms.js';
-import { PROJECTILES, WEAPONS } from '../../../src/web/rules.js';
+import { rules } from '../lib/rules.mjs';
 import { DEFAULTS, Settings } from '../../../src/web/settings.js';
 import { kickPart } from '../../../src/web/swing.js';
 
@@ -55,8 +55,8 @@ test('a press while one strikes already uses the item that was taken into the ha
 });
 
 test('whatever does not strike is held with both hands, and all that flies has a picture', () => {
-  assert.deepEqual(Object.keys(ARMS).map(Number), WEAPONS.filter((weapon) => !weapon.strikes).map((weapon) => weapon.id));
-  for (const { kind, name } of PROJECTILES) {
+  assert.deepEqual(Object.keys(ARMS).map(Number), rules.weapons.filter((weapon) => !weapon.strikes).map((weapon) => weapon.id));
+  for (const { kind, name } of rules.projectiles) {
     let calls = 0;
     const count = () => { calls += 1; };
     const { draw, length } = shotPicture(kind);

@@ -1,6 +1,7 @@
 // The swing: where the arm is at which part of it, and when one's own begins.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import '../lib/rules.mjs';
 import { impactMs, ownSwing, streak, strokeMs, swingAngle, swingMs } from '../../../src/web/swing.js';
 
 test('the arm rests before and after, and when nothing was ever swung', () => {

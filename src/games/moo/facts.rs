@@ -1,0 +1,64 @@
+//! The rules as JSON: what the page shows of them. It is served as `rules.json`.
+
+use serde_json::{Value as Json, json};
+
+use crate::games::moo::world::Controller;
+use crate::games::moo::world::rules::{
+    self, ANIMALS, Animal, CHOICE_ITEMS, Group, ITEMS, Item, PROJECTILES, Projectile, WEAPONS, Weapon,
+};
+
+/// Weapons, items and their groups, projectiles and animals, a line for each.
+pub fn json() -> String {
+    let tables = [
+        ("groups", lines(&Group::ALL, group)),
+        ("weapons", lines(&WEAPONS, weapon)),
+        ("items", lines(&ITEMS, item)),
+        ("projectiles", lines(&PROJECTILES, projectile)),
+        ("animals", lines(&ANIMALS, animal)),
+    ];
+    let tables = tables.map(|(name, lines)| format!("\"{name}\":[\n{lines}\n]")).join(",\n");
+    let radius = rules::PLAYER_RADIUS_PX;
+    format!("{{\"choice_items\":{CHOICE_ITEMS},\"player_radius\":{radius},\n{tables}}}\n")
+}
+
+fn lines<T>(rows: &[T], row: fn(&T) -> Json) -> String {
+    rows.iter().map(|one| row(one).to_string()).collect::<Vec<_>>().join(",\n")
+}
+
+fn group(group: &Group) -> Json {
+    json!({ "id": *group as u8, "name": name(*group), "limit": group.limit(), "solid": group.is_solid() })
+}
+
+/// The name of a group, in lower case.
+fn name(group: Group) -> String {
+    format!("{group:?}").to_lowercase()
+}
+
+fn weapon(weapon: &Weapon) -> Json {
+    let Weapon { id, name, does, period_ms, shoots, shot_cost, .. } = weapon;
+    let strikes = shoots.is_none() && weapon.shield_percent == 100;
+    json!({
+        "id": id, "name": name, "does": does, "ms": period_ms, "strikes": strikes, "shoots": shoots, "cost": shot_cost,
+    })
+}
+
+fn item(item: &Item) -> Json {
+    let Item { id, name: called, does, group, cost, scale_px, health, damage, .. } = item;
+    let figures = [("{health}", health.to_string()), ("{damage}", damage.to_string())];
+    let does = figures.iter().fold((*does).to_owned(), |text, (word, figure)| text.replace(word, figure));
+    // In thirds of a millisecond.
+    let lasts = Controller::built(item).ends_in().map(|time| time / 3);
+    json!({
+        "id": id, "name": called, "does": does, "group": name(*group), "cost": cost, "scale": scale_px,
+        "lasts": lasts,
+    })
+}
+
+fn projectile(projectile: &Projectile) -> Json {
+    json!({ "kind": projectile.kind, "name": projectile.name, "speed": projectile.speed_px_per_s })
+}
+
+fn animal(animal: &Animal) -> Json {
+    let Animal { kind, name, health, radius_px, speed_px_per_s, .. } = animal;
+    json!({ "kind": *kind as u8, "name": name, "health": health, "radius": radius_px, "speed": speed_px_per_s })
+}
