@@ -44,7 +44,7 @@ export function drawStructures(ctx, camera, world, layer, effects, seconds, nowM
     const left = leftOf(one, item, world, nowMs);
     if (layer === 'turning') picture.pose?.(ctx, one, { seconds, nowMs, left });
     else {
-      if (left < 1) ring(ctx, item.scale + 8, left);
+      if (left < 1) ring(ctx, picture.reach + 2, left);
       ctx.rotate(one.heading);
     }
     if (item.group === 'trap' && one.owner !== world.bodyId) ctx.globalAlpha = HIDDEN;

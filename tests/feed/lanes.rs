@@ -153,7 +153,7 @@ fn sent(codes: &Codes, dialect: &str, ticks: &[Published]) -> BTreeSet<String> {
 
 #[test]
 fn every_row_is_sent_in_its_lane_and_a_row_of_another_lane_is_found() {
-    let ticks = ticks(1, 1_500);
+    let ticks = ticks(1, 2_500);
     for (at, (file, text)) in BUILTIN.iter().enumerate() {
         let dialects: Vec<&str> =
             DIALECTS.into_iter().filter(|name| (*name == "native") == (*file == "native.tsv")).collect();
