@@ -23,8 +23,9 @@ def said(sample):
 
 def explained(program, lines, dialect):
     """The messages of one connection: (direction, what `explain` says). Frames of a fragmented message count as one."""
-    # Without an upgrade nothing else says the dialect.
-    options = [] if bytes.fromhex(lines[0][2:]).startswith(b"GET ") else ["--dialect", dialect]
+    # Without an upgrade nothing else says the dialect; and only the capture says what is played in a room.
+    first = bytes.fromhex(lines[0][2:])
+    options = [] if first.startswith(b"GET ") and not first.startswith(b"GET /r/") else ["--dialect", dialect]
     done = subprocess.run([program, "explain", "--json", *options, "-"], input="\n".join(lines), capture_output=True, text=True,
                           timeout=SECONDS)
     found = []
