@@ -38,8 +38,8 @@ pub struct BotsArgs {
     /// without one, --dialect selects it.
     #[arg(value_name = "URL")]
     url: Url,
-    /// Game that is played there. Default: the one that the server's list of rooms names for the room,
-    /// or else the first game of this program.
+    /// Game that the room plays. Default: what the server says at /rooms, or else the first game of this
+    /// program.
     #[arg(long, value_name = "NAME")]
     game: Option<String>,
     /// Number of concurrent bots.

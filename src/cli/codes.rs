@@ -109,16 +109,6 @@ fn carried(bytes: &[u8]) -> Result<Arc<Codes>, String> {
     }
 }
 
-/// The tables for a server with these games.
-///
-/// # Errors
-/// As [`load`]; or a server cannot serve the tables.
-pub fn served(folder: Option<&Path>, games: &Games) -> Result<Arc<Codes>, Failure> {
-    let codes = load(folder, games)?;
-    games.kinds.iter().try_for_each(|kind| kind.about.check_tables(&codes))?;
-    Ok(codes)
-}
-
 /// The dialect of this name.
 ///
 /// # Errors

@@ -68,7 +68,7 @@ impl Games {
     /// The game of this name.
     ///
     /// # Errors
-    /// There is none; lists the games.
+    /// There is no such game; lists the games.
     pub fn named(&self, name: &str) -> Result<Kind, Failure> {
         let known = self.kinds.iter().find(|kind| kind.about.name == name).copied();
         known.ok_or_else(|| {
@@ -80,11 +80,12 @@ impl Games {
     /// The game of this name for a simulation, or else the first.
     ///
     /// # Errors
-    /// There is none; lists the games.
+    /// There is no such game; lists the games.
     pub fn trial(&self, name: Option<&str>) -> Result<simulate::Kind, Failure> {
-        let first = || self.kinds.first().copied().ok_or_else(|| "there is no game".to_owned());
+        let first = || self.kinds.first().copied().ok_or_else(|| "this program has no game".to_owned());
         let kind = name.map_or_else(first, |name| self.named(name))?;
-        simulate::Kind::find(&self.trials, kind.about).ok_or_else(|| "there is no game".to_owned())
+        simulate::Kind::find(&self.trials, kind.about)
+            .ok_or_else(|| format!("the game {} cannot be simulated", kind.about.name))
     }
 
     /// The same games, this one first: the value of `--game`, whose options follow behind commas. With

@@ -71,8 +71,8 @@ pub struct ServeArgs {
     /// In the environment variable, separate rooms with semicolons.
     #[arg(long, value_name = "NAME[=GAME][,OPTION=VALUE…]", env = "TICKWIRE_ROOM", value_delimiter = ';')]
     room: Vec<String>,
-    /// Rooms that a path may make, at once: whoever connects at /r/NAME/ then finds a room of the
-    /// default room's game and options there. It ends when it has been empty for a minute. 0: none.
+    /// Maximum number of rooms that clients make by connecting at /r/NAME/: such a room has the game and
+    /// the options of the default room, and ends when it has been empty for a minute. 0: none.
     #[arg(long, value_name = "COUNT", default_value_t = 0, env = "TICKWIRE_ROOMS_ON_DEMAND",
           value_parser = clap::value_parser!(u16).range(0..limits::ROOMS as i64))]
     rooms_on_demand: u16,
@@ -177,6 +177,7 @@ pub fn run(args: &ServeArgs, all: &Games) -> Result<(), Failure> {
     let config = config(args, games, &options.unwrap_or_default())?;
     let mut kept = Keep::open(args.keep.as_deref());
     let rooms = rooms(&config, args, games, &mut kept)?;
+    rooms.iter().try_for_each(|room| room.handle().about.check_tables(&config.codes))?;
     let log = Log::start(&args.log)?;
     kept.tell();
     let served = serve(config, rooms, args);
@@ -316,7 +317,7 @@ fn config(args: &ServeArgs, games: &Games, options: &OptionValues) -> Result<Con
         trusted_proxies: args.trusted_proxy.clone(),
         command_delay_ticks: args.command_delay_ticks,
         allowed_origins: args.allow_origin.clone(),
-        codes: codes::served(args.codes.as_deref(), games)?,
+        codes: codes::load(args.codes.as_deref(), games)?,
         admin_token,
         save_dir: args.save_dir.clone(),
         capture_dir: capture_dir(args),

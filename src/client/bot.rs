@@ -47,7 +47,7 @@ pub trait Witness {
         self.error(fault.rule, fault.detail);
     }
 
-    /// Something else is wrong, such as a message that is no packet: its name, and a description.
+    /// Any other error, such as a message that is not a packet: its name, and a description.
     fn error(&mut self, name: &str, detail: String) {
         let _ = (name, detail);
     }

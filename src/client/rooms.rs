@@ -26,7 +26,7 @@ pub fn game_at(url: &Url, to: SocketAddr) -> io::Result<Option<String>> {
     Ok(room.and_then(|room| room["game"].as_str()).map(str::to_owned))
 }
 
-/// The body of the list; empty if the answer is no success.
+/// The body of the response; empty if its status is not 200.
 fn get(to: SocketAddr, authority: &str) -> io::Result<Vec<u8>> {
     let mut stream = dial::dial(to, None)?;
     let request = format!("GET {LIST} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n");

@@ -36,7 +36,7 @@ pub struct Fault {
     pub detail: String,
 }
 
-/// What an agent does with a call. Whoever calls empties it.
+/// What an agent does in one call. The caller empties it.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Packets to send, as MessagePack, in order.

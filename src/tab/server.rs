@@ -45,7 +45,7 @@ fn options(input: &[u8], now: f64) -> Result<Options, String> {
     let number = |name: &str| given[name].as_f64().ok_or_else(|| format!("{name} is not a number"));
     let began_us = ((number("epoch_ms")? - now) * 1000.0).max(0.0) as u64;
     let name = given["game"].as_str();
-    let game = embedded::game(name).ok_or_else(|| format!("there is no game {name:?}"))?;
+    let game = embedded::game(name).ok_or_else(|| format!("unknown game {name:?}"))?;
     let (seed, bots) = (number("seed")? as u32, number("bots")? as usize);
     Ok(Options { game, seed, bots, began_us, keys: random::keys })
 }

@@ -173,6 +173,22 @@ fn a_table_that_does_not_fit_the_game_is_refused_at_the_start_by_name() {
 }
 
 #[test]
+fn only_the_games_of_the_rooms_need_their_tables() {
+    let serve = |more: &[&str]| {
+        let tables = concat!(env!("CARGO_MANIFEST_DIR"), "/packet_codes/moo");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tickwire"));
+        command.args(["--bind", "127.0.0.1:0", "--codes", tables]).args(more).output().expect("it runs")
+    };
+    let refused = serve(&["--room", "arena=tanks"]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("lack the dialect tanks, which the game tanks needs"), "{said}");
+    // The tables pass; the directory does not.
+    let refused = serve(&["--capture", "/nowhere/a.pcapng"]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("--capture: ") && refused.status.code() == Some(1), "{said}");
+}
+
+#[test]
 fn bots_play_it_and_a_simulation_of_it_breaks_no_rule_without_a_line_of_its_own() {
     let server = server();
     let url = format!("ws://{}", server.address());
