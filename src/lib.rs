@@ -1,5 +1,107 @@
-//! tickwire: a multiplayer game server whose every byte you can inspect and whose every tick you
-//! can replay.
+//! A multiplayer game server whose every byte you can inspect and whose every tick you can replay.
+//!
+//! A game is a type with a few functions, a table of its packets, and a page. This is a whole one:
+//! everybody presses a button, and everybody sees how often it was pressed.
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! use tickwire::game::simple::{Row, Simple, SimpleGame, Turns};
+//! use tickwire::packet::Decoded;
+//! use tickwire::sim::{Identity, PlayerId, fields};
+//!
+//! /// The state of the game.
+//! #[derive(Clone, Debug, PartialEq)]
+//! struct Presses {
+//!     count: u32,
+//! }
+//! fields!(Presses: count: u32);
+//!
+//! /// What a player can do.
+//! #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+//! enum Act {
+//!     Press,
+//! }
+//! fields!(enum Act: Press {});
+//!
+//! impl SimpleGame for Presses {
+//!     const NAME: &'static str = "presses";
+//!     const DIALECT: &'static str = "presses";
+//!     const TABLE: (&'static str, &'static str) = ("presses.tsv", TABLE);
+//!     const PAGE: &'static str = PAGE;
+//!     type Action = Act;
+//!
+//!     fn new(_: &Identity) -> Presses {
+//!         Presses { count: 0 }
+//!     }
+//!     fn join(&mut self, _: PlayerId, _: &str, _: &mut Turns<'_>) {}
+//!     fn leave(&mut self, _: PlayerId) {}
+//!     fn action(packet: &Decoded<'_>) -> Option<Act> {
+//!         (packet.row.name == "press").then_some(Act::Press)
+//!     }
+//!     fn act(&mut self, _: PlayerId, Act::Press: Act, _: &mut Turns<'_>) -> Result<(), &'static str> {
+//!         self.count += 1;
+//!         Ok(())
+//!     }
+//!     fn tick(&mut self, _: &mut Turns<'_>) {}
+//!     fn show(&self, row: &mut Row) {
+//!         row.set("count", self.count);
+//!     }
+//! }
+//!
+//! const TABLE: &str = "direction\tname\tlane\tpresses:int\targuments\tmeaning
+//! to_server\thello\treliable\t1\tversion:u16 mode:u8<=1 name:str<=15|nil\tthe first packet
+//! to_server\tenter\treliable\t2\tname:str<=15|nil\tbegin to play
+//! to_server\tping\treliable\t3\tnonce:u32\tanswered at once
+//! to_server\tpress\treliable\t4\tsequence:u32 tick:u32.tick|nil\tpress the button
+//! to_client\twelcome\treliable\t1\tversion:u16 code_hash:str seed:u32 tick_hz:u8 update_hz:u8 epoch:str tick:u32.tick\tanswers hello
+//! to_client\tspawned\tlatest\t2\tplayer:u16\tthe client plays
+//! to_client\tpong\treliable\t3\tnonce:u32 tick:u32.tick\tanswers ping
+//! to_client\terror\treliable\t4\trule:str detail:str\ta packet was dropped
+//! to_client\tstate\tlatest\t5\ttick:u32.tick count:u32\tall of the game
+//! ";
+//!
+//! const PAGE: &str = "<!doctype html><title>Presses</title><button>0</button>
+//! <script type=module>
+//!   import { connect } from './tickwire.js';
+//!   const button = document.querySelector('button');
+//!   const game = await connect({ name: 'guest', on: { state: ({ count }) => { button.textContent = count; } } });
+//!   button.onclick = () => game.send('press');
+//! </script>";
+//!
+//! fn main() -> ExitCode {
+//!     tickwire::serve::<Simple<Presses>>()
+//! }
+//! ```
+//!
+//! The program has a command line. Without arguments it serves the game at `http://localhost:3000/`,
+//! with an inspector of all its traffic at `/wire`. `--help` lists rooms, captures, bots, a replay and a
+//! simulation. `docs/your-first-game.md` of the repository writes such a game step by step.
+//!
+//! # To write a game
+//!
+//! - [`game`]: the traits [`SimpleGame`](game::SimpleGame), for games in which everybody sees the same,
+//!   and [`Game`](game::Game), for all others.
+//! - [`sim`]: what a deterministic world is made of: its fields, commands, random numbers, fixed-point
+//!   numbers and angles.
+//! - [`packet`]: the table of packets, and their values.
+//! - [`serve()`]: runs the program.
+//!
+//! # To write a client
+//!
+//! - [`client`]: a connection to a server, bots, and a client for tests that waits for answers.
+//!
+//! # WebSocket alone
+//!
+//! - [`ws`]: RFC 6455 for servers and clients, without I/O.
+//!
+//! # Looking at the wire
+//!
+//! - [`explain`]: what every bit of some bytes means, and which rule they break.
+//! - [`capture`]: captures for Wireshark, read back.
+//! - [`limits`]: every bound of a server, with its reason and what happens beyond it.
+//!
+//! # How it works
 //!
 //! ```text
 //!         bytes in                                             bytes out
@@ -13,86 +115,74 @@
 //! ```
 //!
 //! Input goes down the left side, the world ticks at the bottom, and output goes up the right side.
-//! The decoder and the encoder of a layer are in the same file, except for typed packets: the
-//! server decodes those of clients and encodes its own, and [`client`] does the reverse. Everything
-//! except [`platform`], [`net`], [`client`], [`testkit`] and [`cli`] is pure: bytes in, values out;
-//! no socket, no clock, no thread, no file. The library builds for WebAssembly without
-//! [`platform`], [`net`], [`testkit`], [`cli`], the sockets of [`client`], and [`simulate`].
-//!
-//! A game is a type that implements [`game::Game`], or the simpler [`game::SimpleGame`]; [`serve`] runs
-//! it as a program. `docs/your-first-game.md` writes one.
-//!
-//! The modules, in the order of the flow: [`limits`], [`sync`], [`household`], [`visible`], [`plural`], [`ws`],
-//! [`packet`], [`sim`], [`game`], [`session`], [`peer`], [`games`], [`room`], [`host`], [`explain`],
-//! [`capture`], [`inspector`], [`platform`], [`replay`], [`client`], [`embedded`], [`testkit`], [`simulate`],
-//! [`net`], [`cli`].
+//! Most of this is pure: bytes in, values out; no socket, no clock, no thread, no file. So a whole
+//! server also runs in virtual time, and in a browser. ARCHITECTURE.md of the repository says more.
+
+// Public modules first, in the order of the flow; then those that only this repository uses.
 
 pub mod limits;
-
-pub mod sync;
-
-pub mod household;
-
-pub mod visible;
-
-pub mod plural;
 
 pub mod ws;
 
 pub mod packet;
 
-pub mod game;
-
-pub mod session;
-
-pub mod peer;
-
 pub use tickwire_sim as sim;
 
-pub mod games;
-
-pub mod room;
-
-pub mod host;
+pub mod game;
 
 pub mod explain;
 
 pub mod capture;
 
-pub mod inspector;
-
-#[cfg(not(target_family = "wasm"))]
-pub mod platform;
-
-pub mod replay;
-
 pub mod client;
 
-pub mod embedded;
+mod sync;
+
+mod household;
+
+mod visible;
+
+mod plural;
+
+mod session;
+
+mod peer;
+
+mod games;
+
+mod room;
+
+mod host;
+
+mod inspector;
 
 #[cfg(not(target_family = "wasm"))]
-pub mod testkit;
+mod platform;
+
+mod replay;
+
+mod embedded;
 
 #[cfg(not(target_family = "wasm"))]
-pub mod simulate;
+mod testkit;
 
 #[cfg(not(target_family = "wasm"))]
-pub mod net;
+mod simulate;
 
 #[cfg(not(target_family = "wasm"))]
-pub mod cli;
+mod net;
+
+#[cfg(not(target_family = "wasm"))]
+mod cli;
+
+#[doc(hidden)]
+pub mod internal;
 
 /// Runs a program whose game is this one: the whole command line, with `serve` as the default command.
-///
-/// ```no_run
-/// # use tickwire::games::moo::Moo;
-/// fn main() -> std::process::ExitCode {
-///     tickwire::serve::<Moo>()
-/// }
-/// ```
+/// The [crate's page](crate) has an example.
 ///
 /// In a browser there is no command line: the game becomes that of the server in the tab, which
-/// `src/tab` starts.
+/// `src/tab` of the repository starts.
 pub fn serve<G: game::Game>() -> std::process::ExitCode {
     #[cfg(not(target_family = "wasm"))]
     let code = cli::run_of(&[cli::Registered::of::<G>()]);

@@ -1,7 +1,7 @@
-//! The `tickwire` program: see [`tickwire::cli`].
+//! The `tickwire` program. Its commands are in `src/cli/`.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    tickwire::cli::run()
+    tickwire::internal::cli::run()
 }

@@ -6,13 +6,13 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tickwire::client::url::Url;
-use tickwire::games::moo::client::heard::Heard;
-use tickwire::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::net::{Config, Server};
+use tickwire::internal::games::moo::client::heard::Heard;
+use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::net::{Config, Server};
+use tickwire::internal::testkit::hostile::Talk;
+use tickwire::internal::testkit::hostile::{self, Endings, Kind};
+use tickwire::internal::testkit::source::Source;
 use tickwire::packet::Codes;
-use tickwire::testkit::hostile::Talk;
-use tickwire::testkit::hostile::{self, Endings, Kind};
-use tickwire::testkit::source::Source;
 
 /// Long enough for anything that happens at all, on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);

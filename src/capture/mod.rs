@@ -15,15 +15,15 @@
 
 mod classic;
 mod file;
-pub mod packet;
-pub mod pcapng;
-pub mod record;
-pub mod stream;
+pub(crate) mod packet;
+pub(crate) mod pcapng;
+pub(crate) mod record;
+mod stream;
 mod tables;
-pub mod writer;
+pub(crate) mod writer;
 
 pub use file::{Capture, CaptureError, Packet, Rule};
-pub use record::Record;
+pub use record::{Record, RecordError};
 pub use stream::{Connection, End, Hole, Piece};
 
 impl<'a> Capture<'a> {
@@ -33,9 +33,7 @@ impl<'a> Capture<'a> {
     }
 
     /// The server's records, each with the packet that holds it and the name of its room.
-    pub fn records(
-        &self,
-    ) -> impl Iterator<Item = (&Packet<'a>, Result<(&'a str, Record<'a>), record::RecordError>)> {
+    pub fn records(&self) -> impl Iterator<Item = (&Packet<'a>, Result<(&'a str, Record<'a>), RecordError>)> {
         let of_world = self.packets.iter().filter(|packet| packet.link == packet::LINK_WORLD);
         of_world.map(|packet| (packet, record::decode(packet.bytes)))
     }

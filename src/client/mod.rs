@@ -8,12 +8,10 @@
 //!
 //! The modules, in the order of the flow: [`url`] (the target address), [`dial`] (a connected
 //! socket), [`link`] (upgrade and frames), [`bot`] (a link and an
-//! [`Agent`](crate::game::agent::Agent), which plays), [`rooms`] (which game a room plays),
-//! [`talk`] (a client for tests and tools, which waits for answers; and one for an interactive prompt), [`echo`] (a client that echoes messages).
+//! [`Agent`](crate::game::agent::Agent), which plays), [`talk`] (a client for tests and tools, which
+//! waits for answers).
 //!
-//! Only `dial`, `rooms`, `talk` and `echo` touch sockets and clocks; the others are values, with time as an argument. Nothing here uses the
-//! server's `net`. What an agent knows of a game is in the game's folder; checks of a server are
-//! in [`testkit`](crate::testkit).
+//! Only `dial` and `talk` touch sockets and clocks; the others are values, with time as an argument.
 //!
 //! # A bot of your own
 //!
@@ -111,10 +109,10 @@ pub mod bot;
 #[cfg(not(target_family = "wasm"))]
 pub mod dial;
 #[cfg(not(target_family = "wasm"))]
-pub mod echo;
+pub(crate) mod echo;
 pub mod link;
 #[cfg(not(target_family = "wasm"))]
-pub mod rooms;
+pub(crate) mod rooms;
 #[cfg(not(target_family = "wasm"))]
 pub mod talk;
 pub mod url;

@@ -1,12 +1,10 @@
 //! A client for tests and for tools that send one packet at a time and wait for the answer.
 //!
 //! The caller sends packets and states how long to wait; it gets the received packets, and how the
-//! connection ended. Received packets are not checked; see the checks of a game. [`live`] and [`input`]
-//! serve an interactive prompt: each frame sent and received is explained bit by bit, and a sent
-//! frame may be invalid.
+//! connection ended. Received packets are not checked.
 
-pub mod input;
-pub mod live;
+pub(crate) mod input;
+pub(crate) mod live;
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};

@@ -29,7 +29,7 @@ pub struct Explanation<'a> {
     pub from: Side,
     /// The dialect in which its packets were looked up.
     pub dialect: &'a Dialect,
-    /// All possible dialects, if the upgrade was not seen and the dialect is a [`guess`]. Otherwise
+    /// All possible dialects, if the upgrade was not seen and the dialect is a guess. Otherwise
     /// empty.
     pub candidates: Vec<&'a Dialect>,
     /// The frames in order, preceded by the head of the request or response, if any. The bytes
@@ -57,7 +57,7 @@ pub struct Frame<'a> {
     pub whole: Option<Whole>,
     /// The problem, if any.
     pub problem: Option<Problem>,
-    /// If the dialect is a [`guess`]: the other candidates that read the packet differently.
+    /// If the dialect is a guess: the other candidates that read the packet differently.
     pub otherwise: Vec<&'a Dialect>,
 }
 

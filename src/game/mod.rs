@@ -8,22 +8,25 @@
 //! console) uses its [`About`], which has no type of the game in it: a room is erased once, and what
 //! is asked of a game for each packet goes through one `dyn` [`Verbs`].
 
-pub mod about;
+mod about;
 pub mod agent;
-pub mod breach;
-pub mod dice;
-pub mod messages;
-pub mod play;
-pub mod records;
+mod breach;
+mod dice;
+mod messages;
+mod play;
+mod records;
 pub mod simple;
-pub mod tick;
-pub mod values;
-pub mod verbs;
+mod tick;
+mod values;
+mod verbs;
 
-pub use about::{About, Order, OrderError, Replica};
+pub use about::{About, Find, Given, Order, OrderError, Replica, Restored};
 pub use breach::Breach;
+pub use dice::Dice;
 pub use messages::{Messages, Writer};
-pub use play::{Game, Published, Publisher, Rates, Turn, View};
+pub use play::{ActionOf, Game, Published, Publisher, Rates, Turn, View};
+pub use records::{Records, Section};
 pub use simple::{Simple, SimpleGame};
 pub use tick::{Roster, Tick};
-pub use verbs::{Ask, Profile, Saved, Shared, Verbs};
+pub use values::{List, Values};
+pub use verbs::{Ask, Named, Profile, Saved, Shared, Verbs};

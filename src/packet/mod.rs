@@ -11,22 +11,21 @@
 //! This module opens no file, reads no clock and keeps no state between two messages. Its decoded
 //! values contain no NaN, no number outside its bound, and no text longer than its bound.
 //!
-//! The tables are in [`grammar`], [`row`] and [`codes`], and [`listing`] prints them for
-//! programs. A [`dialect`] is one column of the tables, and an [`endpoint`] speaks one dialect. What packets
-//! mean is said by the games.
+//! [`Codes`] are the tables, with a [`Row`] for each packet, whose arguments [`grammar`] describes. A
+//! [`Dialect`] is one column of the tables. What packets mean is said by the games.
 
-pub mod angle;
-pub mod codes;
-pub mod decoded;
-pub mod dialect;
-pub mod endpoint;
+pub(crate) mod angle;
+pub(crate) mod codes;
+mod decoded;
+mod dialect;
+pub(crate) mod endpoint;
 mod fit;
 pub mod grammar;
 pub mod json;
-pub mod listing;
+pub(crate) mod listing;
 pub mod msgpack;
 mod named;
-pub mod row;
+mod row;
 
 pub use codes::{Codes, TableError};
 pub use decoded::Decoded;

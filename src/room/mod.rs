@@ -26,7 +26,7 @@ pub use handle::{Busy, Handle, Kept, Options, SeatKey, Snapshot};
 pub use inbox::Rejected;
 use tickwire_sim::{Action as _, Command, Membership, PlayerId, Raw, Sim, Stepped, frame};
 
-use crate::game::play::ActionOf;
+use crate::game::ActionOf;
 use crate::game::{Game, Publisher as _, Tick};
 use crate::limits;
 

@@ -10,8 +10,8 @@ use super::counts::Counts;
 use super::hostile::Hostile;
 use super::wire::{BUFFER_BYTES, Read, SLOW_BUFFER_BYTES, Wire};
 use crate::client::bot::{Bot, Stage};
+use crate::game::Dice;
 use crate::game::agent::{Agent, Excuse};
-use crate::game::dice::Dice;
 
 /// Time between two looks of a bot at its picture.
 const ACT_EVERY: Duration = Duration::from_millis(66);

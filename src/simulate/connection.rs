@@ -9,7 +9,7 @@ use super::counts::Counts;
 use super::host::SimHost;
 use super::twin::{Call, Noted, Twin};
 use super::wire::{Read, ServerEnd, Wire};
-use crate::game::dice::Dice;
+use crate::game::Dice;
 use crate::host::admission::Permit;
 use crate::host::budgets::Spending;
 use crate::host::client::{Client, Line};

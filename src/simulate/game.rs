@@ -11,7 +11,7 @@ use super::broken::Broken;
 use super::counts::Counts;
 use super::plan::Kind;
 use super::wire::ServerEnd;
-use crate::game::dice::Dice;
+use crate::game::Dice;
 use crate::game::{Rates, Replica, Tick};
 use crate::host::core::Core;
 use crate::limits;

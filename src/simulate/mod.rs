@@ -38,7 +38,7 @@ use std::time::Duration;
 
 use self::host::{Served, SimHost};
 use self::slot::Slot;
-use crate::game::dice::Dice;
+use crate::game::Dice;
 
 /// A broken invariant and its circumstances.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::game::dice::Dice;
+use crate::game::Dice;
 use crate::host::client::{Client, Line};
 use crate::sync::Mutex;
 

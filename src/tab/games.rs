@@ -5,8 +5,8 @@
 
 use std::cell::RefCell;
 
-use tickwire::embedded;
 use tickwire::game::{About, Replica};
+use tickwire::internal::embedded;
 
 use super::buffers::with;
 

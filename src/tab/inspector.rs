@@ -4,8 +4,8 @@
 use std::cell::RefCell;
 
 use serde_json::{Value, json};
-use tickwire::inspector::file::File;
-use tickwire::inspector::{Inspector, Whose};
+use tickwire::internal::inspector::file::File;
+use tickwire::internal::inspector::{Inspector, Whose};
 use tickwire::limits;
 
 use super::buffers::with;

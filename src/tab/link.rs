@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use tickwire::client::link::{self, Event, Link};
-use tickwire::host::watch;
+use tickwire::internal::host::watch;
 use tickwire::limits;
 
 use super::buffers::with;

@@ -3,8 +3,8 @@
 //! each list.
 
 use serde_json::{Value, json};
-use tickwire::inspector::file::File;
-use tickwire::inspector::{FilterError, List, Wish};
+use tickwire::internal::inspector::file::File;
+use tickwire::internal::inspector::{FilterError, List, Wish};
 use tickwire::limits;
 
 use super::inspector::{Tab, answer, with_tab};

@@ -1,8 +1,8 @@
 //! Replays a captured session, as `tickwire replay --json` does.
 
 use serde_json::json;
-use tickwire::games;
-use tickwire::replay;
+use tickwire::internal::games;
+use tickwire::internal::replay;
 
 use super::buffers::with;
 

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tickwire::embedded::{self, Options, Server, Stats};
+use tickwire::internal::embedded::{self, Options, Server, Stats};
 
 use super::buffers::with;
 use super::random;

@@ -6,8 +6,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use tickwire::games::moo::world::command::decode_frame;
-use tickwire::games::moo::world::{Identity, TickHz, World, code_hash};
+use tickwire::internal::games::moo::world::command::decode_frame;
+use tickwire::internal::games::moo::world::{Identity, TickHz, World, code_hash};
 use tickwire::limits;
 
 use super::buffers::with;

@@ -16,7 +16,7 @@ use crate::client::dial;
 use crate::client::link::{Event, Link, LinkError};
 use crate::client::talk;
 use crate::client::url::Url;
-use crate::game::dice::Dice;
+use crate::game::Dice;
 use crate::games::moo::client::heard::Heard;
 use crate::games::moo::client_packet::{ClientPacket, Mode};
 use crate::packet::{Codes, Dialect};

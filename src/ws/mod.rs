@@ -31,10 +31,10 @@ mod close_code;
 pub mod conn;
 pub mod frame;
 pub mod http;
-pub mod lines;
+mod lines;
 pub mod message;
 pub mod upgrade;
-pub mod utf8;
+pub(crate) mod utf8;
 pub mod violation;
 
 pub use close::CloseCode;

@@ -8,8 +8,8 @@
 mod counting;
 
 use tickwire::game::{Messages, Publisher as _, Rates, View as _};
-use tickwire::games::moo::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
-use tickwire::games::moo::{Publisher, Scratch, View};
+use tickwire::internal::games::moo::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
+use tickwire::internal::games::moo::{Publisher, Scratch, View};
 use tickwire::limits::{ECHO_FRAGMENTS, ECHO_MESSAGE_BYTES, ECHO_READ_BYTES};
 use tickwire::packet::Codes;
 use tickwire::ws::frame::{Header, Opcode, mask};

@@ -14,8 +14,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use tickwire::internal::platform;
 use tickwire::limits;
-use tickwire::platform;
 use tickwire::ws::frame;
 use tickwire::ws::http::HeadReader;
 use tickwire::ws::upgrade;

@@ -27,11 +27,11 @@ use tickwire::client::dial;
 use tickwire::client::link::{Event, Link};
 use tickwire::client::url::Url;
 use tickwire::game::Game as _;
-use tickwire::games::moo::Moo;
-use tickwire::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::games::moo::Moo;
+use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::platform::Poller;
+use tickwire::internal::testkit::source::Source;
 use tickwire::packet::{Codes, Dialect};
-use tickwire::platform::Poller;
-use tickwire::testkit::source::Source;
 
 /// Between two arrivals of one update, when a send came in two pieces.
 const SAME_UPDATE: Duration = Duration::from_millis(5);

@@ -15,8 +15,8 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use tickwire::games::moo::world::rng::Rng;
-use tickwire::games::moo::world::{
+use tickwire::internal::games::moo::world::rng::Rng;
+use tickwire::internal::games::moo::world::{
     Action, Angle, Command, Event, Identity, PlayerId, Resource, Selection, Spawned, TickHz, World,
 };
 

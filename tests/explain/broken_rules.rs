@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use tickwire::explain::{Conversation, Explanation, Problem};
 use tickwire::game::Breach;
+use tickwire::internal::packet::endpoint::{self, FRAME_KIND};
 use tickwire::limits;
-use tickwire::packet::endpoint::{self, FRAME_KIND};
 use tickwire::packet::msgpack::Rule;
 use tickwire::packet::{Codes, Dialect, Direction};
 use tickwire::ws::conn::{Conn, Event, Role};

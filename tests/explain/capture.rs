@@ -9,9 +9,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tickwire::capture;
-use tickwire::capture::packet::{self, ACK, FIN, Head, LINK_RAW, SYN};
-use tickwire::capture::pcapng::{self, About};
 use tickwire::explain::captured::{self, What};
+use tickwire::internal::capture::packet::{self, ACK, FIN, Head, LINK_RAW, SYN};
+use tickwire::internal::capture::pcapng::{self, About};
 use tickwire::packet::{Codes, Direction, Value};
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::{Side, upgrade};
@@ -431,7 +431,7 @@ fn a_name_shared_by_several_clients_is_not_shown() {
 #[test]
 fn the_room_of_a_path_says_its_dialect() {
     let (at, server) = (Duration::ZERO, SERVER.parse().expect("an address"));
-    let codes = tickwire::games::codes();
+    let codes = tickwire::internal::games::codes();
     let mut writer = capture::writer::Writer::new(at);
     writer.begin(true);
     writer.tables(at, &codes.texts());

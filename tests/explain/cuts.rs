@@ -9,8 +9,8 @@ use std::process::Command;
 
 use tickwire::capture::{self, Capture, End};
 use tickwire::explain::captured::{self, What};
-use tickwire::explain::guess::Guess;
 use tickwire::explain::{Content, Explanation};
+use tickwire::internal::explain::guess::Guess;
 use tickwire::limits;
 use tickwire::packet::{Codes, Dialect, Direction};
 use tickwire::ws::Side;

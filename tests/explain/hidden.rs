@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use tickwire::explain::paint::Paint;
 use tickwire::explain::{self, Explanation};
+use tickwire::internal::explain::paint::Paint;
+use tickwire::internal::visible;
 use tickwire::packet::Codes;
-use tickwire::visible;
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};
 

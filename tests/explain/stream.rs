@@ -6,11 +6,11 @@ use crate::rows::hex;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use tickwire::explain::input::{self, Piece};
-use tickwire::explain::paint::Paint;
-use tickwire::explain::piecemeal::{self, Form};
 use tickwire::explain::{self, Content, Conversation, Explanation, Problem};
 use tickwire::game::Breach;
+use tickwire::internal::explain::input::{self, Piece};
+use tickwire::internal::explain::paint::Paint;
+use tickwire::internal::explain::piecemeal::{self, Form};
 use tickwire::packet::Codes;
 use tickwire::ws::Side;
 

@@ -9,12 +9,12 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use tickwire::cli::tables::{Format, print};
-use tickwire::explain::guess::LIKELY;
-use tickwire::games;
+use tickwire::internal::cli::tables::{Format, print};
+use tickwire::internal::explain::guess::LIKELY;
+use tickwire::internal::games;
+use tickwire::internal::packet::codes::Table;
+use tickwire::internal::packet::endpoint::PATHS;
 use tickwire::limits;
-use tickwire::packet::codes::Table;
-use tickwire::packet::endpoint::PATHS;
 use tickwire::packet::grammar::print_arguments;
 use tickwire::packet::msgpack::Rule;
 use tickwire::packet::{Code, Codes, Row};

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use tickwire::game::{Publisher as _, Rates};
-use tickwire::games::moo::Publisher;
-use tickwire::games::moo::feed::interest::{Place, Window};
-use tickwire::games::moo::world::{Action, Body, Command, Identity, PlayerId, TickHz, World};
+use tickwire::internal::games::moo::Publisher;
+use tickwire::internal::games::moo::feed::interest::{Place, Window};
+use tickwire::internal::games::moo::world::{Action, Body, Command, Identity, PlayerId, TickHz, World};
 use tickwire::packet::Value;
 
 use crate::told::Client;

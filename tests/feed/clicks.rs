@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use tickwire::game::Game as _;
 use tickwire::game::{Publisher as _, Rates};
-use tickwire::games::moo::client_packet::ClientPacket;
-use tickwire::games::moo::world::{
+use tickwire::internal::games::moo::client_packet::ClientPacket;
+use tickwire::internal::games::moo::world::{
     Action, AnimalKind, Command, Event, Identity, PlayerId, Spawned, TickHz, World,
 };
-use tickwire::games::moo::{Moo, Publisher};
+use tickwire::internal::games::moo::{Moo, Publisher};
+use tickwire::internal::session::{Output, Session};
 use tickwire::packet::{Codes, Direction, Value};
-use tickwire::session::{Output, Session};
 
 use crate::told::Client;
 

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tickwire::game::{Publisher as _, Rates};
-use tickwire::games::moo::Publisher;
-use tickwire::games::moo::world::rules::AnimalKind;
-use tickwire::games::moo::world::{Action, Command, Event, Identity, PlayerId, Spawned, TickHz, World};
+use tickwire::internal::games::moo::Publisher;
+use tickwire::internal::games::moo::world::rules::AnimalKind;
+use tickwire::internal::games::moo::world::{
+    Action, Command, Event, Identity, PlayerId, Spawned, TickHz, World,
+};
 use tickwire::packet::Value;
 
 use crate::told::Client;

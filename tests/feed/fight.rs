@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 use tickwire::game::{Publisher as _, Rates};
-use tickwire::games::moo::Publisher;
-use tickwire::games::moo::world::rules::Resource;
-use tickwire::games::moo::world::{
+use tickwire::internal::games::moo::Publisher;
+use tickwire::internal::games::moo::world::rules::Resource;
+use tickwire::internal::games::moo::world::{
     Action, Angle, Command, Identity, PlayerId, Rejection, Selection, TickHz, World,
 };
 use tickwire::packet::Value;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::told::Published;
 use tickwire::game::{Messages, Publisher as _, Rates, Turn, View as _};
-use tickwire::games::moo::feed::interest::{Place, Thing, Things, Window};
-use tickwire::games::moo::world::{Identity, TickHz, World};
-use tickwire::games::moo::{Publisher, Scratch, View};
+use tickwire::internal::games::moo::feed::interest::{Place, Thing, Things, Window};
+use tickwire::internal::games::moo::world::{Identity, TickHz, World};
+use tickwire::internal::games::moo::{Publisher, Scratch, View};
 use tickwire::packet::Codes;
 
 #[test]

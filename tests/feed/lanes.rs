@@ -5,12 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use tickwire::game::{Game as _, Publisher as _, Rates};
-use tickwire::games::moo::world::rules::{AnimalKind, ITEMS, Resource};
-use tickwire::games::moo::world::{
+use tickwire::internal::games::moo::world::rules::{AnimalKind, ITEMS, Resource};
+use tickwire::internal::games::moo::world::{
     Action, Angle, Command, Identity, PlayerId, Selection, Spawned, TickHz, World,
 };
-use tickwire::games::moo::{Moo, Publisher};
-use tickwire::packet::codes::BUILTIN;
+use tickwire::internal::games::moo::{Moo, Publisher};
+use tickwire::internal::packet::codes::BUILTIN;
 use tickwire::packet::{Codes, Direction, Value};
 
 use crate::told::{Client, Published};

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use crate::told::Published;
 use tickwire::game::{Messages, Publisher as _, Rates, Turn, View as _};
-use tickwire::games::moo::feed::Pose;
-use tickwire::games::moo::feed::interest::{Thing, Window};
-use tickwire::games::moo::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
-use tickwire::games::moo::{Publisher, Scratch, View};
+use tickwire::internal::games::moo::feed::Pose;
+use tickwire::internal::games::moo::feed::interest::{Thing, Window};
+use tickwire::internal::games::moo::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
+use tickwire::internal::games::moo::{Publisher, Scratch, View};
 use tickwire::limits;
 use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
 

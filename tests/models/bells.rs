@@ -7,9 +7,9 @@ use std::sync::OnceLock;
 
 use crate::bell::Bell;
 use crate::game::{Publisher as _, Rates, Tick};
-use tickwire::games::moo::Publisher;
-use tickwire::games::moo::feed::Events;
-use tickwire::games::moo::world::{Identity, TickHz, World};
+use tickwire::internal::games::moo::Publisher;
+use tickwire::internal::games::moo::feed::Events;
+use tickwire::internal::games::moo::world::{Identity, TickHz, World};
 
 /// Two ticks of a room.
 fn ticks() -> &'static [std::sync::Arc<dyn Tick>; 2] {

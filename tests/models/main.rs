@@ -16,10 +16,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-pub use tickwire::net::{metrics, tap};
+pub use tickwire::internal::net::{metrics, tap};
 /// What the product's files see as their crate.
-pub use tickwire::peer::{Ending, life};
-pub use tickwire::{game, host, household, limits, packet};
+pub use tickwire::internal::peer::{Ending, life};
+pub use tickwire::internal::{host, household};
+pub use tickwire::{game, limits, packet};
 
 #[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
 #[path = "../../src/net/bell.rs"]

@@ -11,8 +11,8 @@ use crate::game::{Game as _, Rates};
 use crate::limits;
 use crate::room::{Handle, Options};
 use crate::sync::Mutex;
-use tickwire::games::moo::Moo;
-use tickwire::games::moo::world::{Identity, PlayerId, TickHz, World};
+use tickwire::internal::games::moo::Moo;
+use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz, World};
 use tickwire::sim::{Membership, Stepped};
 
 /// One tick of the room, in which those that leave have left.

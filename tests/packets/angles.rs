@@ -3,7 +3,7 @@
 
 use std::f64::consts::TAU;
 
-use tickwire::packet::angle::{STEPS_PER_TURN, from_radians, round_2dec, to_radians_2dec};
+use tickwire::internal::packet::angle::{STEPS_PER_TURN, from_radians, round_2dec, to_radians_2dec};
 
 #[test]
 fn the_eight_keyboard_values_are_the_eight_directions() {

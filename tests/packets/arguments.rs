@@ -4,7 +4,7 @@
 
 #![allow(clippy::approx_constant, reason = "1.57 is what clients send")]
 
-use tickwire::games::moo::client_packet::ClientPacket;
+use tickwire::internal::games::moo::client_packet::ClientPacket;
 use tickwire::packet::Direction::{self, ToClient, ToServer};
 use tickwire::packet::{Codes, PacketError, Value, json};
 

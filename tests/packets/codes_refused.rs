@@ -2,9 +2,9 @@
 //! error must contain.
 
 use tickwire::game::Game as _;
-use tickwire::games::moo::Moo;
+use tickwire::internal::games::moo::Moo;
+use tickwire::internal::packet::codes::BUILTIN;
 use tickwire::limits;
-use tickwire::packet::codes::BUILTIN;
 use tickwire::packet::{Codes, TableError};
 
 const HEADING: &str = "direction\tname\tlane\tlegacy:str\tnative:int\targuments\tmeaning";

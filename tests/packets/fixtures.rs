@@ -3,8 +3,8 @@
 
 #![allow(clippy::approx_constant, reason = "3.14 and 1.57 are what clients send")]
 
-use tickwire::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
-use tickwire::games::moo::feed::server_packet::{AddPlayer, ServerPacket, Welcome};
+use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
+use tickwire::internal::games::moo::feed::server_packet::{AddPlayer, ServerPacket, Welcome};
 use tickwire::packet::Direction;
 use tickwire::packet::{Codes, Dialect, Value, json};
 

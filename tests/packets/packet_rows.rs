@@ -6,7 +6,7 @@
 use crate::rows::packets::{Outcome, ROWS};
 use crate::rows::{hex, wrong};
 use std::collections::BTreeSet;
-use tickwire::games::moo::client_packet::ClientPacket;
+use tickwire::internal::games::moo::client_packet::ClientPacket;
 use tickwire::packet::{Codes, Direction};
 
 #[test]

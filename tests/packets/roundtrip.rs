@@ -5,7 +5,7 @@
 use crate::rows::values::for_every_row;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
-use tickwire::games::moo::client_packet::ClientPacket;
+use tickwire::internal::games::moo::client_packet::ClientPacket;
 use tickwire::packet::{Codes, Decoded, Direction, PacketError, msgpack};
 
 #[test]

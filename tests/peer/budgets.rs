@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tickwire::host::budgets::{Budgets, Spending};
-use tickwire::household::Household;
+use tickwire::internal::host::budgets::{Budgets, Spending};
+use tickwire::internal::household::Household;
 use tickwire::limits;
 
 use crate::session::shared;

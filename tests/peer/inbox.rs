@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use tickwire::games::moo::world::{Action, Command, PlayerId};
-use tickwire::household::Household;
+use tickwire::internal::games::moo::world::{Action, Command, PlayerId};
+use tickwire::internal::household::Household;
+use tickwire::internal::room::Rejected;
+use tickwire::internal::room::inbox::{Inbox, Ticket};
 use tickwire::limits;
-use tickwire::room::Rejected;
-use tickwire::room::inbox::{Inbox, Ticket};
 use tickwire::sim::{Action as _, Encoded, Raw, frame};
 
 const PER_TICK: u32 = limits::COMMANDS_PER_PLAYER_TICK as u32;

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use tickwire::game::{Breach, Saved};
+use tickwire::internal::peer::budgets::Budgets;
+use tickwire::internal::peer::life::Due;
+use tickwire::internal::peer::{Ending, Endpoint, Life};
 use tickwire::limits;
 use tickwire::packet::Codes;
-use tickwire::peer::budgets::Budgets;
-use tickwire::peer::life::Due;
-use tickwire::peer::{Ending, Endpoint, Life};
 
 const START: Duration = Duration::from_secs(100);
 

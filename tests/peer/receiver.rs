@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use tickwire::game::{Breach, Game as _, Profile, Shared};
-use tickwire::games::moo::Moo;
-use tickwire::games::moo::world::{Identity, PlayerId, TickHz};
+use tickwire::internal::games::moo::Moo;
+use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
+use tickwire::internal::peer::receiver::{At, Books, Denied, Piece, RoomFacts};
+use tickwire::internal::peer::{Driver, Ending, Endpoint, Receiver};
 use tickwire::packet::Codes;
-use tickwire::peer::receiver::{At, Books, Denied, Piece, RoomFacts};
-use tickwire::peer::{Driver, Ending, Endpoint, Receiver};
 use tickwire::sim::Raw;
 use tickwire::ws::frame::{self, Opcode};
 

@@ -7,19 +7,21 @@ use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 
 use tickwire::game::{Breach, Rates};
-use tickwire::games::moo::world::command::decode_frame;
-use tickwire::games::moo::world::{Action, Command, Identity, PlayerId, Rejection, Resource, TickHz, World};
-use tickwire::games::moo::{Moo, Shown};
-use tickwire::host::audience::{Audience as _, Members};
-use tickwire::host::backlog::Backlog;
-use tickwire::host::client::{Client, Line};
-use tickwire::host::door::Entry;
-use tickwire::household::Household;
+use tickwire::internal::games::moo::world::command::decode_frame;
+use tickwire::internal::games::moo::world::{
+    Action, Command, Identity, PlayerId, Rejection, Resource, TickHz, World,
+};
+use tickwire::internal::games::moo::{Moo, Shown};
+use tickwire::internal::host::audience::{Audience as _, Members};
+use tickwire::internal::host::backlog::Backlog;
+use tickwire::internal::host::client::{Client, Line};
+use tickwire::internal::host::door::Entry;
+use tickwire::internal::household::Household;
+use tickwire::internal::peer::{Ending, Endpoint};
+use tickwire::internal::room::seats::{Seat, Seats};
+use tickwire::internal::room::{Busy, Handle, Options, Room, Ticked, Wants};
 use tickwire::limits;
 use tickwire::packet::Codes;
-use tickwire::peer::{Ending, Endpoint};
-use tickwire::room::seats::{Seat, Seats};
-use tickwire::room::{Busy, Handle, Options, Room, Ticked, Wants};
 use tickwire::sim::carry::Saved;
 use tickwire::sim::{Action as _, Encoded};
 

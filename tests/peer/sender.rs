@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tickwire::game::Breach;
+use tickwire::internal::peer::life::Due;
+use tickwire::internal::peer::sender::{Batch, Frames, Offered};
+use tickwire::internal::peer::{Ending, Sender};
 use tickwire::limits;
-use tickwire::peer::life::Due;
-use tickwire::peer::sender::{Batch, Frames, Offered};
-use tickwire::peer::{Ending, Sender};
 
 const START: Duration = Duration::ZERO;
 

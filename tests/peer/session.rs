@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use tickwire::game::{Breach, Game as _, Profile, Saved, Shared};
-use tickwire::games::moo::Moo;
-use tickwire::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
-use tickwire::games::moo::verbs::Look;
-use tickwire::games::moo::world::{Action, PlayerId};
+use tickwire::internal::games::moo::Moo;
+use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
+use tickwire::internal::games::moo::verbs::Look;
+use tickwire::internal::games::moo::world::{Action, PlayerId};
+use tickwire::internal::session::{Output, Session};
 use tickwire::limits;
 use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
-use tickwire::session::{Output, Session};
 
 const START: Duration = Duration::from_secs(100);
 

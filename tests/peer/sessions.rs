@@ -15,12 +15,12 @@ use std::{fs, thread};
 
 use tickwire::capture::{self, Capture, End};
 use tickwire::game::About;
-use tickwire::games;
-use tickwire::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
-use tickwire::net::recorder::Target;
+use tickwire::internal::games;
+use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
+use tickwire::internal::net::recorder::Target;
+use tickwire::internal::peer::Endpoint;
+use tickwire::internal::replay;
 use tickwire::packet::{Codes, Dialect, Direction};
-use tickwire::peer::Endpoint;
-use tickwire::replay;
 use tickwire::ws::frame::{self, Opcode};
 
 use crate::raw::Raw;

@@ -4,21 +4,21 @@
 use std::time::Duration;
 
 use tickwire::game::{Messages, Rates, Turn, View as _};
-use tickwire::games::moo::client::heard::Heard;
-use tickwire::games::moo::client::picture::Picture;
-use tickwire::games::moo::world::rules::AnimalKind;
-use tickwire::games::moo::world::{
+use tickwire::internal::games::moo::client::heard::Heard;
+use tickwire::internal::games::moo::client::picture::Picture;
+use tickwire::internal::games::moo::world::rules::AnimalKind;
+use tickwire::internal::games::moo::world::{
     Action, Angle, Command, Identity, PlayerId, Selection, Spawned, TickHz, World,
 };
-use tickwire::games::moo::{Moo, Scratch, View};
-use tickwire::household::Household;
+use tickwire::internal::games::moo::{Moo, Scratch, View};
+use tickwire::internal::household::Household;
+use tickwire::internal::peer::Endpoint;
+use tickwire::internal::peer::life::Due;
+use tickwire::internal::peer::sender::Frames;
+use tickwire::internal::room::handle::Options;
+use tickwire::internal::room::{Room, Ticked, Wants};
 use tickwire::limits;
 use tickwire::packet::{Codes, Direction, Lane};
-use tickwire::peer::Endpoint;
-use tickwire::peer::life::Due;
-use tickwire::peer::sender::Frames;
-use tickwire::room::handle::Options;
-use tickwire::room::{Room, Ticked, Wants};
 use tickwire::sim::Action as _;
 use tickwire::ws::Side;
 use tickwire::ws::message::{Limits, Message, Reader};

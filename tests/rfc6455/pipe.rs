@@ -4,9 +4,9 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use tickwire::internal::ws::utf8::Utf8;
 use tickwire::ws::frame::{self, Header, Opcode};
 use tickwire::ws::message::{Message, Reader};
-use tickwire::ws::utf8::Utf8;
 use tickwire::ws::{CloseCode, Conn, Event, Limits, Role, Side};
 
 const LIMITS: Limits = Limits { message_bytes: 1 << 17, fragments: 64 };

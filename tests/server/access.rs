@@ -2,11 +2,11 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use tickwire::host::admission::{Admission, Caps};
-use tickwire::net::console::token::Token;
-use tickwire::net::forwarded::{self, MALFORMED, Network};
-use tickwire::net::host::Host;
-use tickwire::net::{Config, access};
+use tickwire::internal::host::admission::{Admission, Caps};
+use tickwire::internal::net::console::token::Token;
+use tickwire::internal::net::forwarded::{self, MALFORMED, Network};
+use tickwire::internal::net::host::Host;
+use tickwire::internal::net::{Config, access};
 use tickwire::ws::http::{HeadReader, RequestHead};
 
 const TOKEN: &str = "Authorization: Bearer a-token-of-the-test";

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use crate::program::{Program, tickwire};
 use crate::support::{PATIENCE, Peer, server, server_with};
+use tickwire::internal::net::Server;
+use tickwire::internal::net::console::gate::{Gate, GateRefusal};
+use tickwire::internal::net::console::token::Token;
 use tickwire::limits;
-use tickwire::net::Server;
-use tickwire::net::console::gate::{Gate, GateRefusal};
-use tickwire::net::console::token::Token;
 
 pub const TOKEN: &str = "a-token-of-the-test";
 
@@ -142,7 +142,9 @@ fn metrics_are_served_to_local_requests_and_with_the_token() {
 /// On a machine without IPv6 there is no such socket, and nothing to check.
 #[test]
 fn an_ipv4_client_of_an_ipv6_socket_is_known_by_its_ipv4_address() {
-    let Ok(server) = Server::start(tickwire::net::Config::new("[::]:0".parse().expect("an address"))) else {
+    let Ok(server) =
+        Server::start(tickwire::internal::net::Config::new("[::]:0".parse().expect("an address")))
+    else {
         return;
     };
     let address = SocketAddr::from(([127, 0, 0, 1], server.address().port()));

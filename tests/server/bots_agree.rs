@@ -6,12 +6,12 @@ use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use tickwire::client::url::Url;
-use tickwire::games::moo::check::Check;
-use tickwire::games::moo::client::heard::Heard;
-use tickwire::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::net::{Config, Server};
+use tickwire::internal::games::moo::check::Check;
+use tickwire::internal::games::moo::client::heard::Heard;
+use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::net::{Config, Server};
+use tickwire::internal::testkit::hostile::Talk;
 use tickwire::packet::Codes;
-use tickwire::testkit::hostile::Talk;
 
 /// Long enough for anything that happens at all, on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use tickwire::game::Game as _;
 use tickwire::game::agent::Deeds;
-use tickwire::games::moo::Moo;
-use tickwire::net::{Config, Server};
+use tickwire::internal::games::moo::Moo;
+use tickwire::internal::net::{Config, Server};
+use tickwire::internal::testkit::crowd::{self, Manner, Plan};
+use tickwire::internal::testkit::tally::Report;
 use tickwire::packet::Codes;
-use tickwire::testkit::crowd::{self, Manner, Plan};
-use tickwire::testkit::tally::Report;
 
 /// Long enough for anything that happens at all, on any machine.
 const PATIENCE: Duration = Duration::from_secs(120);

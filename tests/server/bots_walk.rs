@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use tickwire::client::url::Url;
 use tickwire::game::Game as _;
-use tickwire::games::moo::Moo;
-use tickwire::games::moo::client::heard::Heard;
-use tickwire::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::net::{Config, Server};
+use tickwire::internal::games::moo::Moo;
+use tickwire::internal::games::moo::client::heard::Heard;
+use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::net::{Config, Server};
+use tickwire::internal::testkit::crowd::{self, Manner, Plan};
+use tickwire::internal::testkit::hostile::Talk;
+use tickwire::internal::testkit::tally::Report;
 use tickwire::packet::{Codes, Dialect};
-use tickwire::testkit::crowd::{self, Manner, Plan};
-use tickwire::testkit::hostile::Talk;
-use tickwire::testkit::tally::Report;
 
 /// Long enough for anything that happens at all, on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);

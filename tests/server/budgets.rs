@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tickwire::client::url::Url;
-use tickwire::games::moo::client::heard::Heard;
-use tickwire::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::games::moo::client::heard::Heard;
+use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::net::Server;
+use tickwire::internal::net::recorder::Target;
+use tickwire::internal::testkit::attack::{self, Attack};
+use tickwire::internal::testkit::hostile::Talk;
 use tickwire::limits;
-use tickwire::net::Server;
-use tickwire::net::recorder::Target;
 use tickwire::packet::Codes;
-use tickwire::testkit::attack::{self, Attack};
-use tickwire::testkit::hostile::Talk;
 
 use crate::replay::{File, number, replay};
 use crate::support::{PATIENCE, server, server_with};

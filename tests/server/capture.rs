@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 use crate::raw::{Raw, masked};
 use crate::support::{PATIENCE, server, server_with};
 use tickwire::capture::{self, Capture, Connection, End, Record};
-use tickwire::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::games::moo::world::World;
-use tickwire::games::moo::world::command::decode_frame;
-use tickwire::net::Server;
-use tickwire::net::console::Source;
-use tickwire::net::console::token::Token;
-use tickwire::net::recorder::{Rotation, Target};
+use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::games::moo::world::World;
+use tickwire::internal::games::moo::world::command::decode_frame;
+use tickwire::internal::net::Server;
+use tickwire::internal::net::console::Source;
+use tickwire::internal::net::console::token::Token;
+use tickwire::internal::net::recorder::{Rotation, Target};
 use tickwire::ws::frame::Opcode;
 
 /// A folder of the test's own; removed when dropped.

@@ -14,10 +14,10 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use tickwire::game::play::ActionOf;
+use tickwire::game::ActionOf;
 use tickwire::game::simple::{Deed, Simple};
 use tickwire::game::{Game, Profile};
-use tickwire::games::tanks::{Control, Kind, Tanks};
+use tickwire::internal::games::tanks::{Control, Kind, Tanks};
 use tickwire::sim::{Command, Encoded, Identity, PlayerId, Rng, Sim, Stepped, frame};
 
 use crate::program_of_pong::{Paddle, Pong};

@@ -9,15 +9,15 @@ use std::time::Instant;
 use crate::clients::Native;
 use crate::program::{Program, complaint, tickwire};
 use crate::support::{PATIENCE, Peer, server_with};
-use tickwire::games;
-use tickwire::games::moo::client::heard::Heard;
-use tickwire::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::games;
+use tickwire::internal::games::moo::client::heard::Heard;
+use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::net::console::{Source, save};
+use tickwire::internal::room::Snapshot;
+use tickwire::internal::testkit::hostile::Talk;
 use tickwire::limits;
-use tickwire::net::console::{Source, save};
 use tickwire::packet::Codes;
-use tickwire::room::Snapshot;
 use tickwire::sim::Identity;
-use tickwire::testkit::hostile::Talk;
 
 fn start() -> Program {
     Program::start(&mut tickwire(&["--bind", "127.0.0.1:0", "--map-size", "4000"]))

@@ -7,9 +7,10 @@ use std::thread;
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
-use tickwire::client::{dial, echo};
+use tickwire::client::dial;
+use tickwire::internal::client::echo;
+use tickwire::internal::net::EchoServer;
 use tickwire::limits;
-use tickwire::net::EchoServer;
 use tickwire::ws::frame::{Header, Opcode, mask};
 use tungstenite::protocol::CloseFrame;
 use tungstenite::protocol::frame::coding::CloseCode;

@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use tickwire::client::dial;
 use tickwire::client::url::Url;
-use tickwire::games::moo::client::heard::Heard;
-use tickwire::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::games::moo::client::heard::Heard;
+use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::net::{Config, Server};
+use tickwire::internal::testkit::hostile::Talk;
+use tickwire::internal::testkit::hostile::{self, Kind};
+use tickwire::internal::testkit::source::Source;
 use tickwire::limits;
-use tickwire::net::{Config, Server};
 use tickwire::packet::{Codes, Dialect};
-use tickwire::testkit::hostile::Talk;
-use tickwire::testkit::hostile::{self, Kind};
-use tickwire::testkit::source::Source;
 use tickwire::ws::frame::{self, Opcode};
 
 /// Long enough for anything that happens at all, on any machine.

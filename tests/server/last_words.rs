@@ -6,9 +6,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::set_socket_recv_buffer_size;
-use tickwire::client::{dial, echo};
+use tickwire::client::dial;
+use tickwire::internal::client::echo;
+use tickwire::internal::net::{EchoServer, Server};
 use tickwire::limits;
-use tickwire::net::{EchoServer, Server};
 use tickwire::ws::frame::Opcode;
 
 use crate::admin::{TOKEN, ask, guarded, send_commands};

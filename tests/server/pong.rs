@@ -8,12 +8,12 @@ use std::time::Duration;
 use tickwire::capture;
 use tickwire::game::simple::{Deed, Simple, World};
 use tickwire::game::{About, Game};
-use tickwire::net::Server;
-use tickwire::net::recorder::Target;
+use tickwire::internal::net::Server;
+use tickwire::internal::net::recorder::Target;
+use tickwire::internal::testkit::crowd;
+use tickwire::internal::{replay, simulate};
 use tickwire::packet::{Codes, Decoded, Value};
 use tickwire::sim::{Rng, Sim};
-use tickwire::testkit::crowd;
-use tickwire::{replay, simulate};
 
 use crate::guest::{Guest, server_of};
 use crate::program_of_pong::{Paddle, Pong};
@@ -75,12 +75,13 @@ fn pages_tables_metrics_and_the_operator_know_the_game_without_a_line_of_its_own
     }
     let mut ann = Guest::connect(&server);
     ann.enter("Ann");
-    let run =
-        |line: &str| server.console().run(line, tickwire::net::console::Source::Terminal).expect("an answer");
+    let run = |line: &str| {
+        server.console().run(line, tickwire::internal::net::console::Source::Terminal).expect("an answer")
+    };
     assert!(run("players").text.contains("127.0.0.1        \"Ann\""), "{}", run("players").text);
     let no = server
         .console()
-        .run("grant 1 wood 5", tickwire::net::console::Source::Terminal)
+        .run("grant 1 wood 5", tickwire::internal::net::console::Source::Terminal)
         .expect("an answer")
         .text;
     assert!(no.contains("there is no command \"grant\""), "{no}");
@@ -107,7 +108,7 @@ fn a_capture_replays_the_same_and_a_program_without_the_game_says_so() {
     let report = replay::json::of_file(&bytes, &[ABOUT], None).expect("a capture");
     assert_eq!(report["verdict"], "same", "{report:#}");
     assert_eq!((&report["matched"], &report["clients"]), (&8.into(), &2.into()), "{report:#}");
-    let other = replay::json::of_file(&bytes, tickwire::games::ABOUT, None).expect("a capture");
+    let other = replay::json::of_file(&bytes, tickwire::internal::games::ABOUT, None).expect("a capture");
     let reason = other["reason"].as_str().expect("a reason");
     assert!(reason.contains("of the game \"pong\" that this program does not have"), "{reason}");
     let capture = capture::read(&bytes).expect("a capture");

@@ -10,12 +10,12 @@ use std::time::Duration;
 use serde_json::Value;
 use tickwire::capture::{self, Capture, End, Piece};
 use tickwire::game::Game as _;
-use tickwire::games::moo::Moo;
-use tickwire::net::console::Source;
-use tickwire::net::recorder::{Rotation, Target};
-use tickwire::net::{Config, Server};
+use tickwire::internal::games::moo::Moo;
+use tickwire::internal::net::console::Source;
+use tickwire::internal::net::recorder::{Rotation, Target};
+use tickwire::internal::net::{Config, Server};
+use tickwire::internal::testkit::crowd::{self, Manner, Plan};
 use tickwire::packet::{Codes, Direction};
-use tickwire::testkit::crowd::{self, Manner, Plan};
 use tickwire::ws::Side;
 use tickwire::ws::frame::{Header, Opcode, mask};
 

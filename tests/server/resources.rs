@@ -13,10 +13,10 @@ use crate::program::{Program, said_at_its_end, tickwire};
 use crate::raw::Raw;
 use crate::support::{PATIENCE, Peer, server};
 use tickwire::client::dial;
-use tickwire::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::platform::Ceilings;
 use tickwire::limits;
 use tickwire::packet::{Codes, Direction};
-use tickwire::platform::Ceilings;
 use tickwire::ws::frame::{self, Opcode};
 
 const UPGRADE: &str = "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\

@@ -7,12 +7,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
+use tickwire::internal::net::Server;
+use tickwire::internal::net::console::Source;
+use tickwire::internal::net::recorder::Target;
+use tickwire::internal::platform;
 use tickwire::limits;
-use tickwire::net::Server;
-use tickwire::net::console::Source;
-use tickwire::net::recorder::Target;
 use tickwire::packet::Value;
-use tickwire::platform;
 
 use crate::admin::ask;
 use crate::clients::Native;

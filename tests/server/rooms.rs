@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use tickwire::host::core::Core;
+use tickwire::internal::host::core::Core;
+use tickwire::internal::net::client::Socket;
+use tickwire::internal::net::recorder::{Rotation, Target};
+use tickwire::internal::net::{Config, Server};
+use tickwire::internal::room::{Handle, Ticked, Wants};
 use tickwire::limits;
-use tickwire::net::client::Socket;
-use tickwire::net::recorder::{Rotation, Target};
-use tickwire::net::{Config, Server};
 use tickwire::packet::Value;
-use tickwire::room::{Handle, Ticked, Wants};
 use tickwire::sim::Identity;
 
 use crate::admin::ask;

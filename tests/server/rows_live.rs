@@ -11,11 +11,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use tickwire::games::moo::client::heard::Heard;
-use tickwire::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::net::Server;
+use tickwire::internal::games::moo::client::heard::Heard;
+use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
+use tickwire::internal::net::Server;
+use tickwire::internal::testkit::hostile::Talk;
 use tickwire::packet::{Codes, Direction};
-use tickwire::testkit::hostile::Talk;
 
 use crate::rows::heads::ALLOWED;
 use crate::rows::pieces;

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tickwire::capture::{self, Capture, End, Record};
-use tickwire::games;
-use tickwire::games::moo::world::{Identity, TickHz, World, code_hash};
+use tickwire::internal::games;
+use tickwire::internal::games::moo::world::{Identity, TickHz, World, code_hash};
+use tickwire::internal::net::recorder::scribe::Scribe;
+use tickwire::internal::net::tap::{Listener, Lost, Tap};
+use tickwire::internal::peer::receiver::Piece;
+use tickwire::internal::room::Snapshot;
 use tickwire::limits;
-use tickwire::net::recorder::scribe::Scribe;
-use tickwire::net::tap::{Listener, Lost, Tap};
 use tickwire::packet::Codes;
-use tickwire::peer::receiver::Piece;
-use tickwire::room::Snapshot;
 
 use crate::tap::{open, open_with, who};
 

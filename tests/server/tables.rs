@@ -11,10 +11,11 @@ use std::sync::Arc;
 use serde_json::Value;
 use tickwire::capture;
 use tickwire::game::Game as _;
-use tickwire::games::moo::Moo;
-use tickwire::net::recorder::Target;
-use tickwire::net::{Config, Server};
-use tickwire::packet::{Codes, listing};
+use tickwire::internal::games::moo::Moo;
+use tickwire::internal::net::recorder::Target;
+use tickwire::internal::net::{Config, Server};
+use tickwire::internal::packet::listing;
+use tickwire::packet::Codes;
 
 use crate::program::tickwire;
 use crate::raw::Raw;
@@ -141,8 +142,11 @@ fn explain_and_replay_use_the_tables_of_a_capture_and_refuse_others() {
 
     let (text, status) = run(&["replay", path]);
     assert_eq!((text.ends_with("same\n"), status), (true, Some(0)), "{text}");
-    let report =
-        tickwire::replay::json::of_file(&fs::read(&file.0).expect("the file"), tickwire::games::ABOUT, None);
+    let report = tickwire::internal::replay::json::of_file(
+        &fs::read(&file.0).expect("the file"),
+        tickwire::internal::games::ABOUT,
+        None,
+    );
     assert_eq!(report.expect("a capture")["verdict"], "same");
     let (text, status) = run(&["replay", "--codes", tables.path(), path]);
     assert_eq!(status, Some(0), "the same tables may be named: {text}");
@@ -166,8 +170,8 @@ fn explain_and_replay_use_the_tables_of_a_capture_and_refuse_others() {
 fn the_inspector_opens_a_capture_by_its_own_tables() {
     let (tables, file) = (Tables::new("open"), File::new("tables-open"));
     recorded(&tables, &file);
-    let mut opened =
-        tickwire::inspector::file::File::open(fs::read(&file.0).expect("the file")).expect("a capture");
+    let mut opened = tickwire::internal::inspector::file::File::open(fs::read(&file.0).expect("the file"))
+        .expect("a capture");
     while opened.work(1 << 20) {}
     let about = opened.about();
     let connections = about["connections"].as_array().expect("connections");

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use tickwire::game::simple::{Deed, Simple};
 use tickwire::game::{About, Game};
-use tickwire::games;
-use tickwire::games::tanks::{Control, Kind, Tanks};
-use tickwire::net::recorder::Target;
-use tickwire::net::{Config, Server};
+use tickwire::internal::games;
+use tickwire::internal::games::tanks::{Control, Kind, Tanks};
+use tickwire::internal::net::recorder::Target;
+use tickwire::internal::net::{Config, Server};
+use tickwire::internal::replay;
+use tickwire::internal::room::Options;
 use tickwire::packet::{Decoded, Dialect, Direction, Value};
-use tickwire::replay;
-use tickwire::room::Options;
 use tickwire::sim::Rng;
 
 use crate::clients::Native;

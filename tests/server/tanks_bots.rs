@@ -5,8 +5,8 @@
 use std::env;
 use std::time::Duration;
 
-use tickwire::games;
-use tickwire::testkit::crowd::{self, Manner, Plan};
+use tickwire::internal::games;
+use tickwire::internal::testkit::crowd::{self, Manner, Plan};
 
 use crate::tanks::{ABOUT, server};
 

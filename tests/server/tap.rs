@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use tickwire::games;
+use tickwire::internal::games;
+use tickwire::internal::net::tap::{Listener, Lost, Missed, Seen, Side, Taken, Tap, What, Who};
+use tickwire::internal::peer::receiver::Piece;
+use tickwire::internal::room::Snapshot;
 use tickwire::limits;
-use tickwire::net::tap::{Listener, Lost, Missed, Seen, Side, Taken, Tap, What, Who};
-use tickwire::peer::receiver::Piece;
-use tickwire::room::Snapshot;
 use tickwire::sim::Identity;
 
 const NOW: Duration = Duration::from_secs(7);

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use crate::support::{PATIENCE, Peer, server, server_with};
 use serde_json::Value as Json;
-use tickwire::inspector::{Inspector, Whose};
+use tickwire::internal::inspector::{Inspector, Whose};
+use tickwire::internal::net::Server;
+use tickwire::internal::net::console::token::Token;
 use tickwire::limits;
-use tickwire::net::Server;
-use tickwire::net::console::token::Token;
 use tickwire::packet::{Codes, Direction, Value};
 use tickwire::ws::frame::{self, Opcode};
 use tungstenite::client::IntoClientRequest;

@@ -4,7 +4,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use tickwire::games::moo::client_packet::ClientPacket;
+use tickwire::internal::games::moo::client_packet::ClientPacket;
 use tickwire::packet::Codes;
 use tickwire::ws::frame::{self, Opcode};
 

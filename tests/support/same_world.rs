@@ -1,6 +1,6 @@
 //! Whether a world of any game is a function of its identity and its commands.
 
-use tickwire::game::play::ActionOf;
+use tickwire::game::ActionOf;
 use tickwire::game::{Game, Profile};
 use tickwire::sim::{Command, Encoded, Identity, PlayerId, Rng, Sim, Stepped, frame};
 

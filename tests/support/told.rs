@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tickwire::game::{self, Messages, View as _};
-use tickwire::games::moo::feed::Events;
-use tickwire::games::moo::world::PlayerId;
-use tickwire::games::moo::{Moo, Scratch, View};
+use tickwire::internal::games::moo::feed::Events;
+use tickwire::internal::games::moo::world::PlayerId;
+use tickwire::internal::games::moo::{Moo, Scratch, View};
 use tickwire::packet::{Codes, Dialect, Direction, Value};
 use tickwire::ws::frame;
 

@@ -278,6 +278,7 @@ fn resolve<'a>(
             "self" if i == 0 => {}
             "super" => drop(at.pop()),
             "crate" | "tickwire" | "tickwire_world" if i == 0 => at = root(word, module),
+            "internal" if i == 1 && path[0] == "tickwire" => {}
             word if sources.contains_key(&[&at[..], &[word]].concat()) && !is_defined(source, word) => {
                 at.push(word)
             }

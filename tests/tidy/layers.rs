@@ -197,16 +197,18 @@ pub fn decoders(file: &File) -> Vec<Breach> {
 const CRATES: [(&str, &[&str]); 3] =
     [("tickwire", &[]), ("tickwire_sim", &["sim"]), ("tickwire_world", &["games", "moo", "world"])];
 
-/// The layer of a file, or nothing for `src/lib.rs`, which only declares, and for what is not under `src/`.
+/// The layer of a file, or nothing for `src/lib.rs` and `src/internal.rs`, which only declare, and for what is not under `src/`.
 fn layer(file: &File) -> Option<&str> {
     let path = file.path.strip_prefix("src/")?.strip_suffix(".rs")?;
     let layer = layer_at(&path.split('/').collect::<Vec<_>>());
-    (layer != "lib").then_some(layer)
+    (!matches!(layer, "lib" | "internal")).then_some(layer)
 }
 
 /// The layer of a path from the root of `src/`: its first part, or the part of a game that is a layer of its own.
 fn layer_at<'a>(path: &[&'a str]) -> &'a str {
     match path {
+        // Another package of this repository names a private layer so.
+        ["internal", path @ ..] => layer_at(path),
         ["games", _, "world", ..] => "games/*/world",
         ["games", _, "feed", ..] => "games/*/feed",
         [first, ..] => first,

@@ -11,6 +11,7 @@ mod layers;
 mod readme;
 mod rules;
 mod rust;
+mod surface;
 mod tree;
 mod web_world;
 
@@ -72,6 +73,20 @@ fn layers_see_only_what_they_may() {
     finds(layers::imports, "src/games/moo/world/state.rs", "use tickwire::limits;\n", &[1]);
     finds(layers::imports, "src/limits.rs", "use super::ws;\n", &[1]);
     finds(layers::imports, "src/newcomer.rs", "//! New.\n", &[1]);
+}
+
+#[test]
+fn users_of_the_library_see_its_public_modules_alone() {
+    keep(surface::internals);
+    let files = tree::files();
+    let lib = files.iter().find(|file| file.path == "src/lib.rs").expect("src/lib.rs is there");
+    report(surface::modules(lib));
+    finds(surface::internals, "examples/a.rs", "use tickwire::ws;\nuse tickwire::internal::net;\n", &[2]);
+    finds(surface::internals, "docs/a.md", "`tickwire::internal::net`\n", &[1]);
+    finds(surface::internals, "tests/a.rs", "use tickwire::internal::net;\n", &[]);
+    let text = "//! - [`ws`]: it.\n//! - [`old`]: gone.\n//! - [`serve()`]: runs.\npub mod ws;\npub mod packet;\n\
+                mod net;\npub use tickwire_sim as sim;\n#[doc(hidden)]\npub mod internal;\n";
+    finds(surface::modules, "src/lib.rs", text, &[5, 7, 2]);
 }
 
 #[test]

@@ -21,10 +21,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
-use tickwire::capture::writer::{Flow, Writer};
 use tickwire::capture::{self, End};
 use tickwire::explain::captured::{self, What};
 use tickwire::explain::{Content, hex};
+use tickwire::internal::capture::writer::{Flow, Writer};
 use tickwire::limits;
 use tickwire::packet::Codes;
 use tickwire::ws::frame::{self, Opcode};

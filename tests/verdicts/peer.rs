@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use tickwire::game::{Game as _, Profile, Shared};
-use tickwire::games::moo::Moo;
-use tickwire::games::moo::world::{Identity, PlayerId, TickHz};
+use tickwire::internal::games::moo::Moo;
+use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
+use tickwire::internal::packet::endpoint::PATHS;
+use tickwire::internal::peer::receiver::{At, Denied, RoomFacts};
+use tickwire::internal::peer::{Driver, Ending, Endpoint, Receiver};
 use tickwire::packet::Codes;
-use tickwire::packet::endpoint::PATHS;
-use tickwire::peer::receiver::{At, Denied, RoomFacts};
-use tickwire::peer::{Driver, Ending, Endpoint, Receiver};
 use tickwire::sim::Raw;
 use tickwire::ws::Side;
 use tickwire::ws::close;

@@ -14,8 +14,8 @@ use super::random::{self, COMMON};
 use super::row::Row;
 use super::rules::SimpleGame;
 use super::tactics::Tactics;
+use crate::game::Dice;
 use crate::game::agent::{Agent, Deeds, Excuse, Manner, Outcome, Part, Sight};
-use crate::game::dice::Dice;
 use crate::packet::{Decoded, Dialect, Direction, Lane, Value};
 
 /// Time between two pings.

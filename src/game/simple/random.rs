@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use crate::game::dice::Dice;
+use crate::game::Dice;
 use crate::packet::grammar::{Argument, Shape, Type};
 use crate::packet::{Dialect, Direction, Row, Value};
 

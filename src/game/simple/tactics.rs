@@ -3,8 +3,8 @@
 use tickwire_sim::PlayerId;
 
 use super::row::Row;
+use crate::game::Dice;
 use crate::game::agent::{Deeds, Outcome};
-use crate::game::dice::Dice;
 use crate::packet::Decoded;
 
 /// How the bots of a game play, if random packets are not enough.

@@ -9,7 +9,7 @@ use super::client::actor::{Actor, Observer as _};
 use super::shown::Shown;
 use crate::game::Tick;
 use crate::game::agent::{Agent, Bots, Draw, Nuisance, Operated, Spoken};
-use crate::game::dice::Dice;
+use crate::game::Dice;
 use crate::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
 use crate::games::moo::world::rules::{self, AnimalKind};
 use crate::games::moo::world::{Action, Fixed, Resource, Spawned};

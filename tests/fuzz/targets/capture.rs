@@ -6,8 +6,9 @@
 //! comment when read back; a truncated file is read up to its end; a replay ends with a report or
 //! an error.
 
-use tickwire::capture::pcapng::{About, write_interface, write_packet, write_section};
-use tickwire::capture::{self, Capture, Packet, Record, packet, record};
+use tickwire::capture::{self, Capture, Packet, Record};
+use tickwire::internal::capture::pcapng::{About, write_interface, write_packet, write_section};
+use tickwire::internal::capture::{packet, record};
 use tickwire::explain::captured;
 use tickwire::game::Game as _;
 use tickwire::games::moo::Moo;

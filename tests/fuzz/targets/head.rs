@@ -7,7 +7,8 @@
 //! responses are well-formed.
 
 use tickwire::limits::{HEAD_BYTES, HEAD_HEADERS};
-use tickwire::packet::{Codes, endpoint};
+use tickwire::internal::packet::endpoint;
+use tickwire::packet::Codes;
 use tickwire::ws::http::{HeadReader, RequestHead, ResponseHead, ResponseReader};
 use tickwire::ws::{Violation, upgrade};
 

@@ -24,7 +24,7 @@ use super::actor::is_bots_name;
 use super::heard::Object;
 use super::picture::{Known, Picture};
 use super::policy::{Intent, Policy, Tongue};
-use crate::game::dice::Dice;
+use crate::game::Dice;
 use crate::games::moo::world::rules::{self, AnimalKind};
 
 /// Time between two thoughts.

@@ -8,7 +8,7 @@ use std::f64::consts::TAU;
 use std::time::Duration;
 
 use super::picture::{Known, Picture};
-use crate::game::dice::Dice;
+use crate::game::Dice;
 use crate::games::moo::client_packet::ClanAction;
 
 /// What a body should do.

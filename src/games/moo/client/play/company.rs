@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::game::dice::Dice;
+use crate::game::Dice;
 use crate::games::moo::client::picture::Picture;
 use crate::games::moo::client::policy::Intent;
 use crate::games::moo::client_packet::ClanAction;

@@ -7,7 +7,7 @@
 use std::f64::consts::TAU;
 use std::time::Duration;
 
-use crate::game::dice::Dice;
+use crate::game::Dice;
 use crate::games::moo::client::picture::{Known, Picture};
 use crate::games::moo::client::policy::Intent;
 use crate::games::moo::world::rules::{self, Group, Item};

@@ -3,7 +3,7 @@
 //!
 //! No point is in the river, the snow or the desert.
 
-use crate::game::dice::Dice;
+use crate::game::Dice;
 use crate::games::moo::world::rules;
 
 /// Bots per point: enough for a lively screen, too few for one screen to hold everyone.

@@ -1,6 +1,6 @@
 //! Records of the MooMoo layout: each thing encoded once a tick, for the clients of all dialects.
 
-use crate::game::values::Values;
+use crate::game::Values;
 use crate::games::moo::feed::objects::{Built, Natural};
 use crate::games::moo::feed::state::{Animal, Seen, animal_number};
 use crate::games::moo::world::rules;

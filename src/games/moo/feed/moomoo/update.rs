@@ -5,8 +5,8 @@ use std::mem::{replace, take};
 
 use super::records::{self, object_number, round_px};
 use crate::game::Writer;
-use crate::game::records::Section;
-use crate::game::values::{List, Values};
+use crate::game::Section;
+use crate::game::{List, Values};
 use crate::games::moo::feed::interest::Layout;
 use crate::games::moo::feed::known::{Known, KnownPlayer};
 use crate::games::moo::feed::known_clans::ClanChanges;

@@ -1,0 +1,42 @@
+//! What this repository's own program, tests, benchmarks and browser package use of the crate besides its
+//! public modules. It makes no promise: anything here may change or go with any version.
+
+/// Modules of this crate under their own names, with what they make public.
+macro_rules! modules {
+    ($($name:ident)*) => {
+        $(pub mod $name {
+            pub use crate::$name::*;
+        })*
+    };
+}
+
+/// Parts of the public modules.
+macro_rules! parts {
+    ($($of:ident: $($name:ident)*;)*) => {
+        $(pub mod $of {
+            $(pub mod $name {
+                pub use crate::$of::$name::*;
+            })*
+        })*
+    };
+}
+
+parts! {
+    ws: utf8;
+    packet: angle codes endpoint listing;
+    explain: guess input paint piecemeal;
+    capture: packet pcapng record writer;
+}
+
+/// The client of `tickwire echo`.
+#[cfg(not(target_family = "wasm"))]
+pub mod client {
+    pub mod echo {
+        pub use crate::client::echo::*;
+    }
+}
+
+modules! { embedded games host household inspector peer plural replay room session sync visible }
+
+#[cfg(not(target_family = "wasm"))]
+modules! { cli net platform simulate testkit }

@@ -1,0 +1,43 @@
+//! Checks what a user of the library sees: the crate's page lists its public modules, and examples and
+//! documents use no others.
+
+use super::tree::{Breach, File};
+
+/// Public modules that the page of the crate does not list, and entries of its lists that are no public
+/// module.
+pub fn modules(lib: &File) -> Vec<Breach> {
+    let lines: Vec<&str> = lib.text.lines().collect();
+    let mut public: Vec<(usize, &str)> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let module = line.strip_prefix("pub mod ").and_then(|rest| rest.strip_suffix(';'));
+        let package =
+            line.strip_prefix("pub use ").and_then(|rest| rest.strip_suffix(';')?.split_once(" as "));
+        let name = module.or(package.map(|(_, name)| name));
+        let is_hidden = at > 0 && lines[at - 1] == "#[doc(hidden)]";
+        public.extend(name.filter(|_| !is_hidden).map(|name| (at + 1, name)));
+    }
+    let entries = lines.iter().enumerate().filter_map(|(at, line)| {
+        let (name, _) = line.strip_prefix("//! - [`")?.split_once("`]")?;
+        let is_module = name.chars().all(|sign| sign == '_' || sign.is_ascii_lowercase());
+        is_module.then_some((at + 1, name))
+    });
+    let entries: Vec<(usize, &str)> = entries.collect();
+    let lacks = |list: &[(usize, &str)], name: &str| list.iter().all(|(_, other)| *other != name);
+    let unlisted = public.iter().filter(|(_, name)| lacks(&entries, name)).map(|(line, name)| {
+        Breach::new(lib, *line, format!("the page of the crate has no entry for its public module {name}"))
+    });
+    let unknown = entries.iter().filter(|(_, name)| lacks(&public, name)).map(|(line, name)| {
+        Breach::new(lib, *line, format!("the page of the crate lists {name}, which is no public module"))
+    });
+    unlisted.chain(unknown).collect()
+}
+
+/// Uses of what is not public in examples and documents.
+pub fn internals(file: &File) -> Vec<Breach> {
+    if !file.is_in("examples") && file.extension() != "md" {
+        return Vec::new();
+    }
+    let uses = file.text.lines().enumerate().filter(|(_, line)| line.contains("tickwire::internal"));
+    let rule = "examples and documents use public modules alone";
+    uses.map(|(at, _)| Breach::new(file, at + 1, rule)).collect()
+}
