@@ -7,10 +7,12 @@
 
 mod checks;
 mod rooms;
+mod websocket;
 
 use std::time::Duration;
 
 pub use rooms::*;
+pub use websocket::*;
 
 // ---- ws: the request head -------------------------------------------------------------------
 
@@ -21,12 +23,12 @@ pub const HEAD_HEADERS: usize = 64;
 /// Bytes of the request target (path and query). Beyond: 431, as for a head that is too large.
 pub const TARGET_BYTES: usize = 2 * 1024;
 /// Subprotocols that a client may offer. The server knows one. Beyond: 400.
-pub const SUBPROTOCOLS: usize = 16;
+pub const SUBPROTOCOLS: usize = crate::ws::upgrade::SUBPROTOCOLS;
 
 // ---- ws: frames and messages ----------------------------------------------------------------
 
 /// Payload bytes of a control frame, RFC 6455 5.5. Beyond: close 1002.
-pub const CONTROL_PAYLOAD_BYTES: usize = 125;
+pub const CONTROL_PAYLOAD_BYTES: usize = crate::ws::frame::CONTROL_PAYLOAD_BYTES;
 /// Bytes of one client message, all its fragments together. 4 KiB of MessagePack can grow to 0.6 MB
 /// of values, and no packet of any dialect needs more than 200 bytes. Beyond: close 1009.
 pub const MESSAGE_BYTES: usize = 4 * 1024;
@@ -171,7 +173,7 @@ pub const DESCRIPTORS_KEPT: usize = 64;
 pub const CONNECTIONS_LEAST: usize = 8;
 /// Time after which a temporarily refused request may be repeated, as the 503 or 429 states it
 /// unless a better value is known. By then, an unfinished request is over.
-pub const RETRY_AFTER: Duration = Duration::from_secs(5);
+pub const RETRY_AFTER: Duration = Duration::from_secs(crate::ws::http::RETRY_AFTER_S);
 /// Pause of the listener when no descriptor is left; without it, accept would fail a million times
 /// a second.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);

@@ -27,7 +27,7 @@ pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
     stream.set_read_timeout(Some(limits::CLIENT_SILENCE))?;
     stream.set_write_timeout(Some(limits::CLIENT_SILENCE))?;
     let rest = shake_hands(&stream, url)?;
-    let limits = Limits { message_bytes: limits::ECHO_MESSAGE_BYTES_MOST, fragments: limits::ECHO_FRAGMENTS };
+    let limits = Limits { message_bytes: limits::ECHO_MESSAGE_BYTES_MOST, fragments: limits::ECHO_FRAGMENTS, ..limits::FROM_SERVERS };
     let mut conn = Conn::new(Role::Client { mask_key: dial::random }, limits);
     conn.receive(&rest);
     let mut output = Vec::new();
@@ -63,7 +63,7 @@ fn shake_hands(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
     let wrong = |error: LinkError| io::Error::new(ErrorKind::InvalidData, error);
     let key = upgrade::encode_key(dial::random());
     stream.write_all(&upgrade::request(&url.authority(), &url.target, &key, &[]))?;
-    let (mut reader, mut buffer) = (ResponseReader::new(), [0; limits::READ_BYTES]);
+    let (mut reader, mut buffer) = (ResponseReader::new(limits::HEAD), [0; limits::READ_BYTES]);
     loop {
         let count = read(stream, &mut buffer)?;
         if count == 0 {

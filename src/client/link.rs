@@ -10,11 +10,11 @@
 
 use std::fmt;
 
+use crate::limits;
 use crate::ws::close::CloseCode;
 use crate::ws::conn::{self, Conn, Role};
 use crate::ws::frame;
 use crate::ws::http::ResponseReader;
-use crate::ws::message::Limits;
 use crate::ws::upgrade;
 use crate::ws::violation::Violation;
 
@@ -118,7 +118,7 @@ impl Link {
         let key = upgrade::encode_key(keys.upgrade);
         let offered: Vec<&str> = protocol.into_iter().collect();
         let output = upgrade::request(host, target, &key, &offered);
-        let state = State::Waiting { reader: ResponseReader::new(), key, mask: keys.mask };
+        let state = State::Waiting { reader: ResponseReader::new(limits::HEAD), key, mask: keys.mask };
         Link { state, offered, output, failure: None, ended_early: false }
     }
 
@@ -151,7 +151,7 @@ impl Link {
             return Err(LinkError::Refused(head.status));
         }
         upgrade::check_response(&head, key, &self.offered)?;
-        let mut conn = Conn::new(Role::Client { mask_key: *mask }, Limits::CLIENT);
+        let mut conn = Conn::new(Role::Client { mask_key: *mask }, limits::FROM_SERVERS);
         conn.receive(reader.rest());
         self.state = State::Granted(conn);
         Ok(())
@@ -229,7 +229,7 @@ mod tests {
     fn answer(link: &mut Link) -> Vec<u8> {
         let mut request = Vec::new();
         link.drain_output(&mut request);
-        let head = HeadReader::new().receive(&request).unwrap().unwrap();
+        let head = HeadReader::new(limits::HEAD).receive(&request).unwrap().unwrap();
         assert_eq!(head.path(), "/play");
         upgrade::accept(&head, &[SUBPROTOCOL]).unwrap().response
     }

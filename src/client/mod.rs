@@ -27,10 +27,8 @@
 //! use tickwire::client::link::{Keys, Link};
 //! use tickwire::game::agent::{Agent, Outcome, Sight};
 //! use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
-//! use tickwire::ws::conn::{Conn, Event, Role};
 //! use tickwire::ws::http::HeadReader;
-//! use tickwire::ws::message::Limits;
-//! use tickwire::ws::upgrade;
+//! use tickwire::ws::{Conn, Event, HeadLimits, Limits, Role, upgrade};
 //!
 //! /// Walks to the right.
 //! struct East {
@@ -78,11 +76,11 @@
 //! // The request leaves, the server's response arrives.
 //! let (mut out, mut now) = (Vec::new(), Duration::ZERO);
 //! bot.drain_output(&mut out);
-//! let request = HeadReader::new().receive(&out)?.ok_or("half a request")?;
+//! let request = HeadReader::new(HeadLimits::default()).receive(&out)?.ok_or("half a request")?;
 //! bot.receive(&upgrade::accept(&request, &["tickwire.v1"])?.response, now);
 //!
 //! // The bot has sent hello. The server sends it its own player.
-//! let mut server = Conn::new(Role::Server, Limits::SERVER);
+//! let mut server = Conn::new(Role::Server, Limits::default());
 //! server.send_binary(&dialect.encode(Direction::ToClient, "spawned", &[9.into()])?);
 //! let mut bytes = Vec::new();
 //! server.drain_output(&mut bytes);

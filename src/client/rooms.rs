@@ -33,7 +33,7 @@ fn get(to: SocketAddr, authority: &str) -> io::Result<Vec<u8>> {
     // The request is shorter than any buffer of a new socket.
     stream.write_all(request.as_bytes())?;
     let deadline = Instant::now() + limits::DIAL_TIME;
-    let (mut reader, mut status, mut body) = (ResponseReader::new(), None, Vec::new());
+    let (mut reader, mut status, mut body) = (ResponseReader::new(limits::HEAD), None, Vec::new());
     let mut buffer = [0; 16 * 1024];
     loop {
         dial::wait(Watched::reading(&stream), deadline.saturating_duration_since(Instant::now()))?;

@@ -11,7 +11,6 @@ use crate::packet::Direction;
 use crate::ws::conn::{Conn, Event, Role};
 use crate::ws::frame::{self, Opcode};
 use crate::ws::http::ResponseReader;
-use crate::ws::message::Limits;
 use crate::ws::{Side, upgrade};
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f";
@@ -80,11 +79,11 @@ impl Watcher {
         let connection = server.open().expect("a place");
         let request = upgrade::request("tab", "/wire", &upgrade::encode_key([9; 16]), &["tickwire.wire"]);
         server.receive(connection, &request, Duration::ZERO);
-        let (mut bytes, mut reader) = (Vec::new(), ResponseReader::new());
+        let (mut bytes, mut reader) = (Vec::new(), ResponseReader::new(limits::HEAD));
         assert!(server.take(connection, &mut bytes));
         let head = reader.receive(&bytes).expect("a response").expect("a whole one");
         assert_eq!(head.status, 101);
-        let mut conn = Conn::new(Role::Client { mask_key: || [4, 3, 2, 1] }, Limits::CLIENT);
+        let mut conn = Conn::new(Role::Client { mask_key: || [4, 3, 2, 1] }, limits::FROM_SERVERS);
         conn.receive(reader.rest());
         Watcher { connection, conn, texts: Vec::new(), seen: Vec::new() }
     }

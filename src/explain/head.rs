@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use crate::limits;
 use super::explanation::{Content, Frame, Problem};
 use super::packet::SIGN;
 use super::tree::{BYTE, Node, bits};
@@ -82,8 +83,8 @@ pub fn may_begin(bytes: &[u8], from: Side) -> bool {
 pub fn size(bytes: &[u8], from: Side) -> Option<usize> {
     let end = bytes.windows(HEAD_END.len()).position(|window| window == HEAD_END);
     let is_broken = || match from {
-        Side::Client => HeadReader::new().receive(bytes).is_err(),
-        Side::Server => ResponseReader::new().receive(bytes).is_err(),
+        Side::Client => HeadReader::new(limits::HEAD).receive(bytes).is_err(),
+        Side::Server => ResponseReader::new(limits::HEAD).receive(bytes).is_err(),
     };
     end.map(|end| end + HEAD_END.len()).or_else(|| is_broken().then_some(bytes.len()))
 }
@@ -132,7 +133,7 @@ fn first_line(head: &[u8]) -> String {
 
 fn judge_request(head: &[u8]) -> Judged {
     let line = first_line(head);
-    let request = match HeadReader::new().receive(head) {
+    let request = match HeadReader::new(limits::HEAD).receive(head) {
         Ok(Some(request)) => request,
         Ok(None) => return Judged { line, ..Judged::default() },
         Err(refusal) => return Judged { line, violation: Some(refusal.violation), ..Judged::default() },
@@ -174,7 +175,7 @@ fn asked(request: &RequestHead) -> Asked {
 
 fn judge_response(head: &[u8], asked: Option<&Asked>) -> Judged {
     let line = first_line(head);
-    let response = match ResponseReader::new().receive(head) {
+    let response = match ResponseReader::new(limits::HEAD).receive(head) {
         Ok(Some(response)) => response,
         Ok(None) => return Judged { line, ..Judged::default() },
         Err(violation) => return Judged { line, violation: Some(violation), ..Judged::default() },

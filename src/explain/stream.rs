@@ -247,7 +247,7 @@ impl<'c> Conversation<'c> {
 
     /// The limits of the end that receives the frames of a side, if known.
     fn limits(&self, from: Side) -> Option<Limits> {
-        (self.spoken.is_ours() && from == Side::Client).then_some(Limits::SERVER)
+        (self.spoken.is_ours() && from == Side::Client).then_some(limits::FROM_CLIENTS)
     }
 
     fn half(&mut self, from: Side) -> &mut Half {

@@ -17,7 +17,6 @@ use crate::peer::Life;
 use crate::peer::life::Due;
 use crate::ws::close::CloseCode;
 use crate::ws::conn::{Conn, Event, Role};
-use crate::ws::message::Limits;
 
 /// The path of the page and of the endpoint.
 pub const PATH: &str = "/wire";
@@ -53,7 +52,7 @@ impl Watch {
     /// A watcher whose upgrade is granted. Its first message is what an explainer needs: the packet
     /// tables in force, and the time of day at which the host's clock stood at zero.
     pub fn new(codes: &Codes, epoch: &str, began_us: u64, now: Duration) -> Watch {
-        let mut conn = Conn::new(Role::Server, Limits::SERVER);
+        let mut conn = Conn::new(Role::Server, limits::FROM_CLIENTS);
         let tables: Vec<[&str; 2]> = codes.texts().into_iter().map(<[&str; 2]>::from).collect();
         let welcome = json!({ "epoch": epoch, "began_us": began_us, "codes": tables });
         conn.send_text(&json!({ "welcome": welcome }).to_string());

@@ -70,7 +70,7 @@ impl EchoServer {
         platform::widen_backlog(&listener)?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
-            limits: Limits { message_bytes, fragments: limits::ECHO_FRAGMENTS },
+            limits: Limits { message_bytes, fragments: limits::ECHO_FRAGMENTS, ..limits::FROM_CLIENTS },
             admission: Admission::new(caps(message_bytes, connections)),
             is_stopping: AtomicBool::new(false),
             connections: Registry::default(),
@@ -191,7 +191,7 @@ type Granted = (Vec<u8>, Vec<u8>);
 /// 3. Reads the request up to its empty line. 4. Checks it, and returns the response, which is not
 ///    sent yet; `Ok(None)` if the peer has left, or if this server stops first.
 fn read_request(shared: &Shared, stream: &TcpStream, deadline: Instant) -> Result<Option<Granted>, Refused> {
-    let (mut reader, mut buffer) = (HeadReader::new(), [0; limits::READ_BYTES]);
+    let (mut reader, mut buffer) = (HeadReader::new(limits::HEAD), [0; limits::READ_BYTES]);
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         match read(stream, &mut buffer, left.min(limits::ECHO_LOOK)) {
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn complete_messages_are_a_sign_of_life_and_unfinished_frames_are_not() {
-        let mut conn = Conn::new(Role::Server, Limits::SERVER);
+        let mut conn = Conn::new(Role::Server, limits::FROM_CLIENTS);
         let (mut bytes, mut output) = (Vec::new(), Vec::new());
         frame::write(&mut bytes, frame::Opcode::Text, Some([9, 8, 7, 6]), b"abc");
         let (last, first) = bytes.split_last().expect("bytes");

@@ -14,6 +14,7 @@ use std::time::Duration;
 use rmpv::Value;
 use tickwire_sim::{Identity, PlayerId, Raw};
 
+use crate::limits;
 use super::budgets::Budgets;
 use super::{Ending, Endpoint};
 use crate::game::{About, Breach, Profile, Saved, Shared};
@@ -21,7 +22,7 @@ use crate::packet::{Decoded, Direction, PacketError};
 use crate::session::{NATIVE_VERSION, Output, Session};
 use crate::ws::Side;
 use crate::ws::frame::{self, Opcode};
-use crate::ws::message::{Limits, Message, Reader};
+use crate::ws::message::{Message, Reader};
 
 /// What a client may know of its room at once.
 #[derive(Debug, Clone)]
@@ -160,7 +161,7 @@ impl Receiver {
         let (session, budgets) = (Session::new(room.about, &endpoint.dialect), Budgets::new(now));
         let (outputs, answers) = (Vec::new(), Vec::new());
         Receiver {
-            frames: Reader::new(Side::Client, Limits::SERVER),
+            frames: Reader::new(Side::Client, limits::FROM_CLIENTS),
             talk: Talk { endpoint, room, budgets, session, outputs, answers },
             observed: Observed::default(),
         }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tickwire_sim::{PlayerId, Raw};
 
+use crate::limits;
 use super::answers::{self, Answers, Differing};
 use super::recording::About as Client;
 use super::refusal::NotReplayable;
@@ -50,7 +51,7 @@ pub fn hear(
     find: Find<'_>,
 ) -> Result<Heard, NotReplayable> {
     let (mut asked, mut before) = (Asked::default(), 0);
-    let (mut reader, mut endpoint, mut receiver) = (Some(HeadReader::new()), None, None);
+    let (mut reader, mut endpoint, mut receiver) = (Some(HeadReader::new(limits::HEAD)), None, None);
     let mut resumed = about.resumed;
     let pieces: Vec<_> = connection.pieces.iter().filter(|piece| piece.from == End::Client).collect();
     for (at, piece) in pieces.iter().enumerate() {
@@ -105,7 +106,7 @@ pub fn hear(
 
 /// The name of the room that the request of a connection asks for.
 pub fn room_of(connection: &Connection<'_>) -> String {
-    let mut reader = HeadReader::new();
+    let mut reader = HeadReader::new(limits::HEAD);
     let mut pieces = connection.pieces.iter().filter(|piece| piece.from == End::Client);
     let head = pieces.find_map(|piece| reader.receive(piece.bytes).ok().flatten());
     head.map_or(String::new(), |head| endpoint::room_of(head.path()).0.to_owned())

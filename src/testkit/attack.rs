@@ -337,11 +337,11 @@ mod tests {
     use super::*;
     use crate::packet::{Codes, Direction};
     use crate::ws::conn::{Conn, Event, Role};
-    use crate::ws::message::Limits;
+    use crate::limits;
 
     /// How a server processes an attacker's bytes until it refuses them: messages, and the rule.
     fn taken(attack: Attack, index: usize, blocks: usize) -> (usize, Option<&'static str>) {
-        let (manner, mut conn) = (attack.manner(index), Conn::new(Role::Server, Limits::SERVER));
+        let (manner, mut conn) = (attack.manner(index), Conn::new(Role::Server, limits::FROM_CLIENTS));
         conn.receive(&manner.opening);
         let (mut sequence, mut bytes) = (0, Vec::new());
         (0..blocks).for_each(|_| manner.write_block(&mut sequence, &mut bytes));
@@ -375,7 +375,7 @@ mod tests {
     #[test]
     fn every_command_of_a_flood_is_a_new_one() {
         let (manner, mut sequence, mut bytes) = (Attack::CommandFlood.manner(1), 0, Vec::new());
-        let mut conn = Conn::new(Role::Server, Limits::SERVER);
+        let mut conn = Conn::new(Role::Server, limits::FROM_CLIENTS);
         (0..3).for_each(|_| manner.write_block(&mut sequence, &mut bytes));
         conn.receive(&bytes);
         let dialect = Codes::builtin().dialect("native").expect("built in");

@@ -90,7 +90,7 @@ mod tests {
     use crate::testkit::tally::Report;
     use crate::ws::conn::{Conn, Role};
     use crate::ws::http::HeadReader;
-    use crate::ws::message::Limits;
+    use crate::limits;
     use crate::ws::{CloseCode, upgrade};
 
     const NOW: Duration = Duration::from_secs(1);
@@ -114,9 +114,9 @@ mod tests {
         let mut bot = bot(link, Arc::clone(&dialect), agent);
         let mut bytes = Vec::new();
         bot.drain_output(&mut bytes);
-        let head = HeadReader::new().receive(&bytes).unwrap().unwrap();
+        let head = HeadReader::new(limits::HEAD).receive(&bytes).unwrap().unwrap();
         bot.receive(&upgrade::accept(&head, &[]).unwrap().response, NOW);
-        let mut server = Conn::new(Role::Server, Limits::SERVER);
+        let mut server = Conn::new(Role::Server, limits::FROM_CLIENTS);
         let mut bytes = Vec::new();
         server.send_binary(&ServerPacket::Setup { sid: 4 }.encode(&dialect));
         server.send_binary(b"\xc1");

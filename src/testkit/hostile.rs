@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::limits;
 use super::source::Source;
 use crate::client::dial;
 use crate::client::link::{Event, Link, LinkError};
@@ -305,7 +306,7 @@ pub fn idle(count: usize, url: &Url, source: &Source, time: Duration) -> io::Res
     let mut waiting = Vec::new();
     for index in 0..count {
         let stream = dial::dial(to, Some(source.address(index)))?;
-        waiting.push((stream, ResponseReader::new(), Instant::now()));
+        waiting.push((stream, ResponseReader::new(limits::HEAD), Instant::now()));
     }
     let (mut endings, deadline) = (Endings::default(), Instant::now() + time);
     while !waiting.is_empty() && Instant::now() < deadline {

@@ -47,7 +47,7 @@ pub fn run(listener: &TcpListener) {
 
 /// Reads one connection until it ends, for whatever reason.
 fn swallow(mut stream: &TcpStream) {
-    let (mut reader, mut buffer) = (Some(HeadReader::new()), [0; BUFFER_BYTES]);
+    let (mut reader, mut buffer) = (Some(HeadReader::new(crate::limits::HEAD)), [0; BUFFER_BYTES]);
     while let Ok(count @ 1..) = stream.read(&mut buffer) {
         let head = reader.as_mut().map(|reader| reader.receive(&buffer[..count]));
         match head {

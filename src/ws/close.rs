@@ -10,8 +10,8 @@
 //! ```
 
 pub use super::close_code::CloseCode;
+use super::frame::CONTROL_PAYLOAD_BYTES;
 use super::violation::Violation;
-use crate::limits::CONTROL_PAYLOAD_BYTES;
 
 /// Length of the code at the start of a close body, in bytes.
 const CODE_BYTES: usize = 2;

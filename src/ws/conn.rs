@@ -21,11 +21,9 @@ use std::mem;
 
 use super::Side;
 use super::close::{self, Close, CloseCode};
-use super::frame::{self, KEY_BYTES, Opcode};
+use super::frame::{self, CONTROL_PAYLOAD_BYTES, KEY_BYTES, Opcode};
 use super::message::{Limits, Message, Reader};
 use super::violation::Violation;
-use crate::limits::CONTROL_PAYLOAD_BYTES;
-use crate::plural::count;
 
 /// The role of this end.
 #[derive(Clone, Copy, Debug)]
@@ -316,11 +314,12 @@ impl Sending {
 
 impl fmt::Display for Event<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = |count: usize| if count == 1 { "1 byte".to_owned() } else { format!("{count} bytes") };
         match self {
-            Event::Text(text) => write!(f, "text, {}, {text:?}", count(text.len(), "byte")),
-            Event::Binary(payload) => write!(f, "binary, {}", count(payload.len(), "byte")),
-            Event::Ping(payload) => write!(f, "ping, {}", count(payload.len(), "byte")),
-            Event::Pong(payload) => write!(f, "pong, {}", count(payload.len(), "byte")),
+            Event::Text(text) => write!(f, "text, {}, {text:?}", bytes(text.len())),
+            Event::Binary(payload) => write!(f, "binary, {}", bytes(payload.len())),
+            Event::Ping(payload) => write!(f, "ping, {}", bytes(payload.len())),
+            Event::Pong(payload) => write!(f, "pong, {}", bytes(payload.len())),
             Event::Close { code: Some(code), reason } => write!(f, "close {code}, {reason:?}"),
             Event::Close { code: None, .. } => f.write_str("close without a code"),
             Event::Eof { clean: true } => f.write_str("end"),

@@ -9,7 +9,6 @@ use std::fmt;
 
 use super::Side;
 use super::violation::Violation;
-use crate::limits::CONTROL_PAYLOAD_BYTES;
 
 /// The final fragment of a message (first byte).
 pub const FIN: u8 = 0b1000_0000;
@@ -32,6 +31,8 @@ pub const LENGTH_IN_64: u8 = 127;
 pub const LENGTH_16_MAX: u64 = u16::MAX as u64;
 /// The bit that must be 0 in a 64-bit length.
 const LENGTH_64_TOP: u64 = 1 << 63;
+/// Longest payload of a control frame: section 5.5.
+pub const CONTROL_PAYLOAD_BYTES: usize = 125;
 /// Bytes of the masking key.
 pub const KEY_BYTES: usize = 4;
 /// Bytes of the longest header: two, a 64-bit length, a key.

@@ -3,13 +3,13 @@
 //! The input is bytes, split anywhere; the output is a [`RequestHead`] or a [`ResponseHead`], or
 //! the first violation. Ambiguous input is rejected rather than repaired: folded lines, repeated
 //! headers, bodies (except for requests that the caller allows to have one). The parser never reads
-//! a body, never examines a byte twice, and never holds more than `limits::HEAD_BYTES`.
+//! a body, never examines a byte twice, and never holds more than [`HeadLimits::bytes`].
 
 use std::fmt;
 
+pub use super::lines::HeadLimits;
 use super::lines::{Lines, is_token};
 use super::violation::Violation;
-use crate::limits::{HEAD_HEADERS, RETRY_AFTER, TARGET_BYTES};
 
 /// The only supported version. HTTP/1.0 has no upgrade; HTTP/2 has a different one (RFC 8441).
 const VERSION: &str = "HTTP/1.1";
@@ -55,12 +55,12 @@ impl Headers {
         self.list(name).any(|element| element.eq_ignore_ascii_case(token))
     }
 
-    /// Takes one line of the head.
-    fn receive(&mut self, line: &[u8]) -> Result<(), Violation> {
+    /// Takes one line of the head, which may have so many.
+    fn receive(&mut self, line: &[u8], lines_most: usize) -> Result<(), Violation> {
         if line.starts_with(b" ") || line.starts_with(b"\t") {
             return Err(Violation::HeaderFolded);
         }
-        if self.0.len() == HEAD_HEADERS {
+        if self.0.len() == lines_most {
             return Err(Violation::TooManyHeaders);
         }
         let colon = line.iter().position(|&byte| byte == b':').ok_or(Violation::HeaderName)?;
@@ -233,6 +233,10 @@ pub fn response(status: u16, content_type: &str, more: &[(&str, &str)], body: &[
     bytes
 }
 
+/// Seconds after which a temporarily refused request may be repeated, unless the caller of
+/// [`response`] says otherwise. By then, an unfinished request of a client in the way is over.
+pub const RETRY_AFTER_S: u64 = 5;
+
 /// The header that says after how many seconds to retry (RFC 9110 section 10.2.3).
 const RETRY_AFTER_NAME: &str = "Retry-After";
 
@@ -250,7 +254,7 @@ pub fn response_head(status: u16, content_type: &str, more: &[(&str, &str)], bod
     }
     let says_when = more.iter().any(|(name, _)| *name == RETRY_AFTER_NAME);
     if matches!(status, 429 | 503) && !says_when {
-        head.push_str(&format!("{RETRY_AFTER_NAME}: {}\r\n", RETRY_AFTER.as_secs()));
+        head.push_str(&format!("{RETRY_AFTER_NAME}: {RETRY_AFTER_S}\r\n"));
     }
     head.push_str("\r\n");
     head.into_bytes()
@@ -289,6 +293,7 @@ type TakesBody = fn(&RequestHead) -> bool;
 /// Reads one request head.
 #[derive(Debug)]
 pub struct HeadReader {
+    limits: HeadLimits,
     takes_body: TakesBody,
     lines: Lines,
     /// The lines of the head received so far.
@@ -299,15 +304,16 @@ pub struct HeadReader {
 
 impl HeadReader {
     /// A reader that waits for the first byte, and rejects requests with a body.
-    pub fn new() -> HeadReader {
-        HeadReader::with_bodies(|_| false)
+    pub fn new(limits: HeadLimits) -> HeadReader {
+        HeadReader::with_bodies(limits, |_| false)
     }
 
     /// A reader that accepts a body on requests for which `takes_body` returns true, but never on
     /// an upgrade. The body follows in [`HeadReader::rest`] and on the connection; its length is
     /// [`RequestHead::content_length`].
-    pub fn with_bodies(takes_body: fn(&RequestHead) -> bool) -> HeadReader {
-        HeadReader { takes_body, lines: Lines::default(), head: None, rest: Vec::new(), refused: None }
+    pub fn with_bodies(limits: HeadLimits, takes_body: fn(&RequestHead) -> bool) -> HeadReader {
+        let lines = Lines::new(limits.bytes);
+        HeadReader { limits, takes_body, lines, head: None, rest: Vec::new(), refused: None }
     }
 
     /// Takes bytes, and returns the head once it is complete. Bytes after the head are kept for
@@ -334,8 +340,8 @@ impl HeadReader {
     fn read(&mut self, mut bytes: &[u8]) -> Result<Option<RequestHead>, Violation> {
         while let Some(line) = self.lines.next_line(&mut bytes)? {
             match &mut self.head {
-                None => self.head = Some(request_line(line)?),
-                Some(head) if !line.is_empty() => head.headers.receive(line)?,
+                None => self.head = Some(request_line(line, self.limits.target_bytes)?),
+                Some(head) if !line.is_empty() => head.headers.receive(line, self.limits.headers)?,
                 Some(_) => {
                     self.rest.extend_from_slice(bytes);
                     return self.head.take().map(|head| head.check(self.takes_body)).transpose();
@@ -346,14 +352,8 @@ impl HeadReader {
     }
 }
 
-impl Default for HeadReader {
-    fn default() -> HeadReader {
-        HeadReader::new()
-    }
-}
-
 /// `GET /path?query HTTP/1.1`: RFC 9112 section 3.
-fn request_line(line: &[u8]) -> Result<RequestHead, Violation> {
+fn request_line(line: &[u8], target_bytes: usize) -> Result<RequestHead, Violation> {
     let mut words = line.split(|&byte| byte == b' ');
     let (Some(method), Some(target), Some(version), None) =
         (words.next(), words.next(), words.next(), words.next())
@@ -366,7 +366,7 @@ fn request_line(line: &[u8]) -> Result<RequestHead, Violation> {
     if version != VERSION.as_bytes() {
         return Err(Violation::HttpVersion);
     }
-    if target.len() > TARGET_BYTES {
+    if target.len() > target_bytes {
         return Err(Violation::TargetTooLong);
     }
     if !target.starts_with(b"/") || target.contains(&b'#') {
@@ -389,8 +389,9 @@ pub struct ResponseHead {
 }
 
 /// Reads one response head, for the client's half of the handshake.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ResponseReader {
+    limits: HeadLimits,
     lines: Lines,
     head: Option<ResponseHead>,
     rest: Vec<u8>,
@@ -398,8 +399,8 @@ pub struct ResponseReader {
 
 impl ResponseReader {
     /// A reader that waits for the first byte.
-    pub fn new() -> ResponseReader {
-        ResponseReader::default()
+    pub fn new(limits: HeadLimits) -> ResponseReader {
+        ResponseReader { limits, lines: Lines::new(limits.bytes), head: None, rest: Vec::new() }
     }
 
     /// Takes bytes, and returns the head once it is complete. Bytes after the head are kept for
@@ -413,7 +414,7 @@ impl ResponseReader {
         while let Some(line) = self.lines.next_line(&mut bytes).map_err(of_answer)? {
             match &mut self.head {
                 None => self.head = Some(status_line(line)?),
-                Some(head) if !line.is_empty() => head.headers.receive(line)?,
+                Some(head) if !line.is_empty() => head.headers.receive(line, self.limits.headers)?,
                 Some(_) => {
                     self.rest.extend_from_slice(bytes);
                     return Ok(self.head.take());

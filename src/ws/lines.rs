@@ -5,11 +5,35 @@
 //! long a head may be, and nothing about the contents of the lines.
 
 use super::violation::Violation;
-use crate::limits::HEAD_BYTES;
+
+/// The limits on one received head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeadLimits {
+    /// Bytes of the head, its first line and its empty line included. Beyond:
+    /// [`Violation::HeadTooLong`].
+    pub bytes: usize,
+    /// Header lines. Beyond: [`Violation::TooManyHeaders`].
+    pub headers: usize,
+    /// Bytes of the target of a request (path and query). Beyond: [`Violation::TargetTooLong`].
+    pub target_bytes: usize,
+}
+
+impl HeadLimits {
+    /// Enough for any browser, whose heads are under 2 KiB and have about 15 lines.
+    pub const DEFAULT: HeadLimits = HeadLimits { bytes: 8 * 1024, headers: 64, target_bytes: 2 * 1024 };
+}
+
+impl Default for HeadLimits {
+    fn default() -> HeadLimits {
+        HeadLimits::DEFAULT
+    }
+}
 
 /// Splits a head into lines.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Lines {
+    /// Bytes that the head may have.
+    bytes_most: usize,
     /// The current line, or the line returned last.
     line: Vec<u8>,
     /// Bytes of the head so far.
@@ -18,9 +42,8 @@ pub struct Lines {
 }
 
 /// The position within a line ending.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    #[default]
     Ahead,
     /// CR was read, and LF must follow.
     Half,
@@ -29,6 +52,11 @@ enum End {
 }
 
 impl Lines {
+    /// Waits for the first byte of a head of at most so many bytes.
+    pub fn new(bytes_most: usize) -> Lines {
+        Lines { bytes_most, line: Vec::new(), bytes: 0, end: End::Ahead }
+    }
+
     /// Consumes bytes from the start of `input` up to the end of a line, and returns the line;
     /// `None` if `input` ends first.
     ///
@@ -51,7 +79,7 @@ impl Lines {
             return Err(Violation::NotHttp);
         }
         self.bytes += 1;
-        if self.bytes > HEAD_BYTES {
+        if self.bytes > self.bytes_most {
             return Err(Violation::HeadTooLong);
         }
         if self.end == End::Whole {

@@ -11,7 +11,7 @@
 //!                                            └────► out at once
 //! ```
 //!
-//! The reader never reserves more than [`limits::FRAME_AHEAD_BYTES`] for a length that is only
+//! The reader never reserves more than [`Limits::ahead_bytes`] for a length that is only
 //! declared, and reports a violation without waiting for the end of the message. It sends nothing,
 //! and must not be called again after an error: [`conn`](super::conn) handles both.
 
@@ -24,7 +24,6 @@ use super::close::{self, Close};
 use super::frame::{self, HEADER_BYTES_MAX, Header, Opcode};
 use super::utf8::{NotUtf8, Utf8};
 use super::violation::Violation;
-use crate::limits;
 
 /// The limits on one received message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,15 +32,21 @@ pub struct Limits {
     pub message_bytes: usize,
     /// Fragments, empty ones counted. Beyond: [`Violation::TooManyFragments`].
     pub fragments: usize,
+    /// Bytes that a driver may read at once because a frame header announced them. This saves reads,
+    /// and bounds the memory that a header alone can claim. A longer frame is read in several steps.
+    pub ahead_bytes: usize,
 }
 
 impl Limits {
-    /// The limits on messages from a client.
-    pub const SERVER: Limits =
-        Limits { message_bytes: limits::MESSAGE_BYTES, fragments: limits::MESSAGE_FRAGMENTS };
-    /// The limits on messages from a server.
-    pub const CLIENT: Limits =
-        Limits { message_bytes: limits::CLIENT_MESSAGE_BYTES, fragments: limits::MESSAGE_FRAGMENTS };
+    /// Messages of at most 1 MiB in at most 1,024 fragments.
+    pub const DEFAULT: Limits =
+        Limits { message_bytes: 1024 * 1024, fragments: 1024, ahead_bytes: 128 * 1024 };
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits::DEFAULT
+    }
 }
 
 /// A whole message or control frame, borrowed from the reader until the next call.
@@ -151,7 +156,7 @@ impl Reader {
     /// almost no bytes have to be moved.
     pub fn room(&mut self, bytes: usize) -> &mut [u8] {
         let ahead = self.frame.map_or(0, |header| header.length as usize - self.checked + HEADER_BYTES_MAX);
-        self.make_room(bytes.max(ahead.min(limits::FRAME_AHEAD_BYTES)))
+        self.make_room(bytes.max(ahead.min(self.limits.ahead_bytes)))
     }
 
     fn make_room(&mut self, bytes: usize) -> &mut [u8] {

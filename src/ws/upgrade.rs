@@ -17,12 +17,13 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use super::http::{Headers, Refusal, RequestHead, ResponseHead};
 use super::lines::is_token;
 use super::violation::Violation;
-use crate::limits::SUBPROTOCOLS;
 
 /// What is appended to the key before it is hashed: section 1.3.
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// The protocol version that RFC 6455 defines, and the only supported one.
 const VERSION: &str = "13";
+/// Subprotocols that a client may offer. Beyond: [`Violation::TooManySubprotocols`].
+pub const SUBPROTOCOLS: usize = 16;
 /// Bytes of the key before base64.
 pub const KEY_BYTES: usize = 16;
 

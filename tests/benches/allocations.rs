@@ -71,7 +71,7 @@ fn no_frame_and_no_update_allocates_after_the_first_ones() {
 }
 
 fn no_frame_allocates() {
-    let limits = Limits { message_bytes: ECHO_MESSAGE_BYTES, fragments: ECHO_FRAGMENTS };
+    let limits = Limits { message_bytes: ECHO_MESSAGE_BYTES, fragments: ECHO_FRAGMENTS, ..Limits::DEFAULT };
     let (bytes, mut output) = (frames(), Vec::new());
     for piece_bytes in [1, 100, ECHO_READ_BYTES] {
         let mut conn = Conn::new(Role::Server, limits);

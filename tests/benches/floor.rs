@@ -52,7 +52,7 @@ fn main() -> std::io::Result<()> {
 
 /// One client's thread: grants the upgrade, then drops what it reads.
 fn read(stream: &Arc<TcpStream>, clients: &Clients) {
-    let (mut head, mut buffer) = (HeadReader::new(), [0; limits::READ_BYTES]);
+    let (mut head, mut buffer) = (HeadReader::new(limits::HEAD), [0; limits::READ_BYTES]);
     let mut is_open = false;
     while let Ok(count @ 1..) = (&**stream).read(&mut buffer) {
         if is_open {

@@ -177,7 +177,7 @@ impl Library for Fast {
 /// All three, with the name of each: ours first.
 fn libraries(payload_bytes: usize) -> [(&'static str, Box<dyn Library>); 3] {
     let source = || Source::new(payload_bytes);
-    let limits = Limits { message_bytes: ECHO_MESSAGE_BYTES, fragments: ECHO_FRAGMENTS };
+    let limits = Limits { message_bytes: ECHO_MESSAGE_BYTES, fragments: ECHO_FRAGMENTS, ..Limits::DEFAULT };
     let server = tungstenite::protocol::Role::Server;
     let ours = Ours { conn: Conn::new(Role::Server, limits), source: source() };
     let socket = fastwebsockets::WebSocket::after_handshake(source(), fastwebsockets::Role::Server);

@@ -17,7 +17,6 @@ use tickwire::packet::msgpack::Rule;
 use tickwire::packet::{Codes, Dialect, Direction};
 use tickwire::ws::conn::{Conn, Event, Role};
 use tickwire::ws::http::{HeadReader, ResponseReader};
-use tickwire::ws::message::Limits;
 use tickwire::ws::{Side, Violation, close, upgrade};
 
 /// The key of the request before a row, and the origins that the server of the rows allows.
@@ -125,7 +124,7 @@ fn judged(row: &Row) -> Option<(String, String)> {
 }
 
 fn judged_request(bytes: &[u8]) -> Option<(String, String)> {
-    let refused = match HeadReader::new().receive(bytes) {
+    let refused = match HeadReader::new(limits::HEAD).receive(bytes) {
         Err(refusal) => Some(refusal),
         Ok(None) => None,
         Ok(Some(head)) => {
@@ -138,7 +137,7 @@ fn judged_request(bytes: &[u8]) -> Option<(String, String)> {
 }
 
 fn judged_answer(bytes: &[u8]) -> Option<(String, String)> {
-    let violation = match ResponseReader::new().receive(bytes) {
+    let violation = match ResponseReader::new(limits::HEAD).receive(bytes) {
         Err(violation) => Some(violation),
         Ok(head) => head.and_then(|head| upgrade::check_response(&head, KEY, &[]).err()),
     };
@@ -162,7 +161,7 @@ fn judged_frames(row: &Row, target: &str) -> Option<(String, String)> {
         Side::Client => (Role::Server, Direction::ToServer),
         Side::Server => (Role::Client { mask_key: || [0; 4] }, Direction::ToClient),
     };
-    let mut conn = Conn::new(role, if row.from == Side::Client { Limits::SERVER } else { Limits::CLIENT });
+    let mut conn = Conn::new(role, if row.from == Side::Client { limits::FROM_CLIENTS } else { limits::FROM_SERVERS });
     conn.receive(&row.bytes);
     let violation = loop {
         let decoded = match conn.next_event() {

@@ -4,6 +4,7 @@
 
 #![allow(clippy::print_stdout, reason = "each table says how many rows it ran")]
 
+use tickwire::limits;
 use crate::rows::frames::{FROM_CLIENT, FROM_SERVER, KEY, Row, UNFINISHED, both_sides, masked};
 use crate::rows::frames_limits::{LONG, LONG_LIMITS};
 use crate::rows::{hex, pieces};
@@ -141,7 +142,7 @@ fn check(row: &Row, from: Side, limits: Limits, bytes: &[u8]) {
 #[test]
 fn each_row_of_both_sides_in_both_directions() {
     let mut count = 0;
-    let with_limits = both_sides().map(|row| (row, Limits::SERVER));
+    let with_limits = both_sides().map(|row| (row, limits::FROM_CLIENTS));
     for (row, limits) in with_limits.chain(LONG.iter().map(|row| (row, LONG_LIMITS))) {
         check(row, Side::Server, limits, &bytes_of(row.1, Side::Server));
         check(row, Side::Client, limits, &bytes_of(row.1, Side::Client));
@@ -155,7 +156,7 @@ fn each_row_of_both_sides_in_both_directions() {
 fn each_row_of_one_side_as_it_is() {
     let sides = [(FROM_CLIENT, Side::Client), (FROM_SERVER, Side::Server)];
     for (row, side) in sides.iter().flat_map(|(rows, side)| rows.iter().map(move |row| (row, *side))) {
-        check(row, side, Limits::SERVER, &hex::bytes(row.1));
+        check(row, side, limits::FROM_CLIENTS, &hex::bytes(row.1));
     }
     println!("{} rows of frames that one side sends", FROM_CLIENT.len() + FROM_SERVER.len());
 }
@@ -166,7 +167,7 @@ fn unfinished_input_is_awaited() {
         for from in [Side::Client, Side::Server] {
             let bytes = bytes_of(frames, from);
             for (how, pieces) in pieces::ways(&bytes, pieces::seed()) {
-                let (events, broken, output, mut conn) = replay(from, Limits::SERVER, pieces.into_iter());
+                let (events, broken, output, mut conn) = replay(from, limits::FROM_CLIENTS, pieces.into_iter());
                 assert!(
                     events.is_empty() && broken.is_none() && output.is_empty(),
                     "{name}, from {from:?}, {how}"
@@ -218,7 +219,7 @@ fn section_5_5_1_one_close_frame_and_nothing_after_it() {
     ];
     for &(name, frames, violation, clean) in rows {
         for from in [Side::Client, Side::Server] {
-            let mut conn = conn_that_hears(from, Limits::SERVER);
+            let mut conn = conn_that_hears(from, limits::FROM_CLIENTS);
             conn.close(CloseCode::GOING_AWAY, "bye");
             conn.close(CloseCode::NORMAL, "again");
             conn.receive(&bytes_of(frames, from));
@@ -247,7 +248,7 @@ fn section_5_5_1_one_close_frame_and_nothing_after_it() {
 /// Section 7.1.5: the other half of a broken rule is that its close frame ends what we send.
 #[test]
 fn nothing_is_sent_after_a_violation() {
-    let mut conn = conn_that_hears(Side::Server, Limits::SERVER);
+    let mut conn = conn_that_hears(Side::Server, limits::FROM_CLIENTS);
     conn.receive(&hex::bytes("83 00"));
     assert_eq!(conn.next_event(), Err(Violation::ReservedOpcode));
     conn.send_binary(&[1]);

@@ -6,7 +6,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use tickwire::limits::{CONTROL_PAYLOAD_BYTES, HEAD_BYTES, HEAD_HEADERS, SUBPROTOCOLS};
+use tickwire::limits::{self, CONTROL_PAYLOAD_BYTES, HEAD_BYTES, HEAD_HEADERS, SUBPROTOCOLS};
 use tickwire::ws::frame::{self, Header, Opcode};
 use tickwire::ws::http::{HeadReader, RequestHead};
 use tickwire::ws::message::{Message, Reader};
@@ -39,7 +39,7 @@ fn longest_head(more: &str) -> Vec<u8> {
 }
 
 fn read_in_pieces(head: &[u8], bytes: usize) -> Option<RequestHead> {
-    let mut reader = HeadReader::new();
+    let mut reader = HeadReader::new(limits::HEAD);
     let mut found = None;
     head.chunks(bytes).for_each(|piece| found = reader.receive(piece).expect("a good head"));
     found
@@ -61,7 +61,7 @@ fn nothing_is_parsed_after_too_many_headers() {
     let mut head = format!("GET / HTTP/1.1\r\n{}", "X: 1\r\n".repeat(HEAD_HEADERS + 1)).into_bytes();
     for more in [&b""[..], b"\0", b"\n", b" folded\r\n", &[0; HEAD_BYTES]] {
         head.extend(more);
-        let mut reader = HeadReader::new();
+        let mut reader = HeadReader::new(limits::HEAD);
         assert_eq!(reader.receive(&head).unwrap_err().violation, Violation::TooManyHeaders);
         assert_eq!(reader.receive(b"\0").unwrap_err().violation, Violation::TooManyHeaders, "it stays so");
     }
@@ -109,7 +109,7 @@ fn memory(line: &str) -> usize {
 
 #[test]
 fn no_memory_is_reserved_for_a_length_that_is_only_declared() {
-    let limits = Limits { message_bytes: 1 << 30, fragments: 2 };
+    let limits = Limits { message_bytes: 1 << 30, fragments: 2, ..Limits::DEFAULT };
     let header = |opcode, fin| {
         let mut bytes = Vec::new();
         Header { fin, opcode, mask: Some(KEY), length: 1 << 29 }.encode(&mut bytes);
@@ -133,7 +133,7 @@ fn no_memory_is_reserved_for_a_length_that_is_only_declared() {
 #[test]
 fn tiny_fragments_cost_only_their_bytes() {
     const FRAGMENTS: usize = 65_536;
-    let limits = Limits { message_bytes: FRAGMENTS, fragments: FRAGMENTS };
+    let limits = Limits { message_bytes: FRAGMENTS, fragments: FRAGMENTS, ..Limits::DEFAULT };
     let mut fragments = Vec::new();
     for at in 0..FRAGMENTS - 1 {
         let opcode = if at == 0 { Opcode::Binary } else { Opcode::Continuation };
@@ -165,7 +165,7 @@ fn tiny_fragments_cost_only_their_bytes() {
 fn the_size_of_pongs_is_bounded_by_that_of_the_pings() {
     for payload in 0..=CONTROL_PAYLOAD_BYTES {
         for (role, key) in [(Role::Server, Some(KEY)), (Role::Client { mask_key: || KEY }, None)] {
-            let (mut conn, mut pings) = (Conn::new(role, Limits::SERVER), Vec::new());
+            let (mut conn, mut pings) = (Conn::new(role, limits::FROM_CLIENTS), Vec::new());
             (0..50).for_each(|_| frame::write(&mut pings, Opcode::Ping, key, &vec![7; payload]));
             conn.receive(&pings);
             let mut heard = 0;

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::rc::Rc;
 
+use tickwire::limits;
 use tickwire::ws::http::{HeadReader, ResponseReader};
 use tickwire::ws::{CloseCode, Conn, Event, Limits, Role, upgrade};
 use tungstenite::client::IntoClientRequest;
@@ -16,7 +17,7 @@ use tungstenite::handshake::server::{NoCallback, ServerHandshake};
 use tungstenite::protocol::frame::coding::CloseCode as PeerCode;
 use tungstenite::{ClientHandshake, Error, Message, WebSocket};
 
-const LIMITS: Limits = Limits { message_bytes: 1 << 20, fragments: 1000 };
+const LIMITS: Limits = Limits { message_bytes: 1 << 20, fragments: 1000, ..Limits::DEFAULT };
 /// Sizes around every edge of the length field, and of the loop that masks.
 const SIZES: &[usize] = &[0, 1, 3, 4, 31, 32, 33, 125, 126, 127, 4096, 65_535, 65_536, 200_000];
 
@@ -72,7 +73,7 @@ impl Pair {
         let handshake =
             ClientHandshake::start(wire.clone(), request.into_client_request().unwrap(), None).unwrap();
         let Err(HandshakeError::Interrupted(waiting)) = handshake.handshake() else { panic!("too early") };
-        let head = HeadReader::new().receive(&wire.to_us.take()).unwrap().expect("a whole head");
+        let head = HeadReader::new(limits::HEAD).receive(&wire.to_us.take()).unwrap().expect("a whole head");
         let accepted = upgrade::accept(&head, &[]).unwrap();
         wire.to_peer.borrow_mut().extend(accepted.response);
         let (peer, _) = waiting.handshake().expect("accepted by the peer");
@@ -86,7 +87,7 @@ impl Pair {
         wire.to_peer.borrow_mut().extend(upgrade::request("localhost", "/", &key, &[]));
         let handshake = ServerHandshake::start(wire.clone(), NoCallback, None);
         let peer = handshake.handshake().expect("accepted by the peer");
-        let head = ResponseReader::new().receive(&wire.to_us.take()).unwrap().expect("a whole head");
+        let head = ResponseReader::new(limits::HEAD).receive(&wire.to_us.take()).unwrap().expect("a whole head");
         assert_eq!(upgrade::check_response(&head, &key, &[]), Ok(None));
         let ours = Conn::new(Role::Client { mask_key: || [0x37, 0xfa, 0x21, 0x3d] }, LIMITS);
         Pair { ours, peer, wire }

@@ -9,7 +9,7 @@ use tickwire::ws::frame::{self, Header, Opcode};
 use tickwire::ws::message::{Message, Reader};
 use tickwire::ws::{CloseCode, Conn, Event, Limits, Role, Side};
 
-const LIMITS: Limits = Limits { message_bytes: 1 << 17, fragments: 64 };
+const LIMITS: Limits = Limits { message_bytes: 1 << 17, fragments: 64, ..Limits::DEFAULT };
 
 /// One step of a conversation; `usize` 0 is the server, 1 the client.
 #[derive(Clone, Debug)]
@@ -175,7 +175,7 @@ proptest! {
     fn any_split_of_the_bytes_gives_the_same_result(bytes in vec(any::<u8>(), 0..400), cut in 1..20usize, client: bool) {
         let outcome = |size: usize| {
             let role = if client { Role::Client { mask_key: || [1, 2, 3, 4] } } else { Role::Server };
-            let mut conn = Conn::new(role, Limits { message_bytes: 200, fragments: 3 });
+            let mut conn = Conn::new(role, Limits { message_bytes: 200, fragments: 3, ..Limits::DEFAULT });
             let mut log = Vec::new();
             for piece in bytes.chunks(size) {
                 conn.receive(piece);

@@ -5,7 +5,7 @@ use tickwire::limits::FRAME_AHEAD_BYTES;
 use tickwire::ws::frame::{HEADER_BYTES_MAX, Header, KEY_BYTES, Opcode, mask};
 use tickwire::ws::{Conn, Limits, Role};
 
-const LIMITS: Limits = Limits { message_bytes: 16 << 20, fragments: 1_000 };
+const LIMITS: Limits = Limits { message_bytes: 16 << 20, fragments: 1_000, ..Limits::DEFAULT };
 const KEY: [u8; KEY_BYTES] = [0x37, 0xfa, 0x21, 0x3d];
 
 fn header(fin: bool, opcode: Opcode, length: u64) -> Vec<u8> {

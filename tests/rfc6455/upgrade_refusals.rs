@@ -8,14 +8,14 @@ use crate::rows::answers;
 use crate::rows::heads::{self, ALLOWED, Head, KNOWN, bytes_of};
 use crate::rows::heads_unfinished;
 use crate::rows::pieces;
-use tickwire::limits::{HEAD_BYTES, TARGET_BYTES};
+use tickwire::limits::{self, HEAD_BYTES, TARGET_BYTES};
 use tickwire::ws::Violation;
 use tickwire::ws::http::{HeadReader, Refusal, RequestHead, ResponseReader, response};
 use tickwire::ws::upgrade::{Accepted, accept, check_origin, check_response, encode_key, request};
 
 /// What a server does with a connection until it is upgraded.
 fn serve<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Result<Option<Accepted>, Refusal> {
-    let mut reader = HeadReader::new();
+    let mut reader = HeadReader::new(limits::HEAD);
     for piece in pieces {
         if let Some(head) = reader.receive(piece)? {
             check_origin(&head, &[ALLOWED.to_owned()])?;
@@ -102,7 +102,7 @@ fn bytes_after_the_head_are_kept_for_the_frames() {
     let mut bytes = bytes_of(&Head::With(""));
     let head_length = bytes.len();
     bytes.extend([0x89, 0x80, 0, 0, 0, 0]);
-    let mut reader = HeadReader::new();
+    let mut reader = HeadReader::new(limits::HEAD);
     assert_eq!(reader.receive(&bytes[..head_length - 1]), Ok(None));
     assert!(reader.receive(&bytes[head_length - 1..]).unwrap().is_some());
     assert_eq!(reader.rest(), [0x89, 0x80, 0, 0, 0, 0]);
@@ -110,7 +110,7 @@ fn bytes_after_the_head_are_kept_for_the_frames() {
 
 #[test]
 fn a_refusal_stays_a_refusal() {
-    let mut reader = HeadReader::new();
+    let mut reader = HeadReader::new(limits::HEAD);
     let refusal = reader.receive(b"\x16").unwrap_err();
     assert_eq!(reader.receive(&bytes_of(&Head::With(""))), Err(refusal));
 }
@@ -121,13 +121,13 @@ fn the_bounds_are_met_exactly() {
         let mut head = b"GET / HTTP/1.1\r\nHost: a\r\nX: ".to_vec();
         head.resize(length - 4, b'a');
         head.extend(b"\r\n\r\n");
-        HeadReader::new().receive(&head)
+        HeadReader::new(limits::HEAD).receive(&head)
     };
     assert!(head_of(HEAD_BYTES).unwrap().is_some());
     assert_eq!(head_of(HEAD_BYTES + 1).unwrap_err().violation, Violation::HeadTooLong);
     let target_of = |length: usize| {
         let head = format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "a".repeat(length - 1));
-        HeadReader::new().receive(head.as_bytes())
+        HeadReader::new(limits::HEAD).receive(head.as_bytes())
     };
     assert!(target_of(TARGET_BYTES).unwrap().is_some());
     assert_eq!(target_of(TARGET_BYTES + 1).unwrap_err().violation, Violation::TargetTooLong);
@@ -135,13 +135,13 @@ fn the_bounds_are_met_exactly() {
 
 fn head(target: &str, more: &str) -> RequestHead {
     let text = format!("GET {target} HTTP/1.1\r\nHost: a\r\n{more}\r\n");
-    HeadReader::new().receive(text.as_bytes()).unwrap().unwrap()
+    HeadReader::new(limits::HEAD).receive(text.as_bytes()).unwrap().unwrap()
 }
 
 #[test]
 fn section_6_3_a_body_is_accepted_where_expected_and_never_after_an_upgrade() {
     let read = |bytes: &[u8], size: usize| {
-        let mut reader = HeadReader::with_bodies(|head| head.method == "POST" && head.path() == "/in");
+        let mut reader = HeadReader::with_bodies(limits::HEAD, |head| head.method == "POST" && head.path() == "/in");
         let mut found = None;
         for piece in bytes.chunks(size) {
             found = reader.receive(piece).map_err(|refusal| refusal.violation)?;
@@ -263,7 +263,7 @@ fn section_4_1_each_response_whole_and_byte_by_byte() {
     for (name, lines, expected) in answers::ROWS {
         let bytes = format!("{}\r\n\r\n", lines.join("\r\n")).into_bytes();
         for size in [1, 7, bytes.len()] {
-            let mut reader = ResponseReader::new();
+            let mut reader = ResponseReader::new(limits::HEAD);
             let result = bytes.chunks(size).try_fold(None, |head, piece| Ok(reader.receive(piece)?.or(head)));
             let agreed = result.and_then(|head| {
                 check_response(&head.expect("a whole head"), answers::KEY, answers::OFFERED)
@@ -279,7 +279,7 @@ fn our_client_and_our_server_agree() {
     let key = encode_key([7; 16]);
     let sent = request("localhost:3000", "/play?x=1", &key, &["other", "tickwire.v1"]);
     let accepted = serve(std::iter::once(&sent[..])).unwrap().unwrap();
-    let mut reader = ResponseReader::new();
+    let mut reader = ResponseReader::new(limits::HEAD);
     let mut answer = accepted.response;
     answer.extend([0x89, 0x00]);
     let head = reader.receive(&answer).unwrap().unwrap();

@@ -8,7 +8,7 @@ use tickwire::ws::Violation::*;
 
 /// Other limits, for rows with lengths that the server's do not let through: small in fragments, and in bytes the first length
 /// that needs 64 bits is the longest message.
-pub const LONG_LIMITS: Limits = Limits { message_bytes: 65_536, fragments: 4 };
+pub const LONG_LIMITS: Limits = Limits { message_bytes: 65_536, fragments: 4, ..Limits::DEFAULT };
 
 /// The rows under [`LONG_LIMITS`].
 pub const LONG: &[Row] = &[

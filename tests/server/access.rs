@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use tickwire::limits;
 use tickwire::internal::host::admission::{Admission, Caps};
 use tickwire::internal::net::console::token::Token;
 use tickwire::internal::net::forwarded::{self, MALFORMED, Network};
@@ -23,7 +24,7 @@ fn host() -> Host {
 
 fn head(lines: &str) -> RequestHead {
     let bytes = format!("GET /wire HTTP/1.1\r\nHost: {lines}\r\n\r\n");
-    HeadReader::new().receive(bytes.as_bytes()).expect("well formed").expect("complete")
+    HeadReader::new(limits::HEAD).receive(bytes.as_bytes()).expect("well formed").expect("complete")
 }
 
 fn socket(text: &str) -> SocketAddr {

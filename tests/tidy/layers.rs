@@ -8,12 +8,12 @@ use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
 const LAYERS: [(&str, &[&str]); 29] = [
-    ("limits", &[]),
     ("sync", &[]),
     ("household", &[]),
     ("visible", &[]),
     ("plural", &[]),
-    ("ws", &["plural", "limits"]),
+    ("ws", &[]),
+    ("limits", &["ws"]),
     ("packet", &["visible", "plural", "limits"]),
     ("sim", &[]),
     ("games/*/world", &["sim"]),

@@ -45,7 +45,7 @@ fn layers_see_only_what_they_may() {
         layers::imports,
         "src/ws/frame.rs",
         "use crate::limits::HEAD_BYTES;\nuse super::close::CloseCode;\n",
-        &[],
+        &[1],
     );
     finds(layers::imports, "src/ws/frame.rs", "use crate::packet::Codes;\n", &[1]);
     finds(layers::imports, "src/ws/frame.rs", "fn f(x: crate::net::Config) {}\n", &[1]);
@@ -71,7 +71,7 @@ fn layers_see_only_what_they_may() {
     finds(layers::imports, "src/testkit/crowd.rs", "use crate::client::bot::Bot;\n", &[]);
     finds(layers::imports, "src/games/moo/world/state.rs", "use crate::fixed::Angle;\n", &[]);
     finds(layers::imports, "src/games/moo/world/state.rs", "use tickwire::limits;\n", &[1]);
-    finds(layers::imports, "src/limits.rs", "use super::ws;\n", &[1]);
+    finds(layers::imports, "src/limits.rs", "use super::packet;\n", &[1]);
     finds(layers::imports, "src/newcomer.rs", "//! New.\n", &[1]);
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tickwire::limits;
 use tickwire::game::{Game as _, Profile, Shared};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
@@ -48,7 +49,7 @@ pub struct End {
 /// How the connection ends by these pieces of the client, the first of which is the request.
 pub fn end(pieces: &[&[u8]]) -> Option<End> {
     let (request, frames) = pieces.split_first().expect("a request");
-    let head = HeadReader::new().receive(request).expect("HTTP").expect("whole");
+    let head = HeadReader::new(limits::HEAD).receive(request).expect("HTTP").expect("whole");
     let endpoint = Endpoint::find(&Codes::builtin(), &PATHS, &head).expect("our path");
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
     let room = RoomFacts { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };

@@ -6,7 +6,7 @@
 //! interpret differently, is the same for `httparse`, an independent parser, and round-trips. The
 //! responses are well-formed.
 
-use tickwire::limits::{HEAD_BYTES, HEAD_HEADERS};
+use tickwire::limits::{self, HEAD_BYTES, HEAD_HEADERS};
 use tickwire::internal::packet::endpoint;
 use tickwire::packet::Codes;
 use tickwire::ws::http::{HeadReader, RequestHead, ResponseHead, ResponseReader};
@@ -33,7 +33,7 @@ pub fn run(bytes: &[u8]) {
 }
 
 fn request(bytes: &[u8], piece: usize) -> Read<RequestHead> {
-    let mut reader = HeadReader::new();
+    let mut reader = HeadReader::new(limits::HEAD);
     let mut fed = 0;
     for piece in bytes.chunks(piece.max(1)) {
         fed += piece.len();
@@ -52,7 +52,7 @@ fn request(bytes: &[u8], piece: usize) -> Read<RequestHead> {
 }
 
 fn response(bytes: &[u8], piece: usize) -> Read<ResponseHead> {
-    let mut reader = ResponseReader::new();
+    let mut reader = ResponseReader::new(limits::HEAD);
     let mut fed = 0;
     for piece in bytes.chunks(piece.max(1)) {
         fed += piece.len();

@@ -16,7 +16,7 @@ use tungstenite::protocol::{self, WebSocket, WebSocketConfig};
 use crate::tally::allow;
 
 /// Small, so that inputs that reach them are short.
-const LIMITS: Limits = Limits { message_bytes: 300, fragments: 8 };
+const LIMITS: Limits = Limits { message_bytes: 300, fragments: 8, ..Limits::DEFAULT };
 const KEY: [u8; KEY_BYTES] = [0x37, 0xfa, 0x21, 0x3d];
 
 /// What was heard.

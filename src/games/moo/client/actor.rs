@@ -235,7 +235,7 @@ mod tests {
     use crate::packet::{Codes, Direction};
     use crate::ws::conn::{self, Conn, Role};
     use crate::ws::http::HeadReader;
-    use crate::ws::message::Limits;
+    use crate::limits;
     use crate::ws::upgrade;
 
     const NOW: Duration = Duration::from_secs(1);
@@ -254,9 +254,9 @@ mod tests {
         let mut bot = Bot::new(link, Arc::clone(&dialect), actor, ());
         let mut request = Vec::new();
         bot.drain_output(&mut request);
-        let head = HeadReader::new().receive(&request).unwrap().unwrap();
+        let head = HeadReader::new(limits::HEAD).receive(&request).unwrap().unwrap();
         bot.receive(&upgrade::accept(&head, &["tickwire.v1"]).unwrap().response, NOW);
-        (bot, Conn::new(Role::Server, Limits::SERVER), dialect)
+        (bot, Conn::new(Role::Server, limits::FROM_CLIENTS), dialect)
     }
 
     /// The packets that the bot has sent since.

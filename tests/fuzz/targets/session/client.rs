@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tickwire::limits;
 use tickwire::game::{Game as _, Messages, Profile, Published, Shared, View as _};
 use tickwire::games::moo::world::{Action, Command, Identity, PlayerId, TickHz};
 use tickwire::games::moo::{Moo, Scratch, View};
@@ -15,7 +16,7 @@ use tickwire::peer::{Driver, Endpoint, Receiver};
 use tickwire::sim::Raw;
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};
-use tickwire::ws::message::{Limits, Message, Reader};
+use tickwire::ws::message::{Message, Reader};
 
 /// What a client's bytes lead to.
 #[derive(Default)]
@@ -196,7 +197,7 @@ impl Driver for Server<'_> {
 
 /// Each frame that the server sends is one that a client of the dialect understands.
 fn are_of_the_dialect(endpoint: &Endpoint, frames: &[u8]) {
-    let mut reader = Reader::new(Side::Server, Limits::CLIENT);
+    let mut reader = Reader::new(Side::Server, limits::FROM_SERVERS);
     reader.receive(frames);
     while let Some(message) = reader.next_message().expect("our own frames") {
         let decoded = match message {
