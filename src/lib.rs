@@ -85,7 +85,8 @@
 //! - [`sim`]: what a deterministic world is made of: its fields, commands, random numbers, fixed-point
 //!   numbers and angles.
 //! - [`packet`]: the table of packets, and their values.
-//! - [`serve()`]: runs the program.
+//! - [`serve()`]: runs the program, with its command line.
+//! - [`Server`]: starts a server in a program of one's own, without a command line.
 //!
 //! # To write a client
 //!
@@ -173,7 +174,13 @@ mod simulate;
 mod net;
 
 #[cfg(not(target_family = "wasm"))]
+mod server;
+
+#[cfg(not(target_family = "wasm"))]
 mod cli;
+
+#[cfg(not(target_family = "wasm"))]
+pub use server::{Room, Running, Server, StartError};
 
 #[doc(hidden)]
 pub mod internal;

@@ -53,15 +53,9 @@ impl Games {
     pub fn of(games: &[Registered]) -> Result<Games, Failure> {
         let kinds: Vec<Kind> = games.iter().map(|game| game.kind).collect();
         let trials = games.iter().map(|game| game.trial).collect();
-        let first = kinds.first().ok_or("a server needs a game")?;
-        let mut tables = first.about.tables.to_vec();
-        for kind in &kinds {
-            tables.extend(
-                kind.about.tables.iter().filter(|table| !tables.contains(table)).copied().collect::<Vec<_>>(),
-            );
-        }
-        let codes = Codes::from_texts(&tables).map_err(|error| error.to_string())?;
-        kinds.iter().try_for_each(|kind| kind.about.check_tables(&codes))?;
+        kinds.first().ok_or("a server needs a game")?;
+        let abouts: Vec<&About> = kinds.iter().map(|kind| kind.about).collect();
+        let codes = About::codes_of(&abouts)?;
         Ok(Games { codes: Arc::new(codes), trials, kinds })
     }
 

@@ -4,7 +4,6 @@ use clap::Command;
 use tickwire_sim::Declared;
 
 use super::games::Games;
-use super::rooms::tick_rates;
 use super::serve::MAP_SIZE;
 use crate::game::About;
 
@@ -43,7 +42,8 @@ fn game(games: &[&About]) -> String {
 }
 
 fn tick_hz(games: &[&About]) -> String {
-    let allowed: Vec<_> = games.iter().map(|about| format!("{} {}", about.name, tick_rates(about))).collect();
+    let allowed: Vec<_> =
+        games.iter().map(|about| format!("{} {}", about.name, about.tick_rates_in_words())).collect();
     let usual =
         games.iter().filter_map(|about| Some(format!("{} {}", about.name, about.tick_rates.first()?)));
     let usual: Vec<String> = usual.collect();
@@ -85,7 +85,7 @@ mod tests {
     fn the_help_names_every_game_with_its_options_and_rates() {
         let help = help(&Games::built_in());
         for about in games::ABOUT {
-            let rates = format!("{} {}", about.name, tick_rates(about));
+            let rates = format!("{} {}", about.name, about.tick_rates_in_words());
             let options = about.options.iter().map(|option| format!("{} (", option.flag));
             for said in options.chain([about.name.to_owned(), rates]) {
                 assert!(help.contains(&said), "{said} is not in:\n{help}");

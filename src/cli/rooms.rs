@@ -6,7 +6,6 @@ use tickwire_sim::Identity;
 
 use super::games::Games;
 use super::values::number;
-use crate::game::About;
 use crate::limits;
 use crate::net::{Config, Kind};
 use crate::packet::endpoint::is_room_name;
@@ -38,28 +37,6 @@ pub struct RoomArg {
     max_clients: Option<usize>,
     /// Options of the game, by name.
     options: Vec<(&'static str, u32)>,
-}
-
-/// Checks a tick rate.
-///
-/// # Errors
-/// The game does not work with it.
-pub fn check_tick_hz(about: &About, hz: u32) -> Result<u32, String> {
-    if about.tick_rates.contains(&hz) {
-        return Ok(hz);
-    }
-    Err(format!("must be {}", tick_rates(about)))
-}
-
-/// The tick rates of a game in words: `15, 20, 30 or 60`.
-pub fn tick_rates(about: &About) -> String {
-    let mut rates = about.tick_rates.to_vec();
-    rates.sort_unstable();
-    let rates: Vec<String> = rates.iter().map(u32::to_string).collect();
-    match rates.split_last() {
-        Some((last, others @ [_, ..])) => format!("{} or {last}", others.join(", ")),
-        _ => rates.concat(),
-    }
 }
 
 impl RoomArg {
@@ -105,7 +82,7 @@ impl RoomArg {
         let about = self.game.about;
         match key {
             "seed" => self.seed = Some(number(value, 0, u32::MAX)?),
-            "tick-hz" => self.tick_hz = Some(check_tick_hz(about, number(value, 0, u32::MAX)?)?),
+            "tick-hz" => self.tick_hz = Some(about.check_tick_hz(number(value, 0, u32::MAX)?)?),
             "update-hz" => self.update_hz = Some(number(value, 1, 60)?),
             FOREIGN_FLAG if about.foreign.is_some() => self.foreign_update_hz = Some(number(value, 1, 60)?),
             "command-delay-ticks" => self.command_delay_ticks = Some(number(value, 0, u32::MAX)?),

@@ -18,7 +18,7 @@ use super::games::{Games, OptionValues};
 use super::keep::{self, Keep};
 use super::log::Log;
 use super::output::{Failure, print, print_aside};
-use super::rooms::{FOREIGN_FLAG, FOREIGN_VARIABLE, RoomArg, check_tick_hz};
+use super::rooms::{FOREIGN_FLAG, FOREIGN_VARIABLE, RoomArg};
 use super::{codes, terminal, values};
 use crate::game::{About, Rates};
 use crate::limits;
@@ -333,7 +333,7 @@ fn config(args: &ServeArgs, games: &Games, options: &OptionValues) -> Result<Con
 fn identity(about: &About, args: &ServeArgs) -> Result<Identity, Failure> {
     let mut identity = (about.identity)(args.seed);
     if let Some(hz) = args.tick_hz {
-        identity.tick_hz = check_tick_hz(about, hz).map_err(|reason| format!("--tick-hz {hz}: {reason}"))?;
+        identity.tick_hz = about.check_tick_hz(hz).map_err(|reason| format!("--tick-hz {hz}: {reason}"))?;
     }
     let option = about.options.iter().find(|option| option.flag == MAP_SIZE);
     if let Some(given) = args.map_size {

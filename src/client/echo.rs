@@ -27,7 +27,11 @@ pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
     stream.set_read_timeout(Some(limits::CLIENT_SILENCE))?;
     stream.set_write_timeout(Some(limits::CLIENT_SILENCE))?;
     let rest = shake_hands(&stream, url)?;
-    let limits = Limits { message_bytes: limits::ECHO_MESSAGE_BYTES_MOST, fragments: limits::ECHO_FRAGMENTS, ..limits::FROM_SERVERS };
+    let limits = Limits {
+        message_bytes: limits::ECHO_MESSAGE_BYTES_MOST,
+        fragments: limits::ECHO_FRAGMENTS,
+        ..limits::FROM_SERVERS
+    };
     let mut conn = Conn::new(Role::Client { mask_key: dial::random }, limits);
     conn.receive(&rest);
     let mut output = Vec::new();

@@ -12,6 +12,8 @@ use std::net::{IpAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rmpv::Value;
+
 use super::dial;
 use super::link::{Event, Link};
 use super::url::Url;
@@ -20,9 +22,43 @@ use crate::limits;
 use crate::packet::{Decoded, Dialect, Direction};
 use crate::platform::Watched;
 
-/// See the [module](self). The packets of the server become what a game makes of them.
+/// A packet of the server, of any game.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Heard {
+    /// Its name.
+    pub name: String,
+    /// Its values, by the names of its arguments.
+    pub values: Vec<(String, Value)>,
+}
+
+impl Heard {
+    /// The value of an argument; `None` if it is nil, or the packet has no such argument.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        let own = self.values.iter().find(|(own, _)| own == name);
+        own.map(|(_, value)| value).filter(|value| !value.is_nil())
+    }
+
+    /// An argument that is a whole number.
+    pub fn number<N: TryFrom<i64>>(&self, name: &str) -> Option<N> {
+        self.get(name)?.as_i64().and_then(|number| N::try_from(number).ok())
+    }
+
+    /// An argument that is a text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name)?.as_str()
+    }
+}
+
+impl From<&Decoded<'_>> for Heard {
+    fn from(packet: &Decoded<'_>) -> Heard {
+        let names = packet.row.arguments.iter().map(|argument| argument.name.clone());
+        Heard { name: packet.row.name.clone(), values: names.zip(packet.values.iter().cloned()).collect() }
+    }
+}
+
+/// See the [module](self). The packets of the server become [`Heard`], or what a game makes of them.
 #[derive(Debug)]
-pub struct Talk<H> {
+pub struct Talk<H = Heard> {
     stream: TcpStream,
     link: Link,
     dialect: Arc<Dialect>,
@@ -60,7 +96,19 @@ impl<H: for<'a> From<&'a Decoded<'a>>> Talk<H> {
         }
     }
 
-    /// Sends a packet.
+    /// Sends a packet of the table, with its values in order; trailing ones may be missing if they may
+    /// be nil.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the table has no such packet or other values, or the socket's error.
+    pub fn send(&mut self, packet: &str, values: &[Value]) -> io::Result<()> {
+        let message = self.dialect.encode(Direction::ToServer, packet, values);
+        let message = message.map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
+        self.link.send_binary(&message);
+        self.flush()
+    }
+
+    /// Sends a packet, as a game types it.
     ///
     /// # Errors
     /// `InvalidInput` if the dialect has no such packet, or the socket's error.

@@ -6,10 +6,10 @@
 
 use std::ops::Range;
 
-use crate::limits;
 use super::explanation::{Content, Frame, Problem};
 use super::packet::SIGN;
 use super::tree::{BYTE, Node, bits};
+use crate::limits;
 use crate::plural;
 use crate::visible;
 use crate::ws::http::{HeadReader, RequestHead, ResponseHead, ResponseReader};

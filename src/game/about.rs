@@ -105,6 +105,46 @@ impl PartialEq for About {
 
 impl Eq for About {}
 
+impl About {
+    /// Checks a tick rate.
+    ///
+    /// # Errors
+    /// The game does not work with it.
+    pub fn check_tick_hz(&self, hz: u32) -> Result<u32, String> {
+        if self.tick_rates.contains(&hz) {
+            return Ok(hz);
+        }
+        Err(format!("must be {}", self.tick_rates_in_words()))
+    }
+
+    /// The tick rates in words: `15, 20, 30 or 60`.
+    pub fn tick_rates_in_words(&self) -> String {
+        let mut rates = self.tick_rates.to_vec();
+        rates.sort_unstable();
+        let rates: Vec<String> = rates.iter().map(u32::to_string).collect();
+        match rates.split_last() {
+            Some((last, others @ [_, ..])) => format!("{} or {last}", others.join(", ")),
+            _ => rates.concat(),
+        }
+    }
+
+    /// The packet tables of these games, each table once. They have what each of the games needs.
+    ///
+    /// # Errors
+    /// A table cannot be used, with its file, line and reason; or what is missing, by name.
+    pub fn codes_of(games: &[&About]) -> Result<Codes, String> {
+        let mut tables = Vec::new();
+        for table in games.iter().flat_map(|about| about.tables) {
+            if !tables.contains(table) {
+                tables.push(*table);
+            }
+        }
+        let codes = Codes::from_texts(&tables).map_err(|error| error.to_string())?;
+        games.iter().try_for_each(|about| about.check_tables(&codes))?;
+        Ok(codes)
+    }
+}
+
 impl Debug for About {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "About({})", self.name)

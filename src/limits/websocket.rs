@@ -11,11 +11,8 @@ pub const HEAD: HeadLimits =
     HeadLimits { bytes: HEAD_BYTES, headers: HEAD_HEADERS, target_bytes: TARGET_BYTES };
 
 /// The limits on messages from a client.
-pub const FROM_CLIENTS: Limits = Limits {
-    message_bytes: MESSAGE_BYTES,
-    fragments: MESSAGE_FRAGMENTS,
-    ahead_bytes: FRAME_AHEAD_BYTES,
-};
+pub const FROM_CLIENTS: Limits =
+    Limits { message_bytes: MESSAGE_BYTES, fragments: MESSAGE_FRAGMENTS, ahead_bytes: FRAME_AHEAD_BYTES };
 
 /// The limits on messages from a server.
 pub const FROM_SERVERS: Limits = Limits { message_bytes: CLIENT_MESSAGE_BYTES, ..FROM_CLIENTS };

@@ -173,7 +173,8 @@ type Head = (RequestHead, Vec<u8>, Vec<u8>);
 
 /// The head and the bytes after it; `Ok(None)` if the peer left before the head was complete.
 fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<Head>, Refused> {
-    let (mut reader, mut buffer) = (HeadReader::with_bodies(limits::HEAD, admin::brings_lines), [0; limits::READ_BYTES]);
+    let (mut reader, mut buffer) =
+        (HeadReader::with_bodies(limits::HEAD, admin::brings_lines), [0; limits::READ_BYTES]);
     let mut raw = Vec::new();
     loop {
         // A time for each read begins anew: only the remaining time makes the deadline absolute.

@@ -30,7 +30,8 @@ pub struct Server {
     listener: Arc<TcpListener>,
     address: SocketAddr,
     ceilings: Ceilings,
-    accepting: JoinHandle<()>,
+    /// Nothing once the server is stopped.
+    accepting: Option<JoinHandle<()>>,
     /// The default room's first.
     ticking: Vec<JoinHandle<()>>,
     telling: Vec<JoinHandle<()>>,
@@ -105,7 +106,7 @@ impl Server {
         let workers = thread::available_parallelism().map_or(1, usize::from);
         let host = Arc::new(Host::new(config, handles, Admission::new(caps), workers));
         let for_thread = Arc::clone(&listener);
-        let accepting = spawn(&host, "listener", move |host| listener::run(host, &for_thread))?;
+        let accepting = Some(spawn(&host, "listener", move |host| listener::run(host, &for_thread))?);
         let (mut ticking, mut telling) = (Vec::new(), Vec::new());
         for room in rooms {
             let name = format!("world {}", room.handle().options.name);
@@ -142,7 +143,7 @@ impl Server {
     /// Whether the default room's thread is running. It ends by itself only because of a bug; the server
     /// should then accept no more clients.
     pub fn is_ticking(&self) -> bool {
-        !self.ticking[0].is_finished()
+        self.ticking.first().is_some_and(|room| !room.is_finished())
     }
 
     /// Whether the operator has entered `stop`. The server's owner polls this, and then calls
@@ -199,10 +200,16 @@ impl Server {
     /// most about 1.5 s, however the clients behave, and a second more if a capture is running
     /// whose output nothing reads; longer only if threads wait for a processor. Returns the number
     /// of connections left open: 0 unless a thread hangs.
-    pub fn stop(self) -> usize {
+    pub fn stop(mut self) -> usize {
+        self.halt()
+    }
+
+    /// As [`Server::stop`], which may follow: it then does nothing.
+    pub fn halt(&mut self) -> usize {
         let Server { host, listener, accepting, ticking, telling, .. } = self;
+        let Some(accepting) = accepting.take() else { return 0 };
         host.reach(Stage::Stopping);
-        platform::shut_listener(&listener);
+        platform::shut_listener(listener);
         let _ = accepting.join();
         for client in host.clients.all() {
             client.close(Ending::Breach(Breach::GoingAway), host.now());
@@ -214,12 +221,12 @@ impl Server {
         let left = host.connections.wait_until_empty(Instant::now() + limits::CUT_TIME);
         host.reach(Stage::RoomsStopping);
         host.rooms.rouse_all();
-        for room in ticking {
+        for room in ticking.drain(..) {
             let _ = room.join();
         }
         host.room_threads.join();
         host.bells.iter().for_each(Bell::stop);
-        for worker in telling {
+        for worker in telling.drain(..) {
             let _ = worker.join();
         }
         host.tap.end();

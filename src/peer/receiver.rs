@@ -14,10 +14,10 @@ use std::time::Duration;
 use rmpv::Value;
 use tickwire_sim::{Identity, PlayerId, Raw};
 
-use crate::limits;
 use super::budgets::Budgets;
 use super::{Ending, Endpoint};
 use crate::game::{About, Breach, Profile, Saved, Shared};
+use crate::limits;
 use crate::packet::{Decoded, Direction, PacketError};
 use crate::session::{NATIVE_VERSION, Output, Session};
 use crate::ws::Side;

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use tickwire_sim::{PlayerId, Raw};
 
-use crate::limits;
 use super::answers::{self, Answers, Differing};
 use super::recording::About as Client;
 use super::refusal::NotReplayable;
 use crate::capture::{Capture, Connection, End};
 use crate::game::{About, Profile, Shared};
+use crate::limits;
 use crate::packet::endpoint;
 use crate::peer::receiver::{At, Denied, RoomFacts};
 use crate::peer::{Driver, Endpoint, Receiver};

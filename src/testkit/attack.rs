@@ -335,9 +335,9 @@ impl Pressure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits;
     use crate::packet::{Codes, Direction};
     use crate::ws::conn::{Conn, Event, Role};
-    use crate::limits;
 
     /// How a server processes an attacker's bytes until it refuses them: messages, and the rule.
     fn taken(attack: Attack, index: usize, blocks: usize) -> (usize, Option<&'static str>) {

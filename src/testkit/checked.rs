@@ -86,11 +86,11 @@ mod tests {
     use crate::game::agent::{Manner, Part};
     use crate::games::moo::Moo;
     use crate::games::moo::feed::server_packet::ServerPacket;
+    use crate::limits;
     use crate::packet::Codes;
     use crate::testkit::tally::Report;
     use crate::ws::conn::{Conn, Role};
     use crate::ws::http::HeadReader;
-    use crate::limits;
     use crate::ws::{CloseCode, upgrade};
 
     const NOW: Duration = Duration::from_secs(1);

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::limits;
 use super::source::Source;
 use crate::client::dial;
 use crate::client::link::{Event, Link, LinkError};
@@ -20,6 +19,7 @@ use crate::client::url::Url;
 use crate::game::Dice;
 use crate::games::moo::client::heard::Heard;
 use crate::games::moo::client_packet::{ClientPacket, Mode};
+use crate::limits;
 use crate::packet::{Codes, Dialect};
 use crate::platform::{self, Watched};
 use crate::session::NATIVE_VERSION;

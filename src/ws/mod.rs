@@ -110,7 +110,7 @@
 //!             conn.close(CloseCode::NORMAL, "that is all");
 //!         }
 //!     }
-//!     assert_eq!(heard, ["text, 5 bytes, \"hello\"", "close 1000 (normal), \"\""]);
+//!     assert_eq!(heard, ["text, 5 bytes, \"hello\"", "close 1000 normal, \"\""]);
 //!     assert!(server.join().expect("no panic"));
 //!     Ok(())
 //! }

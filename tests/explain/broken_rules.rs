@@ -161,7 +161,8 @@ fn judged_frames(row: &Row, target: &str) -> Option<(String, String)> {
         Side::Client => (Role::Server, Direction::ToServer),
         Side::Server => (Role::Client { mask_key: || [0; 4] }, Direction::ToClient),
     };
-    let mut conn = Conn::new(role, if row.from == Side::Client { limits::FROM_CLIENTS } else { limits::FROM_SERVERS });
+    let mut conn =
+        Conn::new(role, if row.from == Side::Client { limits::FROM_CLIENTS } else { limits::FROM_SERVERS });
     conn.receive(&row.bytes);
     let violation = loop {
         let decoded = match conn.next_event() {

@@ -247,7 +247,8 @@ fn fragmented(from: Side, messages: &[(bool, Vec<u8>, Vec<usize>, bool)]) -> Vec
 
 /// The rule of the wire that is broken first, as the reader of the server has it.
 fn verdict(from: Side, bytes: &[u8]) -> Option<&'static str> {
-    let mut reader = Reader::new(from, Limits { message_bytes: usize::MAX, fragments: usize::MAX, ..Limits::DEFAULT });
+    let mut reader =
+        Reader::new(from, Limits { message_bytes: usize::MAX, fragments: usize::MAX, ..Limits::DEFAULT });
     reader.receive(bytes);
     loop {
         match reader.next_message() {

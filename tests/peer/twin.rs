@@ -140,8 +140,10 @@ impl Client {
 
     /// What the client knows from the bytes that it read, and the reliable lines among them.
     fn read(&self) -> (Picture, Vec<String>) {
-        let mut reader =
-            Reader::new(Side::Server, Limits { message_bytes: limits::CLIENT_MESSAGE_BYTES, fragments: 1, ..Limits::DEFAULT });
+        let mut reader = Reader::new(
+            Side::Server,
+            Limits { message_bytes: limits::CLIENT_MESSAGE_BYTES, fragments: 1, ..Limits::DEFAULT },
+        );
         reader.receive(&self.line.got);
         let (mut picture, mut lines) = (Picture::new(), Vec::new());
         while let Some(message) = reader.next_message().expect("the server's frames") {

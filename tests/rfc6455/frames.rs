@@ -4,10 +4,10 @@
 
 #![allow(clippy::print_stdout, reason = "each table says how many rows it ran")]
 
-use tickwire::limits;
 use crate::rows::frames::{FROM_CLIENT, FROM_SERVER, KEY, Row, UNFINISHED, both_sides, masked};
 use crate::rows::frames_limits::{LONG, LONG_LIMITS};
 use crate::rows::{hex, pieces};
+use tickwire::limits;
 use tickwire::ws::message::{Message, Reader};
 use tickwire::ws::{CloseCode, Conn, Event, Limits, Role, Side, Violation, frame};
 
@@ -167,7 +167,8 @@ fn unfinished_input_is_awaited() {
         for from in [Side::Client, Side::Server] {
             let bytes = bytes_of(frames, from);
             for (how, pieces) in pieces::ways(&bytes, pieces::seed()) {
-                let (events, broken, output, mut conn) = replay(from, limits::FROM_CLIENTS, pieces.into_iter());
+                let (events, broken, output, mut conn) =
+                    replay(from, limits::FROM_CLIENTS, pieces.into_iter());
                 assert!(
                     events.is_empty() && broken.is_none() && output.is_empty(),
                     "{name}, from {from:?}, {how}"

@@ -87,7 +87,8 @@ impl Pair {
         wire.to_peer.borrow_mut().extend(upgrade::request("localhost", "/", &key, &[]));
         let handshake = ServerHandshake::start(wire.clone(), NoCallback, None);
         let peer = handshake.handshake().expect("accepted by the peer");
-        let head = ResponseReader::new(limits::HEAD).receive(&wire.to_us.take()).unwrap().expect("a whole head");
+        let head =
+            ResponseReader::new(limits::HEAD).receive(&wire.to_us.take()).unwrap().expect("a whole head");
         assert_eq!(upgrade::check_response(&head, &key, &[]), Ok(None));
         let ours = Conn::new(Role::Client { mask_key: || [0x37, 0xfa, 0x21, 0x3d] }, LIMITS);
         Pair { ours, peer, wire }

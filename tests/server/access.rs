@@ -2,12 +2,12 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use tickwire::limits;
 use tickwire::internal::host::admission::{Admission, Caps};
 use tickwire::internal::net::console::token::Token;
 use tickwire::internal::net::forwarded::{self, MALFORMED, Network};
 use tickwire::internal::net::host::Host;
 use tickwire::internal::net::{Config, access};
+use tickwire::limits;
 use tickwire::ws::http::{HeadReader, RequestHead};
 
 const TOKEN: &str = "Authorization: Bearer a-token-of-the-test";

@@ -22,6 +22,7 @@ mod guest;
 mod hostile_clients;
 #[cfg(target_os = "linux")]
 mod last_words;
+mod library;
 mod pong;
 #[path = "../support/program.rs"]
 mod program;

@@ -7,7 +7,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
-const LAYERS: [(&str, &[&str]); 29] = [
+const LAYERS: [(&str, &[&str]); 30] = [
     ("sync", &[]),
     ("household", &[]),
     ("visible", &[]),
@@ -104,6 +104,7 @@ const LAYERS: [(&str, &[&str]); 29] = [
             "limits",
         ],
     ),
+    ("server", &["packet", "game", "net", "sim", "limits"]),
     (
         "cli",
         &[
@@ -138,7 +139,7 @@ const LAYERS: [(&str, &[&str]); 29] = [
 ];
 
 /// The layers that may touch the machine.
-const IMPURE: [&str; 5] = ["platform", "net", "client", "testkit", "cli"];
+const IMPURE: [&str; 6] = ["platform", "net", "client", "testkit", "server", "cli"];
 
 /// Files and folders of those layers that are pure nevertheless: a client or a checking bot runs without a socket and without a clock.
 const PURE: [&str; 5] = ["client/bot", "client/link", "client/url", "testkit/checked", "testkit/tally"];

@@ -175,6 +175,8 @@ type Done = Result<String, No>;
 pub enum Source {
     /// Standard input.
     Terminal,
+    /// The program that the server is part of.
+    Program,
     /// `/admin`, from this address.
     Admin(IpAddr),
 }
@@ -183,6 +185,7 @@ impl fmt::Display for Source {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Source::Terminal => out.write_str("terminal"),
+            Source::Program => out.write_str("program"),
             Source::Admin(address) => write!(out, "{address}"),
         }
     }
