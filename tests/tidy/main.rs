@@ -90,6 +90,17 @@ fn users_of_the_library_see_its_public_modules_alone() {
 }
 
 #[test]
+fn what_the_package_includes_is_in_the_package() {
+    report(surface::unpackaged(&tree::files()));
+    let manifest = File::new("Cargo.toml", "[package]\ninclude = [\n    \"/src\",\n    \"/data\",\n]\n");
+    let inside = File::new("src/a/b.rs", "const A: &str = include_str!(\"../../data/a.txt\");\n");
+    let outside = "const A: &str = include_str!(concat!(\"../../tests/\", $name));\n";
+    let outside = File::new("src/a/c.rs", outside);
+    let found = surface::unpackaged(&[manifest, inside, outside]);
+    assert_eq!(found.iter().map(|breach| breach.path.as_str()).collect::<Vec<_>>(), ["src/a/c.rs"]);
+}
+
+#[test]
 fn no_files_import_each_other_in_a_circle() {
     report(circles::circles(&tree::files(), &circles::ALLOWED));
 }

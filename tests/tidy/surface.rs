@@ -1,6 +1,7 @@
 //! Checks what a user of the library sees: the crate's page lists its public modules, and examples and
 //! documents use no others.
 
+use super::rust;
 use super::tree::{Breach, File};
 
 /// Public modules that the page of the crate does not list, and entries of its lists that are no public
@@ -40,4 +41,40 @@ pub fn internals(file: &File) -> Vec<Breach> {
     let uses = file.text.lines().enumerate().filter(|(_, line)| line.contains("tickwire::internal"));
     let rule = "examples and documents use public modules alone";
     uses.map(|(at, _)| Breach::new(file, at + 1, rule)).collect()
+}
+
+/// Files that code of the package includes, and that the list `include` of its manifest leaves out: it
+/// would not build from a registry.
+pub fn unpackaged(files: &[File]) -> Vec<Breach> {
+    let manifest = files.iter().find(|file| file.path == "Cargo.toml").expect("Cargo.toml is there");
+    let list = manifest.text.split("\ninclude = [").nth(1).and_then(|rest| rest.split(']').next());
+    let packaged: Vec<&str> = list.unwrap_or_default().split('"').skip(1).step_by(2).collect();
+    let is_packaged = |path: &str| {
+        let within = |part: &&str| path.strip_prefix(part.trim_start_matches('/'));
+        packaged.iter().filter_map(within).any(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let mut breaches = Vec::new();
+    for file in files.iter().filter(|file| file.extension() == "rs" && is_packaged(&file.path)) {
+        let tokens = rust::tokens(&file.text);
+        let tests = rust::tests(&tokens);
+        for at in (0..tokens.len()).filter(|at| !file.is_test() && !tests.iter().any(|test| test.contains(at))) {
+            if !matches!(tokens[at].text, "include_str" | "include_bytes") {
+                continue;
+            }
+            // A path that a macro puts together begins with its folder.
+            let literal = tokens[at + 1..].iter().take(6).find(|token| token.text.starts_with('"'));
+            let Some(literal) = literal.map(|token| token.text.trim_matches('"')) else { continue };
+            let mut parts: Vec<&str> = file.path.split('/').collect();
+            parts.pop();
+            for part in literal.split('/').filter(|part| !part.is_empty()) {
+                if part == ".." { drop(parts.pop()) } else { parts.push(part) }
+            }
+            let path = parts.join("/");
+            if !is_packaged(&path) {
+                let rule = format!("{path} is not in the package: see `include` in Cargo.toml");
+                breaches.push(Breach::new(file, tokens[at].line, rule));
+            }
+        }
+    }
+    breaches
 }
