@@ -1,5 +1,13 @@
 //! Every bound of the server in one place: value, unit, reason, and what happens beyond it.
 //!
+//! ```
+//! use tickwire::limits;
+//!
+//! // The text of a chat field: the server rejects a longer one.
+//! let field = format!("<input maxlength={}>", limits::CHAT_CHARS);
+//! # assert!(field.contains("maxlength=30"), "{field}");
+//! ```
+//!
 //! No other module of the server holds a bound as a bare number; bots and attackers define their
 //! own rates. The compile-time checks in `checks` compare the bounds with one another. The world's
 //! constants (speed, radius, map) are rules of the game, not bounds of the server; they are in

@@ -1,4 +1,4 @@
-//! Captures: files of packets, written for Wireshark and read back.
+//! Captures: files of packets, written for Wireshark and read back, by [`read`].
 //!
 //! ```text
 //!   file    pcapng, pcap ──► packets with time and comment              ──► pcapng
@@ -9,7 +9,21 @@
 //!   writer                                    connections and records ──► blocks
 //! ```
 //!
-//! Reading gives the packets of a file, borrowed from its bytes; its TCP connections; and its world
+//! ```
+//! use tickwire::capture::{self, End};
+//!
+//! let file = std::fs::read("scripts/wireshark/samples/packets.pcapng")?;
+//! let capture = capture::read(&file)?;
+//! for connection in capture.connections() {
+//!     let of_client = connection.pieces.iter().filter(|piece| piece.from == End::Client);
+//!     let bytes: usize = of_client.map(|piece| piece.bytes.len()).sum();
+//!     println!("{} sent {bytes} bytes to {}", connection.client, connection.server);
+//! }
+//! # assert_eq!(capture.connections().len(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`explain::captured`](crate::explain::captured) explains them. Reading gives the packets of a file, borrowed from its bytes; its TCP connections; and its world
 //! records. Writing goes block by block. The reader never allocates for a length that was only
 //! declared, never panics on a damaged file, and never fills in missing bytes: a gap stays a gap.
 

@@ -15,6 +15,19 @@
 //!                                                └──► message of several frames        └► the same bytes
 //! ```
 //!
+//! ```
+//! use tickwire::explain::{explain, hex};
+//! use tickwire::packet::Codes;
+//!
+//! let bytes = hex::parse("81 85 37 fa 21 3d 7f 9f 4d 51 58")?;
+//! let dialect = Codes::builtin().dialect("native").ok_or("no such dialect")?;
+//! let explained = explain(&bytes, &dialect, None);
+//! println!("{}", explained.report());
+//! assert!(explained.report().contains("\"Hello\""));
+//! assert_eq!(explained.encode(), Some(bytes));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! The limits of our server apply to a client's messages only if the path of the upgrade is unique
 //! to our server. The limits of any other endpoint are unknown, so messages to it are never
 //! reported as too long.
@@ -48,6 +61,7 @@ use crate::packet::Dialect;
 use crate::ws::Side;
 use crate::ws::frame::MASK;
 pub use explanation::{Content, Explanation, Frame, PAYLOAD, Problem, REST, Whole};
+pub use guess::Guess;
 use paint::Paint;
 pub use stream::Conversation;
 

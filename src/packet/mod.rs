@@ -8,6 +8,25 @@
 //!   bytes ◄──msgpack::write── values ◄────fit──── arguments ◄──Dialect── name + values
 //! ```
 //!
+//! ```
+//! use tickwire::packet::{Codes, Direction};
+//!
+//! let table = "direction\tname\tlane\tpresses:int\targuments\tmeaning\n\
+//!              to_server\tpress\treliable\t4\tfinger:u8<=10 hard:bool\tpress the button\n";
+//! let codes = Codes::from_texts(&[("presses.tsv", table)])?;
+//! let dialect = codes.dialect("presses").ok_or("no such dialect")?;
+//!
+//! let bytes = dialect.encode(Direction::ToServer, "press", &[3.into(), true.into()])?;
+//! assert_eq!(bytes, [0x92, 4, 0x92, 3, 0xc3]);
+//! let packet = dialect.decode(Direction::ToServer, &bytes)?;
+//! assert_eq!(packet.number("finger"), Some(3));
+//! assert_eq!(packet.to_string(), "press finger=3 hard=true");
+//!
+//! let wrong = dialect.encode(Direction::ToServer, "press", &[11.into(), true.into()]);
+//! println!("{}", wrong.expect_err("there are ten fingers"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! This module opens no file, reads no clock and keeps no state between two messages. Its decoded
 //! values contain no NaN, no number outside its bound, and no text longer than its bound.
 //!

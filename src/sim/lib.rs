@@ -10,6 +10,26 @@
 //! equal commands give equal worlds in debug and release, on every machine and in the browser: a
 //! world uses integers only, and has no clock, no globals, no hash maps and no dependencies. What
 //! worlds compute with is here too: [`rng`], [`fixed`] (lengths, angles, roots) and [`trig`].
+//!
+//! ```
+//! use tickwire_sim::fields::{Bytes, Field};
+//! use tickwire_sim::{Reader, Rng, fields};
+//!
+//! /// A part of a state. It has a snapshot, a checksum and a comparison by its list of fields.
+//! #[derive(Debug, PartialEq)]
+//! struct Ball {
+//!     x: i32,
+//!     y: i32,
+//! }
+//! fields!(Ball: x: i32, y: i32);
+//!
+//! // The seed decides everything random; another purpose gives other numbers.
+//! let mut random = Rng::new(7, 0);
+//! let ball = Ball { x: random.between(0, 640), y: random.between(0, 480) };
+//! let mut snapshot = Bytes::default();
+//! ball.write(&mut snapshot);
+//! assert_eq!(Ball::read(&mut Reader::new(&snapshot.0)), Ok(ball));
+//! ```
 
 pub mod carry;
 mod checksum;

@@ -93,6 +93,11 @@ pub struct World<S> {
 const MAGIC: &[u8] = b"TWSG";
 
 impl<S: SimpleGame> World<S> {
+    /// The state of the game.
+    pub fn game(&self) -> &S {
+        &self.game
+    }
+
     fn write(&self, sink: &mut impl Sink) {
         sink.put(self.identity.seed.into(), 4);
         sink.put(self.identity.tick_hz.into(), 4);
