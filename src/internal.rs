@@ -1,6 +1,10 @@
 //! What this repository's own program, tests, benchmarks and browser package use of the crate besides its
 //! public modules. It makes no promise: anything here may change or go with any version.
 
+mod parts;
+
+pub use parts::*;
+
 /// Modules of this crate under their own names, with what they make public.
 macro_rules! modules {
     ($($name:ident)*) => {
@@ -8,24 +12,6 @@ macro_rules! modules {
             pub use crate::$name::*;
         })*
     };
-}
-
-/// Parts of the public modules.
-macro_rules! parts {
-    ($($of:ident: $($name:ident)*;)*) => {
-        $(pub mod $of {
-            $(pub mod $name {
-                pub use crate::$of::$name::*;
-            })*
-        })*
-    };
-}
-
-parts! {
-    ws: utf8;
-    packet: angle codes endpoint listing;
-    explain: guess input paint piecemeal;
-    capture: packet pcapng record writer;
 }
 
 /// The client of `tickwire echo`.

@@ -182,6 +182,8 @@ mod cli;
 #[cfg(not(target_family = "wasm"))]
 pub use server::{Room, Running, Server, StartError};
 
+// Not there for rustdoc: it would take links from one private module to another for public ones.
+#[cfg(not(doc))]
 #[doc(hidden)]
 pub mod internal;
 

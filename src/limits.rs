@@ -13,41 +13,16 @@
 //! constants (speed, radius, map) are rules of the game, not bounds of the server; they are in
 //! `world::rules`.
 
+mod arguments;
 mod checks;
 mod rooms;
 mod websocket;
 
 use std::time::Duration;
 
+pub use arguments::*;
 pub use rooms::*;
 pub use websocket::*;
-
-// ---- ws: the request head -------------------------------------------------------------------
-
-/// Bytes of a request head, request line included. A browser's is under 2 KiB. Beyond: 431.
-pub const HEAD_BYTES: usize = 8 * 1024;
-/// Header lines of a request head. A browser sends about 15. Beyond: 431.
-pub const HEAD_HEADERS: usize = 64;
-/// Bytes of the request target (path and query). Beyond: 431, as for a head that is too large.
-pub const TARGET_BYTES: usize = 2 * 1024;
-/// Subprotocols that a client may offer. The server knows one. Beyond: 400.
-pub const SUBPROTOCOLS: usize = crate::ws::upgrade::SUBPROTOCOLS;
-
-// ---- ws: frames and messages ----------------------------------------------------------------
-
-/// Payload bytes of a control frame, RFC 6455 5.5. Beyond: close 1002.
-pub const CONTROL_PAYLOAD_BYTES: usize = crate::ws::frame::CONTROL_PAYLOAD_BYTES;
-/// Bytes of one client message, all its fragments together. 4 KiB of MessagePack can grow to 0.6 MB
-/// of values, and no packet of any dialect needs more than 200 bytes. Beyond: close 1009.
-pub const MESSAGE_BYTES: usize = 4 * 1024;
-/// Fragments of one client message, empty ones included. Beyond: close 1008 with the rule's name.
-pub const MESSAGE_FRAGMENTS: usize = 64;
-/// Bytes that a driver may read at once because a frame header announced them. This saves reads,
-/// and bounds the memory that a header alone can claim. A longer frame is read in several steps.
-pub const FRAME_AHEAD_BYTES: usize = 128 * 1024;
-/// Bytes of a message that our own client accepts from a server. One update of a crowded screen is
-/// under 16 KiB.
-pub const CLIENT_MESSAGE_BYTES: usize = 1024 * 1024;
 
 // ---- packet: MessagePack --------------------------------------------------------------------
 
@@ -179,9 +154,6 @@ pub const DESCRIPTORS_KEPT: usize = 64;
 /// Connections that the machine must be able to carry: two requests and six clients. Below: the
 /// server does not start.
 pub const CONNECTIONS_LEAST: usize = 8;
-/// Time after which a temporarily refused request may be repeated, as the 503 or 429 states it
-/// unless a better value is known. By then, an unfinished request is over.
-pub const RETRY_AFTER: Duration = Duration::from_secs(crate::ws::http::RETRY_AFTER_S);
 /// Pause of the listener when no descriptor is left; without it, accept would fail a million times
 /// a second.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);

@@ -19,7 +19,7 @@
 //!     let bytes: usize = of_client.map(|piece| piece.bytes.len()).sum();
 //!     println!("{} sent {bytes} bytes to {}", connection.client, connection.server);
 //! }
-//! # assert_eq!(capture.connections().len(), 1);
+//! # assert_eq!(capture.connections().len(), 5);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -87,7 +87,7 @@ pub enum Record<'a> {
         player: u16,
         /// The sequence of its last command.
         sequence: u64,
-        /// [`FLAG_AWAITS_HELLO`] and the other flags.
+        /// Bit 0: it has not said hello. Bit 1: it speaks JSON.
         flags: u8,
         /// The session's state, in the session's own form; the client's later packets in the
         /// capture follow it.

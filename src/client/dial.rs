@@ -22,11 +22,11 @@ pub fn resolve(url: &Url) -> io::Result<SocketAddr> {
     chosen.copied().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the host name has no address"))
 }
 
-/// Connects, from `from` if it is given. The socket is non-blocking, and sends small writes at
-/// once.
+/// Connects, from `from` if it is given, within [`limits::DIAL_TIME`](crate::limits::DIAL_TIME). The
+/// socket is non-blocking, and sends small writes at once.
 ///
 /// # Errors
-/// As [`platform::connect`].
+/// The system's error, or `TimedOut`.
 pub fn dial(to: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
     dial_with_room(to, from, None)
 }
@@ -48,7 +48,7 @@ pub fn dial_with_room(
 ///
 /// # Errors
 /// `TimedOut`, or the system's error.
-pub fn wait(socket: Watched<'_>, time: Duration) -> io::Result<Ready> {
+pub(crate) fn wait(socket: Watched<'_>, time: Duration) -> io::Result<Ready> {
     let ready = platform::poll(&[socket], time)?[0];
     if ready.is_any() { Ok(ready) } else { Err(io::ErrorKind::TimedOut.into()) }
 }

@@ -11,7 +11,7 @@ use super::agent::Bots;
 use super::verbs::{Profile, Verbs};
 use crate::packet::{Codes, Dialect, Direction};
 
-/// See the [module](self).
+/// A game without its types: what hosts, sessions, captures and the console use of it.
 pub struct About {
     /// As [`Game::NAME`](super::Game::NAME).
     pub name: &'static str,

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-/// See the [module](self).
+/// A small seeded generator of random numbers for bots, so that a run can be repeated. Not for secrets.
 #[derive(Debug, Clone)]
 pub struct Dice(u64);
 

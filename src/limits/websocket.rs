@@ -1,18 +1,28 @@
-//! The bounds of the WebSocket layer, as it takes them: as arguments.
+//! The bounds of WebSocket connections.
 
-use super::{
-    CLIENT_MESSAGE_BYTES, FRAME_AHEAD_BYTES, HEAD_BYTES, HEAD_HEADERS, MESSAGE_BYTES, MESSAGE_FRAGMENTS,
-    TARGET_BYTES,
-};
-use crate::ws::{HeadLimits, Limits};
+// ---- ws: the request head -------------------------------------------------------------------
 
-/// The limits on the head of a request, and on that of a response.
-pub const HEAD: HeadLimits =
-    HeadLimits { bytes: HEAD_BYTES, headers: HEAD_HEADERS, target_bytes: TARGET_BYTES };
+/// Bytes of a request head, request line included. A browser's is under 2 KiB. Beyond: 431.
+pub const HEAD_BYTES: usize = 8 * 1024;
+/// Header lines of a request head. A browser sends about 15. Beyond: 431.
+pub const HEAD_HEADERS: usize = 64;
+/// Bytes of the request target (path and query). Beyond: 431, as for a head that is too large.
+pub const TARGET_BYTES: usize = 2 * 1024;
+/// Subprotocols that a client may offer. The server knows one. Beyond: 400.
+pub const SUBPROTOCOLS: usize = crate::ws::upgrade::SUBPROTOCOLS;
 
-/// The limits on messages from a client.
-pub const FROM_CLIENTS: Limits =
-    Limits { message_bytes: MESSAGE_BYTES, fragments: MESSAGE_FRAGMENTS, ahead_bytes: FRAME_AHEAD_BYTES };
+// ---- ws: frames and messages ----------------------------------------------------------------
 
-/// The limits on messages from a server.
-pub const FROM_SERVERS: Limits = Limits { message_bytes: CLIENT_MESSAGE_BYTES, ..FROM_CLIENTS };
+/// Payload bytes of a control frame, RFC 6455 5.5. Beyond: close 1002.
+pub const CONTROL_PAYLOAD_BYTES: usize = crate::ws::frame::CONTROL_PAYLOAD_BYTES;
+/// Bytes of one client message, all its fragments together. 4 KiB of MessagePack can grow to 0.6 MB
+/// of values, and no packet of any dialect needs more than 200 bytes. Beyond: close 1009.
+pub const MESSAGE_BYTES: usize = 4 * 1024;
+/// Fragments of one client message, empty ones included. Beyond: close 1008 with the rule's name.
+pub const MESSAGE_FRAGMENTS: usize = 64;
+/// Bytes that a driver may read at once because a frame header announced them. This saves reads,
+/// and bounds the memory that a header alone can claim. A longer frame is read in several steps.
+pub const FRAME_AHEAD_BYTES: usize = 128 * 1024;
+/// Bytes of a message that our own client accepts from a server. One update of a crowded screen is
+/// under 16 KiB.
+pub const CLIENT_MESSAGE_BYTES: usize = 1024 * 1024;

@@ -2,13 +2,11 @@
 
 use tickwire_sim::Identity;
 
-#[cfg(doc)]
-use super::Server;
 use super::error::StartError;
 use crate::game::Game;
 use crate::net::{Config, Core, Kind};
 
-/// A room of a [`Server`]: its game and its options.
+/// A room of a [`Server`](crate::Server): its game and its options.
 #[derive(Debug, Clone)]
 pub struct Room {
     pub(super) game: Kind,

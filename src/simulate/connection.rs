@@ -74,7 +74,7 @@ impl Connection {
                 wire: Arc::clone(wire),
                 permit: Some(admitted.permit),
                 opened: now,
-                stage: Stage::Head(Box::default()),
+                stage: Stage::Head(Box::new(HeadReader::new(limits::HEAD))),
                 dice: Dice::new(seed),
             }),
             Err(_) => {

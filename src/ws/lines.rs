@@ -18,17 +18,6 @@ pub struct HeadLimits {
     pub target_bytes: usize,
 }
 
-impl HeadLimits {
-    /// Enough for any browser, whose heads are under 2 KiB and have about 15 lines.
-    pub const DEFAULT: HeadLimits = HeadLimits { bytes: 8 * 1024, headers: 64, target_bytes: 2 * 1024 };
-}
-
-impl Default for HeadLimits {
-    fn default() -> HeadLimits {
-        HeadLimits::DEFAULT
-    }
-}
-
 /// Splits a head into lines.
 #[derive(Debug)]
 pub struct Lines {

@@ -37,18 +37,6 @@ pub struct Limits {
     pub ahead_bytes: usize,
 }
 
-impl Limits {
-    /// Messages of at most 1 MiB in at most 1,024 fragments.
-    pub const DEFAULT: Limits =
-        Limits { message_bytes: 1024 * 1024, fragments: 1024, ahead_bytes: 128 * 1024 };
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits::DEFAULT
-    }
-}
-
 /// A whole message or control frame, borrowed from the reader until the next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message<'a> {

@@ -124,6 +124,7 @@
 pub mod close;
 mod close_code;
 pub mod conn;
+mod defaults;
 pub mod frame;
 pub mod http;
 mod lines;

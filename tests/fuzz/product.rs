@@ -32,31 +32,8 @@ pub use product::{
 };
 pub use tickwire_sim as sim;
 
-/// What targets use of the modules' private parts.
-pub mod internal {
-    /// See `capture`.
-    pub mod capture {
-        /// All of it.
-        pub mod packet {
-            pub use crate::capture::packet::*;
-        }
-        /// All of it.
-        pub mod pcapng {
-            pub use crate::capture::pcapng::*;
-        }
-        /// All of it.
-        pub mod record {
-            pub use crate::capture::record::*;
-        }
-    }
-    /// See `packet`.
-    pub mod packet {
-        /// All of it.
-        pub mod endpoint {
-            pub use crate::packet::endpoint::*;
-        }
-    }
-}
+#[path = "../../src/internal/parts.rs"]
+pub mod internal;
 
 /// Whether the bug that `planted.tsv` has for a target is awake. Only the copy of the sources that `scripts/fuzz.sh --planted` makes
 /// asks; `TICKWIRE_PLANTED` answers.

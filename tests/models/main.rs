@@ -20,7 +20,13 @@ pub use tickwire::internal::net::{metrics, tap};
 /// What the product's files see as their crate.
 pub use tickwire::internal::peer::{Ending, life};
 pub use tickwire::internal::{host, household};
-pub use tickwire::{game, limits, packet};
+pub use tickwire::{game, limits};
+
+/// The same, with a private part of it.
+pub mod packet {
+    pub use tickwire::internal::packet::endpoint;
+    pub use tickwire::packet::*;
+}
 
 #[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
 #[path = "../../src/net/bell.rs"]

@@ -58,7 +58,8 @@ fn two_servers_in_one_process_are_played_with_the_client() {
     both.stop();
     while ann.hear(SOON).expect("no error before the end").is_some() {}
     assert!(ann.ending().expect("ended").starts_with("1001 "), "{:?}", ann.ending());
-    bob.hear_until(SOON, |packet| packet.name == "state").expect("a state");
+    bob.send("ping", &[7.into()]).expect("open");
+    bob.hear_until(SOON, |packet| packet.name == "pong").expect("an answer");
 }
 
 #[test]

@@ -182,7 +182,7 @@ fn a_capture_that_cannot_be_replayed_is_refused_with_the_reason() {
     assert_eq!(status, 2);
     assert!(text.contains(": at byte 0: this is neither pcapng nor pcap"), "{text}");
     let mut empty = Vec::new();
-    capture::pcapng::write_section(&mut empty, "somebody");
+    tickwire::internal::capture::pcapng::write_section(&mut empty, "somebody");
     let (text, status) = replay(&empty, "empty", &["--json"]);
     assert_eq!(status, 2);
     let refused: Value = serde_json::from_str(&text).expect("JSON");

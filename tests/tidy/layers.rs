@@ -198,11 +198,11 @@ pub fn decoders(file: &File) -> Vec<Breach> {
 const CRATES: [(&str, &[&str]); 3] =
     [("tickwire", &[]), ("tickwire_sim", &["sim"]), ("tickwire_world", &["games", "moo", "world"])];
 
-/// The layer of a file, or nothing for `src/lib.rs` and `src/internal.rs`, which only declare, and for what is not under `src/`.
+/// The layer of a file, or nothing for `src/lib.rs` and `src/internal`, which only declare, and for what is not under `src/`.
 fn layer(file: &File) -> Option<&str> {
     let path = file.path.strip_prefix("src/")?.strip_suffix(".rs")?;
-    let layer = layer_at(&path.split('/').collect::<Vec<_>>());
-    (!matches!(layer, "lib" | "internal")).then_some(layer)
+    let path: Vec<&str> = path.split('/').collect();
+    (!matches!(path[0], "lib" | "internal")).then(|| layer_at(&path))
 }
 
 /// The layer of a path from the root of `src/`: its first part, or the part of a game that is a layer of its own.

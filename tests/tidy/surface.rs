@@ -57,7 +57,9 @@ pub fn unpackaged(files: &[File]) -> Vec<Breach> {
     for file in files.iter().filter(|file| file.extension() == "rs" && is_packaged(&file.path)) {
         let tokens = rust::tokens(&file.text);
         let tests = rust::tests(&tokens);
-        for at in (0..tokens.len()).filter(|at| !file.is_test() && !tests.iter().any(|test| test.contains(at))) {
+        for at in
+            (0..tokens.len()).filter(|at| !file.is_test() && !tests.iter().any(|test| test.contains(at)))
+        {
             if !matches!(tokens[at].text, "include_str" | "include_bytes") {
                 continue;
             }
@@ -67,7 +69,10 @@ pub fn unpackaged(files: &[File]) -> Vec<Breach> {
             let mut parts: Vec<&str> = file.path.split('/').collect();
             parts.pop();
             for part in literal.split('/').filter(|part| !part.is_empty()) {
-                if part == ".." { drop(parts.pop()) } else { parts.push(part) }
+                match part {
+                    ".." => _ = parts.pop(),
+                    _ => parts.push(part),
+                }
             }
             let path = parts.join("/");
             if !is_packaged(&path) {

@@ -1,0 +1,18 @@
+//! The bounds of the WebSocket layer, as it takes them: as arguments.
+
+use super::{
+    CLIENT_MESSAGE_BYTES, FRAME_AHEAD_BYTES, HEAD_BYTES, HEAD_HEADERS, MESSAGE_BYTES, MESSAGE_FRAGMENTS,
+    TARGET_BYTES,
+};
+use crate::ws::{HeadLimits, Limits};
+
+/// The limits on the head of a request, and on that of a response.
+pub const HEAD: HeadLimits =
+    HeadLimits { bytes: HEAD_BYTES, headers: HEAD_HEADERS, target_bytes: TARGET_BYTES };
+
+/// The limits on messages from a client.
+pub const FROM_CLIENTS: Limits =
+    Limits { message_bytes: MESSAGE_BYTES, fragments: MESSAGE_FRAGMENTS, ahead_bytes: FRAME_AHEAD_BYTES };
+
+/// The limits on messages from a server.
+pub const FROM_SERVERS: Limits = Limits { message_bytes: CLIENT_MESSAGE_BYTES, ..FROM_CLIENTS };
