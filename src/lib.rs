@@ -1,7 +1,7 @@
 //! A multiplayer game server whose every byte you can inspect and whose every tick you can replay.
 //!
-//! A game is a type with a few functions, a table of its packets, and a page. This is a whole one:
-//! everybody presses a button, and everybody sees how often it was pressed.
+//! A game is a type with a few functions, a table of its packets (tabs, `\t`, separate the columns), and
+//! a page. This is a whole one: everybody presses a button, and everybody sees how often it was pressed.
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -39,7 +39,7 @@
 //!     fn action(packet: &Decoded<'_>) -> Option<Act> {
 //!         (packet.row.name == "press").then_some(Act::Press)
 //!     }
-//!     fn act(&mut self, _: PlayerId, Act::Press: Act, _: &mut Turns<'_>) -> Result<(), &'static str> {
+//!     fn act(&mut self, _: PlayerId, _: Act, _: &mut Turns<'_>) -> Result<(), &'static str> {
 //!         self.count += 1;
 //!         Ok(())
 //!     }
@@ -54,7 +54,8 @@
 //! to_server\tenter\treliable\t2\tname:str<=15|nil\tbegin to play
 //! to_server\tping\treliable\t3\tnonce:u32\tanswered at once
 //! to_server\tpress\treliable\t4\tsequence:u32 tick:u32.tick|nil\tpress the button
-//! to_client\twelcome\treliable\t1\tversion:u16 code_hash:str seed:u32 tick_hz:u8 update_hz:u8 epoch:str tick:u32.tick\tanswers hello
+//! to_client\twelcome\treliable\t1\tversion:u16 code_hash:str seed:u32 tick_hz:u8 \
+//!     update_hz:u8 epoch:str tick:u32.tick\tanswers hello
 //! to_client\tspawned\tlatest\t2\tplayer:u16\tthe client plays
 //! to_client\tpong\treliable\t3\tnonce:u32 tick:u32.tick\tanswers ping
 //! to_client\terror\treliable\t4\trule:str detail:str\ta packet was dropped
@@ -65,7 +66,8 @@
 //! <script type=module>
 //!   import { connect } from './tickwire.js';
 //!   const button = document.querySelector('button');
-//!   const game = await connect({ name: 'guest', on: { state: ({ count }) => { button.textContent = count; } } });
+//!   const state = ({ count }) => { button.textContent = count; };
+//!   const game = await connect({ name: 'guest', on: { state } });
 //!   button.onclick = () => game.send('press');
 //! </script>";
 //!
@@ -75,8 +77,8 @@
 //! ```
 //!
 //! The program has a command line. Without arguments it serves the game at `http://localhost:3000/`,
-//! with an inspector of all its traffic at `/wire`. `--help` lists rooms, captures, bots, a replay and a
-//! simulation. `docs/your-first-game.md` of the repository writes such a game step by step.
+//! with an inspector of all its traffic at `/wire`; `--help` lists the rest, such as rooms, captures,
+//! replay, bots and a simulation. `docs/your-first-game.md` in the repository writes a game step by step.
 //!
 //! # To write a game
 //!
@@ -90,7 +92,8 @@
 //!
 //! # To write a client
 //!
-//! - [`client`]: a connection to a server, bots, and a client for tests that waits for answers.
+//! - [`client`]: a client that sends packets and waits for answers, as tests do; bots; a connection
+//!   without I/O.
 //!
 //! # WebSocket alone
 //!
@@ -117,7 +120,7 @@
 //!
 //! Input goes down the left side, the world ticks at the bottom, and output goes up the right side.
 //! Most of this is pure: bytes in, values out; no socket, no clock, no thread, no file. So a whole
-//! server also runs in virtual time, and in a browser. ARCHITECTURE.md of the repository says more.
+//! server also runs in virtual time, and in a browser. ARCHITECTURE.md in the repository says more.
 
 // Public modules first, in the order of the flow; then those that only this repository uses.
 
@@ -127,6 +130,7 @@ pub mod ws;
 
 pub mod packet;
 
+#[doc(inline)]
 pub use tickwire_sim as sim;
 
 pub mod game;
@@ -191,7 +195,7 @@ pub mod internal;
 /// The [crate's page](crate) has an example.
 ///
 /// In a browser there is no command line: the game becomes that of the server in the tab, which
-/// `src/tab` of the repository starts.
+/// `src/tab` in the repository starts.
 pub fn serve<G: game::Game>() -> std::process::ExitCode {
     #[cfg(not(target_family = "wasm"))]
     let code = cli::run_of(&[cli::Registered::of::<G>()]);

@@ -20,12 +20,11 @@ pub use room::Room;
 
 /// A server that is being set up.
 ///
-/// It listens on a free port of this machine and has one room, at `/`, unless told otherwise. Nothing
-/// is checked before [`Server::start`].
+/// Unless told otherwise, it listens on a free port of this machine, for programs on this machine, and
+/// has one room, at `/`. [`Server::start`] checks the settings.
 ///
 /// ```
-/// use tickwire::{Room, Server};
-/// # use tickwire::game::simple::{Row, Simple, SimpleGame, Turns};
+/// # use tickwire::game::simple::{Row, SimpleGame, Turns};
 /// # use tickwire::packet::Decoded;
 /// # use tickwire::sim::{Identity, PlayerId, fields};
 /// # #[derive(Clone, Debug, PartialEq)]
@@ -65,7 +64,9 @@ pub use room::Room;
 /// use std::time::Duration;
 ///
 /// use tickwire::client::talk::Talk;
+/// use tickwire::game::simple::Simple;
 /// use tickwire::packet::Value;
+/// use tickwire::{Room, Server};
 ///
 /// // The game of the crate's page, in two rooms.
 /// let arena = Room::of::<Simple<Presses>>().seed(7).max_clients(10);
@@ -132,8 +133,8 @@ impl Server {
         self
     }
 
-    /// Rooms that a path may make, at once: a client that connects at `/r/NAME/` then finds a room like
-    /// the default room there. It ends when it has been empty for a minute. None by default.
+    /// Lets paths make rooms, at most so many at once: a client that connects at `/r/NAME/` finds a room
+    /// like the default room there, which ends when it has been empty for a minute. By default 0.
     #[must_use]
     pub fn rooms_on_demand(self, rooms: usize) -> Server {
         Server { rooms_on_demand: rooms, ..self }
@@ -158,8 +159,8 @@ impl Server {
         Server { address_budgets: on, ..self }
     }
 
-    /// Allows pages of this origin, such as `https://example.org`, to connect, and no others that are
-    /// not allowed too. By default all are.
+    /// Allows pages of this origin, such as `https://example.org`, to connect. May be called several
+    /// times; pages of other origins are then refused. By default, pages of any origin may connect.
     #[must_use]
     pub fn allow_origin(mut self, origin: &str) -> Server {
         self.allowed_origins.push(origin.to_owned());

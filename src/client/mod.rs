@@ -1,4 +1,8 @@
-//! The library for writing a client or a bot.
+//! Clients and bots.
+//!
+//! To send packets by name and wait for answers, on a socket, use [`Talk`](talk::Talk); the page of
+//! [`Server`](crate::Server) has an example. To let a bot play, or to move the bytes yourself, use
+//! [`Bot`](bot::Bot), which is explained below.
 //!
 //! ```text
 //!  socket ──► link ──► message ──► bot ──► agent ──► packet ──► link ──► socket

@@ -1,12 +1,10 @@
-//! What a game is to the server: its world, its packets and its views, behind a few traits.
+//! The traits that a game implements: [`SimpleGame`], or [`Game`].
 //!
-//! ```text
-//!   packets ─► Verbs ─► actions ─► room: Game::Sim ─► Game::Publisher ─► Published ─► View of each client ─► Messages
-//! ```
+//! If everybody sees the same, implement [`SimpleGame`]: [`Simple`] makes a [`Game`] of it. If each
+//! client sees its own part of the world, implement [`Game`] itself. [`agent`] is for bots that play a
+//! game.
 //!
-//! A game in which everybody sees the same implements [`SimpleGame`], and [`Simple`] makes a [`Game`] of
-//! it. A game in which each client sees its own part implements [`Game`] itself. No server is needed to
-//! test one: step its world.
+//! A test of a game needs no server: it steps the world.
 //!
 //! ```
 //! use tickwire::game::simple::{Deed, Row, SimpleGame, Turns, World};
@@ -49,6 +47,12 @@
 //! // A world goes on from its snapshot.
 //! assert_eq!(World::restore(&world.snapshot())?, world);
 //! # Ok::<(), String>(())
+//! ```
+//!
+//! # The parts of a `Game`
+//!
+//! ```text
+//!   packets ─► Verbs ─► actions ─► Game::Sim ─► Game::Publisher ─► View of each client ─► Messages
 //! ```
 //!
 //! [`Game`] names the types of a game. Everything around it (connections, rooms, captures, the

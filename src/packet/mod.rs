@@ -1,4 +1,4 @@
-//! MessagePack to packet and back, by table.
+//! The table of packets: MessagePack to packet and back.
 //!
 //! Decoding finds the row of the packet tables for the payload of one WebSocket message, and brings
 //! the values into canonical form; encoding does the reverse. `PROTOCOL.md` documents this layer.
@@ -31,7 +31,7 @@
 //! values contain no NaN, no number outside its bound, and no text longer than its bound.
 //!
 //! [`Codes`] are the tables, with a [`Row`] for each packet, whose arguments [`grammar`] describes. A
-//! [`Dialect`] is one column of the tables. What packets mean is said by the games.
+//! [`Dialect`] is one column of the tables. A game says what its packets mean.
 
 pub(crate) mod angle;
 pub(crate) mod codes;
@@ -46,7 +46,7 @@ pub mod msgpack;
 mod named;
 mod row;
 
-pub use codes::{Codes, TableError};
+pub use codes::{Codes, Table, TableError};
 pub use decoded::Decoded;
 pub use dialect::{Dialect, PacketError};
 pub use fit::WrongArgument;

@@ -22,7 +22,7 @@
 //! [`http`], [`upgrade`].
 //!
 //! What a peer may send is bounded by [`HeadLimits`] and [`Limits`], which are arguments. The module
-//! uses `std` and two crates for SHA-1 and base64, and nothing else of this crate.
+//! uses `std`, SHA-1 and base64, and nothing else of this crate.
 //!
 //! # A server and a client
 //!
@@ -51,7 +51,7 @@
 //!     let (mut conn, mut output) = (Conn::new(Role::Server, limits), Vec::new());
 //!     conn.receive(head.rest());
 //!     loop {
-//!         // A broken rule ends this loop too: the close frame that names it is in the output then.
+//!         // A broken rule ends this loop too, with a close frame in the output.
 //!         while let Ok(Some((event, sending))) = conn.next_with_sending() {
 //!             match event {
 //!                 Event::Text(text) => sending.text(text),
@@ -75,9 +75,10 @@
 //! fn main() -> Result<(), Box<dyn Error>> {
 //!     let listener = TcpListener::bind("127.0.0.1:0")?;
 //!     let address = listener.local_addr()?;
-//!     let server = std::thread::spawn(move || echo(listener.accept().expect("a client").0).is_ok());
+//!     let serve = move || echo(listener.accept().expect("a client").0).is_ok();
+//!     let server = std::thread::spawn(serve);
 //!
-//!     // Take the key, and the masks below, from a random generator: RFC 6455 sections 4.1 and 5.3.
+//!     // Real keys and masks come from a random generator: RFC 6455 sections 4.1 and 5.3.
 //!     let key = upgrade::encode_key([7; upgrade::KEY_BYTES]);
 //!     let mut stream = TcpStream::connect(address)?;
 //!     stream.write_all(&upgrade::request(&address.to_string(), "/", &key, &[]))?;
