@@ -12,6 +12,7 @@ use tickwire::capture;
 use tickwire::explain::captured::{self, What};
 use tickwire::internal::capture::packet::{self, ACK, FIN, Head, LINK_RAW, SYN};
 use tickwire::internal::capture::pcapng::{self, About};
+use tickwire::internal::capture::writer;
 use tickwire::packet::{Codes, Direction, Value};
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::{Side, upgrade};
@@ -432,14 +433,14 @@ fn a_name_shared_by_several_clients_is_not_shown() {
 fn the_room_of_a_path_says_its_dialect() {
     let (at, server) = (Duration::ZERO, SERVER.parse().expect("an address"));
     let codes = tickwire::internal::games::codes();
-    let mut writer = capture::writer::Writer::new(at);
+    let mut writer = writer::Writer::new(at);
     writer.begin(true);
     writer.tables(at, &codes.texts());
     let rooms = [("", "tanks", "tanks", "/play"), ("arena", "moo", "native", "/r/arena/play")];
     for (room, game, dialect, path) in rooms {
         writer.record(room, at, &capture::Record::Room { game, paths: vec![("/play", dialect)] });
         let client = format!("127.0.0.{}:50000", 2 + room.len()).parse().expect("an address");
-        let mut flow = capture::writer::Flow::open(&mut writer, [client, server], [1, 1], (at, ""));
+        let mut flow = writer::Flow::open(&mut writer, [client, server], [1, 1], (at, ""));
         let key = upgrade::encode_key([7; 16]);
         let request = upgrade::request("a", path, &key, &[]);
         flow.bytes(&mut writer, capture::End::Client, &request, (at, ""));
@@ -456,5 +457,8 @@ fn the_room_of_a_path_says_its_dialect() {
 }
 
 fn head_of(request: &[u8]) -> tickwire::ws::http::RequestHead {
-    tickwire::ws::http::HeadReader::new().receive(request).expect("a good head").expect("a whole head")
+    tickwire::ws::http::HeadReader::new(tickwire::limits::HEAD)
+        .receive(request)
+        .expect("a good head")
+        .expect("a whole head")
 }

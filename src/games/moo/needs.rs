@@ -5,7 +5,7 @@
 use rmpv::Value;
 
 use crate::packet::grammar::{Shape, Unit};
-use crate::packet::row::{Code, Direction, Row};
+use crate::packet::{Code, Direction, Row};
 use crate::packet::{fit_arguments, json};
 
 /// Whether a type can hold what the server needs.
