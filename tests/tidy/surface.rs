@@ -33,9 +33,9 @@ pub fn modules(lib: &File) -> Vec<Breach> {
     unlisted.chain(unknown).collect()
 }
 
-/// Uses of what is not public in examples and documents.
+/// Uses of what is not public in examples, and in documents for users.
 pub fn internals(file: &File) -> Vec<Breach> {
-    if !file.is_in("examples") && file.extension() != "md" {
+    if !["examples", "docs", "README.md"].iter().any(|users| file.is_in(users)) {
         return Vec::new();
     }
     let uses = file.text.lines().enumerate().filter(|(_, line)| line.contains("tickwire::internal"));
