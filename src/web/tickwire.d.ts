@@ -112,3 +112,6 @@ export interface Game<ToServer, ToClient> {
 
 /** Connects to the server of this module, and greets it. */
 export function connect<ToServer = Packets, ToClient = Packets>(options?: Options<ToClient>): Promise<Game<ToServer, ToClient>>;
+
+/** The address of a new private room of this page's game; null if there is none to be had. */
+export function privateRoom(): Promise<string | null>;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
 import { encode as toMsgpack } from '../../../src/web/msgpack.js';
-import { connect } from '../../../src/web/tickwire.js';
+import { connect, privateRoom } from '../../../src/web/tickwire.js';
 import { CODES, FakeSocket, WELCOME, packet, sockets } from '../lib/fake-socket.mjs';
 
 let now = 0;
@@ -389,4 +389,21 @@ test('a welcome without rates and ticks will do', async () => {
   assert.equal(game.between('say').text, 'a');
   assert.equal(WELCOME.tick_hz, 30);
   game.close();
+});
+
+test('a private room is offered where the server makes rooms of this game, and this room is not private itself', async () => {
+  const rooms = (on_demand) => ({ on_demand, rooms: [{ name: '', game: 'tanks' }, { name: 'a', game: 'tanks' }, { name: 'b', game: 'moo' }] });
+  const asked = [];
+  const offered = async (path, list) => {
+    const page = new URL(path, 'http://game.test');
+    mock.method(globalThis, 'fetch', async (url) => { asked.push(url); return { json: async () => list }; });
+    Object.defineProperty(globalThis, 'location', { value: page, configurable: true });
+    try { return await privateRoom(); } finally { delete globalThis.location; }
+  };
+  for (const path of ['/', '/r/a/']) assert.match(await offered(path, rooms(true)), /^http:\/\/game\.test\/r\/p-[a-z2-7]{24}\/$/);
+  assert.deepEqual(asked, Array(2).fill('http://game.test/rooms?format=json'));
+  assert.equal(await offered('/', rooms(false)), null);
+  assert.equal(await offered('/r/b/', rooms(true)), null);
+  assert.equal(await offered(`/r/p-${'a'.repeat(24)}/`, rooms(true)), null);
+  assert.equal(asked.length, 4);
 });
