@@ -230,7 +230,7 @@ pub fn encode(out: &mut Vec<u8>, room: &str, record: &Record<'_>) {
         }
         Record::Room { game, ref paths } => {
             write_text(out, game);
-            write_pairs(out, paths, |out, dialect| write_text(out, dialect));
+            write_pairs(out, paths, write_text);
         }
     }
 }

@@ -56,7 +56,7 @@ impl From<&Decoded<'_>> for Heard {
     }
 }
 
-/// See the [module](self). The packets of the server become [`Heard`], or what a game makes of them.
+/// A connection to a room. The packets of the server become [`Heard`], or what a game makes of them.
 #[derive(Debug)]
 pub struct Talk<H = Heard> {
     stream: TcpStream,

@@ -83,7 +83,7 @@ pub fn codes(capture: &Capture<'_>, given: Option<Arc<Codes>>) -> Result<Arc<Cod
 
 /// A connection being read, piece by piece.
 #[derive(Clone, Debug)]
-pub struct Reading<'c> {
+pub(crate) struct Reading<'c> {
     number: usize,
     ends: [SocketAddr; 2],
     is_whole: bool,
@@ -127,7 +127,7 @@ pub fn walk<'c>(
 
 /// The pieces of connections in the order in which they could be read: each as the packet after
 /// which it could, the index of its connection, and its index there.
-pub fn order<'a, 'b: 'a>(
+pub(crate) fn order<'a, 'b: 'a>(
     connections: impl Iterator<Item = &'a Connection<'b>>,
 ) -> Vec<(usize, usize, usize)> {
     let mut order = Vec::new();
@@ -146,7 +146,7 @@ pub fn order<'a, 'b: 'a>(
 /// The conversation of a connection before its first piece, in the dialect that its request will
 /// name, or that is guessed from all of its pieces. Of `connection` only the beginning and the holes
 /// are used.
-pub fn conversation<'a, 'c>(
+pub(crate) fn conversation<'a, 'c>(
     connection: &Connection<'_>,
     pieces: impl Iterator<Item = Piece<'a>>,
     codes: &'c Codes,
@@ -197,7 +197,7 @@ fn survey<'a, 'c>(
 
 /// The items that a piece completes, without the holes between: what [`Reading::receive`] reports of
 /// them.
-pub fn items<'c>(
+pub(crate) fn items<'c>(
     conversation: &mut Conversation<'c>,
     piece: &Piece<'_>,
     is_last: bool,
@@ -215,7 +215,7 @@ pub fn items<'c>(
 }
 
 /// The kinds of packets on a link type that is not supported, in words; `None` if there are none.
-pub fn unread(capture: &Capture<'_>) -> Option<String> {
+pub(crate) fn unread(capture: &Capture<'_>) -> Option<String> {
     let links = capture.packets.iter().map(|packet| packet.link).filter(|link| !packet::is_read(*link));
     let links: BTreeSet<u32> = links.collect();
     let numbers: Vec<String> = links.iter().map(ToString::to_string).collect();
@@ -231,12 +231,12 @@ pub fn unread(capture: &Capture<'_>) -> Option<String> {
 }
 
 /// The end of a file in the middle of a block, in words; `None` if the file is whole.
-pub fn cut(capture: &Capture<'_>) -> Option<String> {
+pub(crate) fn cut(capture: &Capture<'_>) -> Option<String> {
     capture.cut_at.map(|offset| format!("the file ends in the middle of the block at byte {offset}"))
 }
 
 /// The side that an end is.
-pub fn side(end: End) -> Side {
+pub(crate) fn side(end: End) -> Side {
     match end {
         End::Client => Side::Client,
         End::Server => Side::Server,

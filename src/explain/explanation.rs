@@ -203,7 +203,7 @@ impl Explanation<'_> {
     }
 
     /// One line for each frame, with its sender.
-    pub fn said(&self, paint: Paint) -> String {
+    pub(crate) fn said(&self, paint: Paint) -> String {
         self.frames.iter().map(|frame| frame.said(self.from, paint)).collect()
     }
 }
@@ -224,13 +224,13 @@ impl fmt::Display for Frame<'_> {
 
 impl Frame<'_> {
     /// The frame in one line, with its sender.
-    pub fn said(&self, from: Side, paint: Paint) -> String {
+    pub(crate) fn said(&self, from: Side, paint: Paint) -> String {
         let mark = if from == Side::Client { '>' } else { '<' };
         format!("{mark} {}\n", self.line(paint))
     }
 
     /// The frame in one line: its header, then its content or its problem.
-    pub fn line(&self, paint: Paint) -> String {
+    pub(crate) fn line(&self, paint: Paint) -> String {
         let mut before: Vec<String> = self.header.iter().map(ToString::to_string).collect();
         if let Some(Whole { frames, opcode, payload, .. }) = &self.whole {
             let bytes = count(payload.len(), "byte");

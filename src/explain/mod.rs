@@ -105,6 +105,7 @@ impl Explanation<'_> {
     }
 
     /// The same in colours.
+    #[doc(hidden)]
     pub fn painted(&self, paint: Paint) -> String {
         report::report(self, paint)
     }

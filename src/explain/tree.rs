@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::packet::Value;
 
 /// Bits in a byte.
-pub const BYTE: usize = 8;
+pub(crate) const BYTE: usize = 8;
 
 /// A named range of the input.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,19 +33,24 @@ pub struct Node {
 
 impl Node {
     /// A leaf: something with a value.
-    pub fn leaf(name: impl Into<String>, bits: Range<usize>, value: impl Into<String>) -> Node {
+    pub(crate) fn leaf(name: impl Into<String>, bits: Range<usize>, value: impl Into<String>) -> Node {
         Node { value: value.into(), ..Node::parent(name, bits.start, Vec::new()).within(bits) }
     }
 
     /// A node with children, which begins at `start` even if there are none.
-    pub fn parent(name: impl Into<String>, start: usize, children: Vec<Node>) -> Node {
+    pub(crate) fn parent(name: impl Into<String>, start: usize, children: Vec<Node>) -> Node {
         let end = children.last().map_or(start, |last| last.bits.end);
         let (value, encoding) = (String::new(), String::new());
         Node { name: name.into(), bits: start..end, value, raw: None, encoding, children }
     }
 
     /// A leaf of bytes that have no meaning here, or are not read.
-    pub fn of_bytes(name: impl Into<String>, start: usize, bytes: &[u8], value: impl Into<String>) -> Node {
+    pub(crate) fn of_bytes(
+        name: impl Into<String>,
+        start: usize,
+        bytes: &[u8],
+        value: impl Into<String>,
+    ) -> Node {
         Node::leaf(name, bits(start..start + bytes.len()), value).raw(bytes)
     }
 
@@ -55,19 +60,19 @@ impl Node {
     }
 
     /// The same node with the value itself.
-    pub fn raw(mut self, raw: impl Into<Value>) -> Node {
+    pub(crate) fn raw(mut self, raw: impl Into<Value>) -> Node {
         self.raw = Some(raw.into());
         self
     }
 
     /// The same node with its encoding.
-    pub fn encoded(mut self, encoding: impl Into<String>) -> Node {
+    pub(crate) fn encoded(mut self, encoding: impl Into<String>) -> Node {
         self.encoding = encoding.into();
         self
     }
 
     /// The same node with a value.
-    pub fn valued(mut self, value: impl Into<String>) -> Node {
+    pub(crate) fn valued(mut self, value: impl Into<String>) -> Node {
         self.value = value.into();
         self
     }
@@ -101,6 +106,6 @@ impl Node {
 }
 
 /// The bits of a range of bytes.
-pub fn bits(bytes: Range<usize>) -> Range<usize> {
+pub(crate) fn bits(bytes: Range<usize>) -> Range<usize> {
     bytes.start * BYTE..bytes.end * BYTE
 }

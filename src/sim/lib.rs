@@ -1,4 +1,6 @@
-//! What a room expects of a deterministic world: commands, ticks, snapshot and checksum.
+//! Deterministic worlds: their commands, ticks, snapshot and checksum, and what they compute with.
+//!
+//! A game uses this package as `tickwire::sim`.
 //!
 //! ```text
 //!   bytes ─► Command<Encoded> ─► inbox ─► Command<Action> ─► Sim::step ─► Stepped: who left, what was rejected

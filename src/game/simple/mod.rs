@@ -1,9 +1,11 @@
-//! A game of one file: its author writes a state and four functions, and everyone sees the whole state.
+//! Games of one file: a state and a few functions, and everyone sees the whole state.
 //!
 //! ```text
-//!   packet ─► SimpleGame::action ─► room ─► SimpleGame::act, tick ─► show ─► the row `state`, encoded once for all
+//!   packet ─► SimpleGame::action ─► room ─► act, tick ─► show ─► the packet `state`,
+//!                                                                encoded once for all
 //! ```
 //!
+//! The [crate's page](crate) has such a game, and that of [`game`](crate::game) a test of it.
 //! [`Simple`] makes a [`Game`] of a [`SimpleGame`]: joins and leaves, sequences, snapshot, checksum,
 //! and a view that sends the packet `state` of the game's table to every client whenever it changed.
 //! A game in which clients see different things implements [`Game`] itself.
@@ -22,6 +24,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use published::once;
+#[doc(hidden)]
 pub use published::{Events, State};
 use random::COMMON;
 pub use row::Row;
@@ -130,6 +133,7 @@ impl<S: SimpleGame> Verbs for Meaning<S> {
 }
 
 /// The [`Publisher`] of a simple game.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct Reporter {
     rates: Rates,
@@ -164,6 +168,7 @@ impl<S: SimpleGame> Publisher<Simple<S>> for Reporter {
 }
 
 /// The [`View`] of a simple game.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct Watcher {
     player: Option<PlayerId>,
