@@ -7,6 +7,7 @@
 use std::sync::OnceLock;
 
 #[path = "../../src"]
+#[allow(dead_code, reason = "targets use less of them than the server and the inspector")]
 mod product {
     pub mod capture;
     pub mod explain;
