@@ -11,8 +11,8 @@ use std::ops::RangeInclusive;
 use tickwire_sim::PlayerId;
 
 use super::rules;
-use crate::game::agent::{Deeds, Outcome};
 use crate::game::Dice;
+use crate::game::agent::{Deeds, Outcome};
 use crate::game::simple::{Row, Tactics};
 use crate::packet::{Decoded, Value};
 

@@ -7,11 +7,11 @@
 //! an error.
 
 use tickwire::capture::{self, Capture, Packet, Record};
-use tickwire::internal::capture::pcapng::{About, write_interface, write_packet, write_section};
-use tickwire::internal::capture::{packet, record};
 use tickwire::explain::captured;
 use tickwire::game::Game as _;
 use tickwire::games::moo::Moo;
+use tickwire::internal::capture::pcapng::{About, write_interface, write_packet, write_section};
+use tickwire::internal::capture::{packet, record};
 use tickwire::packet::Codes;
 use tickwire::peer::Endpoint;
 use tickwire::replay;

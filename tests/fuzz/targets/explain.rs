@@ -111,7 +111,8 @@ fn closing(problem: Option<&Problem>) -> Option<&'static str> {
 /// The rule for which the server closes, or a client of ours; none where it goes on or is closed by the peer.
 fn verdict(dialect: &Dialect, from: Side, is_json: bool, bytes: &[u8]) -> Option<&'static str> {
     let direction = if from == Side::Client { Direction::ToServer } else { Direction::ToClient };
-    let mut reader = Reader::new(from, Limits { message_bytes: usize::MAX, fragments: usize::MAX, ..Limits::DEFAULT });
+    let mut reader =
+        Reader::new(from, Limits { message_bytes: usize::MAX, fragments: usize::MAX, ..Limits::DEFAULT });
     reader.receive(bytes);
     loop {
         let decoded = match reader.next_message() {

@@ -6,8 +6,8 @@
 //! interpret differently, is the same for `httparse`, an independent parser, and round-trips. The
 //! responses are well-formed.
 
-use tickwire::limits::{self, HEAD_BYTES, HEAD_HEADERS};
 use tickwire::internal::packet::endpoint;
+use tickwire::limits::{self, HEAD_BYTES, HEAD_HEADERS};
 use tickwire::packet::Codes;
 use tickwire::ws::http::{HeadReader, RequestHead, ResponseHead, ResponseReader};
 use tickwire::ws::{Violation, upgrade};

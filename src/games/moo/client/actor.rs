@@ -231,11 +231,11 @@ mod tests {
     use super::*;
     use crate::client::bot::{Bot, Stage};
     use crate::client::link::{Keys, Link};
+    use crate::limits;
     use crate::packet::codes::BUILTIN;
     use crate::packet::{Codes, Direction};
     use crate::ws::conn::{self, Conn, Role};
     use crate::ws::http::HeadReader;
-    use crate::limits;
     use crate::ws::upgrade;
 
     const NOW: Duration = Duration::from_secs(1);

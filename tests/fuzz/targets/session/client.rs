@@ -6,10 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire::limits;
 use tickwire::game::{Game as _, Messages, Profile, Published, Shared, View as _};
 use tickwire::games::moo::world::{Action, Command, Identity, PlayerId, TickHz};
 use tickwire::games::moo::{Moo, Scratch, View};
+use tickwire::limits;
 use tickwire::packet::{Dialect, Direction, msgpack};
 use tickwire::peer::receiver::{At, Denied, RoomFacts};
 use tickwire::peer::{Driver, Endpoint, Receiver};

@@ -3,8 +3,8 @@
 
 use super::records::{self, Pose, Since};
 use crate::game::Writer;
-use crate::game::{Records, Section};
 use crate::game::{List, Values};
+use crate::game::{Records, Section};
 use crate::games::moo::feed::interest::Layout;
 use crate::games::moo::feed::known::{Known, KnownPlayer};
 use crate::games::moo::feed::known_clans::ClanChanges;
