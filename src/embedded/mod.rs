@@ -31,8 +31,7 @@ use host::{Host, OWN};
 use line::Pipe;
 
 use crate::client::link::Keys;
-use crate::game::Dice;
-use crate::game::{Game, Rates};
+use crate::game::{Dice, Game, Rates};
 use crate::games;
 use crate::host::admission::{Admission, Caps};
 use crate::host::budgets::Budgets;

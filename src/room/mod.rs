@@ -26,8 +26,7 @@ pub use handle::{Busy, Handle, Kept, Options, SeatKey, Snapshot};
 pub use inbox::Rejected;
 use tickwire_sim::{Action as _, Command, Membership, PlayerId, Raw, Sim, Stepped, frame};
 
-use crate::game::ActionOf;
-use crate::game::{Game, Publisher as _, Tick};
+use crate::game::{ActionOf, Game, Publisher as _, Tick};
 use crate::limits;
 
 /// What the driver of a room asks of one tick besides the tick itself: nothing of this is made

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::game::About;
-use crate::game::Dice;
 use crate::game::agent::Nuisance;
+use crate::game::{About, Dice};
 use crate::packet::Dialect;
 use crate::ws::frame::{self, Opcode};
 use crate::ws::upgrade;

@@ -7,8 +7,7 @@ use std::collections::VecDeque;
 use tickwire_sim::{PlayerId, Raw};
 
 use super::broken::Broken;
-use crate::game::Dice;
-use crate::game::{Profile, Shared};
+use crate::game::{Dice, Profile, Shared};
 use crate::host::client::{Client, Line};
 use crate::peer::receiver::{At, Denied};
 use crate::peer::{Driver, Receiver};

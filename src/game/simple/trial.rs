@@ -6,9 +6,8 @@ use super::agent::{Guest, is_event, mark_of};
 use super::published::{Events, State};
 use super::random::{self, COMMON};
 use super::rules::SimpleGame;
-use crate::game::Dice;
-use crate::game::Tick;
 use crate::game::agent::{Agent, Bots, Nuisance, Part};
+use crate::game::{Dice, Tick};
 use crate::packet::{Dialect, Direction, Value};
 
 /// The number of an argument that the server sets by itself.

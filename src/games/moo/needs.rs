@@ -5,8 +5,7 @@
 use rmpv::Value;
 
 use crate::packet::grammar::{Shape, Unit};
-use crate::packet::{Code, Direction, Row};
-use crate::packet::{fit_arguments, json};
+use crate::packet::{Code, Direction, Row, fit_arguments, json};
 
 /// Whether a type can hold what the server needs.
 type Need = fn(&Shape) -> bool;

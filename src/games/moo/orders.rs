@@ -2,8 +2,7 @@
 
 use tickwire_sim::Action as _;
 
-use crate::game::{Find, Given};
-use crate::game::{Order, OrderError as No};
+use crate::game::{Find, Given, Order, OrderError as No};
 use crate::games::moo::world::rules::{ANIMALS, Group, ITEMS};
 use crate::games::moo::world::{Action, Resource, Spawned};
 

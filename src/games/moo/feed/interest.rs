@@ -8,8 +8,7 @@
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-use crate::game::Records;
-use crate::game::Values;
+use crate::game::{Records, Values};
 use crate::games::moo::world::Body;
 
 /// Half the width of the window, in px.

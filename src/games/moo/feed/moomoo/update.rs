@@ -4,9 +4,7 @@
 use std::mem::{replace, take};
 
 use super::records::{self, object_number, round_px};
-use crate::game::Section;
-use crate::game::Writer;
-use crate::game::{List, Values};
+use crate::game::{List, Section, Values, Writer};
 use crate::games::moo::feed::interest::Layout;
 use crate::games::moo::feed::known::{Known, KnownPlayer};
 use crate::games::moo::feed::known_clans::ClanChanges;

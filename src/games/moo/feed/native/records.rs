@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::game::Records;
-use crate::game::Values;
+use crate::game::{Records, Values};
 use crate::games::moo::feed::merge::{Change, changes};
 use crate::games::moo::feed::objects::{Built, Natural};
 use crate::games::moo::feed::state::{Animal, Seen, State, animal_number};

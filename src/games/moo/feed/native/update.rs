@@ -2,9 +2,7 @@
 //! set, and writes the records of the changes, in the order in which a client needs the messages.
 
 use super::records::{self, Pose, Since};
-use crate::game::Writer;
-use crate::game::{List, Values};
-use crate::game::{Records, Section};
+use crate::game::{List, Records, Section, Values, Writer};
 use crate::games::moo::feed::interest::Layout;
 use crate::games::moo::feed::known::{Known, KnownPlayer};
 use crate::games::moo::feed::known_clans::ClanChanges;
