@@ -79,13 +79,12 @@ impl World {
             };
             match standing.item.group {
                 Group::Trap => contact.held = contact.held || harms(),
-                group if group.heals() => contact.healing = true,
                 Group::Boost if contact.boost.is_none() => contact.boost = Some(standing.heading),
                 Group::Spikes if contact.spikes.is_none() && harms() => {
                     let Item { damage, poisons, .. } = *standing.item;
                     contact.spikes = Some(Spikes { owner: standing.owner, damage, poisons, dx, dy });
                 }
-                _ => {}
+                group => contact.healing |= group.heals(),
             }
         }
         contact

@@ -18,14 +18,21 @@ impl World {
         let mut index = 0;
         while let Some(at) = self.workers.get(index).map(|at| *at as usize) {
             let Entity { body, controller, .. } = &mut self.state.structures[at];
-            controller.act(body, &self.terrain, &self.rates);
-            if controller.ends_in() == Some(0) {
-                self.demolish(at);
-                continue;
-            }
-            if matches!(controller, Controller::Structure(turret) if turret.wait == 0) {
-                self.crowd.update(&self.state.players);
-                self.look_around(at);
+            match controller {
+                Controller::Structure(turret) => {
+                    turret.act(&self.rates);
+                    if turret.wait == 0 {
+                        self.crowd.update(&self.state.players);
+                        self.look_around(at);
+                    }
+                }
+                other => {
+                    other.act(body, &self.terrain, &self.rates);
+                    if other.ends_in() == Some(0) {
+                        self.demolish(at);
+                        continue;
+                    }
+                }
             }
             index += 1;
         }
