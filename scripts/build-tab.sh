@@ -28,7 +28,7 @@ chmod 644 src/web/tab.wasm
 # the file, and of src/limits.rs only what these sources use.
 sources=$(find src -name '*.rs' -not -name tests.rs -not -path 'src/*/tests/*' \
     -not -path 'src/net/*' -not -path 'src/cli/*' -not -path 'src/platform*' \
-    -not -path 'src/testkit/*' -not -path 'src/simulate/*' \
+    -not -path 'src/testkit/*' -not -path 'src/simulate/*' -not -path 'src/server*' \
     -not -path src/main.rs -not -path 'src/limits*' | LC_ALL=C sort | xargs sha1sum | sha1sum)
 {
     echo "sources ${sources%% *}"

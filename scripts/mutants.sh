@@ -73,13 +73,16 @@ copy_world() {
     sed -i -e 's,"../../../sim","sim",' -e '/^\[\[test\]\]/,/^$/d' "$copy/Cargo.toml"
 }
 
-# The layer depends only on the limits, so together they form a package; it has the name of the main
+# The layer depends on nothing, and its tests on the limits, so together they form a package; it has the name of the main
 # package because its tests use that name.
 copy_ws() {
     mkdir -p "$copy/src" "$copy/tests"
-    cp -r src/ws src/limits.rs "$copy/src/"
+    cp -r src/ws src/limits.rs src/limits "$copy/src/"
     cp -r tests/rfc6455 tests/rows "$copy/tests/"
-    printf 'pub mod limits;\npub mod ws;\n' >"$copy/src/lib.rs"
+    {
+        printf 'pub mod limits;\npub mod ws;\n'
+        printf 'pub mod internal {\npub mod ws {\npub mod utf8 {\npub use crate::ws::utf8::*;\n}\n}\n}\n'
+    } >"$copy/src/lib.rs"
     printf '[package]\nname = "tickwire"\nversion = "0.1.0"\nedition = "2024"\n[dependencies]\n' >"$copy/Cargo.toml"
     grep -E '^(base64|sha1_smol) =' Cargo.toml >>"$copy/Cargo.toml"
     printf '[dev-dependencies]\n' >>"$copy/Cargo.toml"

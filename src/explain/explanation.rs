@@ -203,7 +203,8 @@ impl Explanation<'_> {
     }
 
     /// One line for each frame, with its sender.
-    pub(crate) fn said(&self, paint: Paint) -> String {
+    #[doc(hidden)]
+    pub fn said(&self, paint: Paint) -> String {
         self.frames.iter().map(|frame| frame.said(self.from, paint)).collect()
     }
 }
