@@ -149,6 +149,8 @@ mod visible;
 
 mod plural;
 
+mod link;
+
 mod session;
 
 mod peer;

@@ -15,12 +15,14 @@
 
 mod arguments;
 mod checks;
+mod link;
 mod rooms;
 mod websocket;
 
 use std::time::Duration;
 
 pub use arguments::*;
+pub use link::*;
 pub use rooms::*;
 pub use websocket::*;
 
@@ -356,7 +358,6 @@ pub const CLIENT_SILENCE: Duration = Duration::from_secs(60);
 /// Time that a server has to end the connection once both ends have closed: RFC 6455 section 7.1.1
 /// asks the server to end it first. Beyond: the client ends it.
 pub const CLIENT_END_TIME: Duration = Duration::from_secs(5);
-
 /// How often `platform/plain.rs` looks at sockets that it cannot wait for: 200 calls a second each.
 pub const PLAIN_LOOK: Duration = Duration::from_millis(5);
 /// How often its reads without a timeout look up: a shutdown by another thread may not wake them.

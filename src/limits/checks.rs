@@ -40,5 +40,8 @@ const _: () = {
     assert!(TOKEN_CHARS_MOST * 4 < HEAD_BYTES);
     assert!(CAPTURE_SEGMENT_BYTES + 128 < 65_535, "an IP packet has 16 bits for its length");
     assert!(OUTBOX_BYTES < INSPECTOR_RING_BYTES);
+    assert!(LINK_SEGMENT_BYTES < RELAY_READ_BYTES && RELAY_READ_BYTES < LINK_QUEUE_BYTES);
+    assert!(LINK_QUEUE_BYTES < LINK_WINDOW_BYTES);
+    assert!(LINK_TIMEOUT_LEAST.as_millis() < LINK_TIMEOUT_MOST.as_millis());
     assert!(WIRE_TAP_BYTES / 2 * (2 + 17) < INSPECTOR_MESSAGE_BYTES);
 };

@@ -7,7 +7,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
-const LAYERS: [(&str, &[&str]); 30] = [
+const LAYERS: [(&str, &[&str]); 31] = [
     ("sync", &[]),
     ("household", &[]),
     ("visible", &[]),
@@ -16,6 +16,7 @@ const LAYERS: [(&str, &[&str]); 30] = [
     ("limits", &["ws"]),
     ("packet", &["visible", "plural", "limits"]),
     ("sim", &[]),
+    ("link", &["sim", "limits"]),
     ("games/*/world", &["sim"]),
     ("game", &["packet", "sim", "limits"]),
     ("session", &["packet", "game", "sim", "limits"]),
@@ -33,6 +34,7 @@ const LAYERS: [(&str, &[&str]); 30] = [
     (
         "embedded",
         &[
+            "link",
             "client",
             "inspector",
             "games",
@@ -52,6 +54,7 @@ const LAYERS: [(&str, &[&str]); 30] = [
     (
         "tab",
         &[
+            "link",
             "embedded",
             "client",
             "inspector",
@@ -68,6 +71,7 @@ const LAYERS: [(&str, &[&str]); 30] = [
     (
         "simulate",
         &[
+            "link",
             "host",
             "client",
             "ws",
@@ -86,6 +90,7 @@ const LAYERS: [(&str, &[&str]); 30] = [
     (
         "net",
         &[
+            "link",
             "ws",
             "packet",
             "session",
@@ -108,6 +113,7 @@ const LAYERS: [(&str, &[&str]); 30] = [
     (
         "cli",
         &[
+            "link",
             "ws",
             "packet",
             "games/*/world",

@@ -1,0 +1,138 @@
+//! One direction of a line: when segments arrive.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tickwire_sim::rng::Rng;
+
+use super::{Conditions, Direction};
+use crate::limits;
+
+/// What has happened to segments.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Segments sent, without those that were sent again.
+    pub segments: u64,
+    /// Losses, also of segments that were sent again.
+    pub losses: u64,
+    /// Segments that were lost at least once, and held up everything behind them.
+    pub stalls: u64,
+}
+
+impl Counts {
+    /// Adds others.
+    pub fn add(&mut self, other: Counts) {
+        self.segments += other.segments;
+        self.losses += other.losses;
+        self.stalls += other.stalls;
+    }
+}
+
+/// See the [module](self).
+#[derive(Debug, Clone)]
+pub struct Channel {
+    conditions: Conditions,
+    direction: Direction,
+    rng: Rng,
+    /// When the line has sent everything that was queued.
+    free_at: Duration,
+    /// When the newest segment arrives: no later one arrives before it.
+    arrived: Duration,
+    /// Segments that wait for the line: when they have left, and their bytes.
+    waiting: VecDeque<(Duration, usize)>,
+    waiting_bytes: usize,
+    /// What has happened so far.
+    pub counts: Counts,
+}
+
+impl Channel {
+    /// A direction of a line. The same seed gives the same arrivals for the same bytes at the same
+    /// times.
+    pub fn new(conditions: &Conditions, direction: Direction, seed: u64) -> Channel {
+        Channel {
+            conditions: *conditions,
+            direction,
+            rng: Rng::from_state(seed),
+            free_at: Duration::ZERO,
+            arrived: Duration::ZERO,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Changes the conditions for everything that is sent from now on, in order behind the rest.
+    pub fn change(&mut self, conditions: &Conditions) {
+        self.conditions = *conditions;
+    }
+
+    /// Sends bytes in segments. Calls `each` with the bytes of each segment and the time at which it
+    /// arrives; the times never decrease. No bytes are one empty segment, such as the end of a stream.
+    pub fn send(&mut self, now: Duration, bytes: usize, mut each: impl FnMut(usize, Duration)) {
+        let mut left = bytes;
+        loop {
+            let count = left.min(limits::LINK_SEGMENT_BYTES);
+            each(count, self.segment(now, count));
+            left -= count;
+            if left == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Bytes that wait for the line.
+    pub fn queued(&mut self, now: Duration) -> usize {
+        while let Some((leaves, bytes)) = self.waiting.front()
+            && *leaves <= now
+        {
+            self.waiting_bytes -= bytes;
+            self.waiting.pop_front();
+        }
+        self.waiting_bytes
+    }
+
+    /// When the first of the bytes that wait for the line has left.
+    pub fn leaves(&self) -> Option<Duration> {
+        self.waiting.front().map(|(leaves, _)| *leaves)
+    }
+
+    fn segment(&mut self, now: Duration, bytes: usize) -> Duration {
+        let leaves = self.free_at.max(now) + self.time_on_line(bytes);
+        self.free_at = leaves;
+        if leaves > now {
+            self.waiting.push_back((leaves, bytes));
+            self.waiting_bytes += bytes;
+        }
+        self.counts.segments += 1;
+        let stall = self.stall();
+        self.arrived = self.arrived.max(leaves + stall + self.delay());
+        self.arrived
+    }
+
+    fn time_on_line(&self, bytes: usize) -> Duration {
+        let Some(rate) = self.conditions.rate(self.direction) else { return Duration::ZERO };
+        Duration::from_nanos(bytes as u64 * 1_000_000_000 / rate.max(1))
+    }
+
+    fn delay(&mut self) -> Duration {
+        let Conditions { delay, jitter, .. } = self.conditions;
+        let span_us = u32::try_from(2 * jitter.as_micros()).unwrap_or(u32::MAX - 1);
+        delay.saturating_sub(jitter) + Duration::from_micros(self.rng.below(span_us + 1).into())
+    }
+
+    /// Time until a segment is sent for the last time: zero if it is not lost. RFC 6298, section 5.5: the
+    /// timeout doubles with each loss.
+    fn stall(&mut self) -> Duration {
+        let (mut stall, mut timeout) = (Duration::ZERO, self.conditions.timeout());
+        for time in 0..limits::LINK_LOSSES {
+            if self.rng.below(1_000_000) >= self.conditions.loss_ppm {
+                break;
+            }
+            self.counts.losses += 1;
+            self.counts.stalls += u64::from(time == 0);
+            stall += timeout;
+            timeout = (timeout * 2).min(limits::LINK_TIMEOUT_MOST);
+        }
+        stall
+    }
+}

@@ -1,0 +1,91 @@
+//! Named conditions.
+//!
+//! The figures are of common connections, not of bad days. WebPageTest's connection profiles
+//! (`connectivity.ini`) are the source of rates and round trips where they have one. They have no jitter and no loss:
+//! those figures are estimates.
+
+use std::time::Duration;
+
+use super::Conditions;
+
+/// Conditions with a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preset {
+    /// The name.
+    pub name: &'static str,
+    /// What it is, for a reader.
+    pub about: &'static str,
+    /// The conditions.
+    pub conditions: Conditions,
+}
+
+const fn us(us: u64) -> Duration {
+    Duration::from_micros(us)
+}
+
+/// All presets, the best first.
+pub const PRESETS: [Preset; 5] = [
+    // A switched Ethernet answers within a millisecond, loses nothing, and is faster than any game.
+    Preset {
+        name: "lan",
+        about: "cable in the same building",
+        conditions: Conditions { delay: us(500), jitter: us(200), loss_ppm: 0, up: None, down: None },
+    },
+    // WebPageTest "Cable": 28 ms, 5 and 1 Mbit/s. Wi-Fi waits for a free channel, for some milliseconds, and repeats
+    // lost frames itself, so that few losses are left for TCP.
+    Preset {
+        name: "wifi",
+        about: "Wi-Fi at home, server in the same country",
+        conditions: Conditions {
+            delay: us(14_000),
+            jitter: us(6_000),
+            loss_ppm: 1_000,
+            up: Some(125_000),
+            down: Some(625_000),
+        },
+    },
+    // WebPageTest "LTE": 70 ms, 12 Mbit/s. A phone asks for each turn to send, every 10 ms, and repeats a lost block
+    // after 8 ms; what is still lost is left to TCP.
+    Preset {
+        name: "4g",
+        about: "a phone on LTE, standing still",
+        conditions: Conditions {
+            delay: us(35_000),
+            jitter: us(15_000),
+            loss_ppm: 5_000,
+            up: Some(1_500_000),
+            down: Some(1_500_000),
+        },
+    },
+    // Light takes 28 ms through 5,600 km of fibre from London to New York; cables are longer, and both ends have an
+    // access network: about 90 ms there and back. Backbones have little jitter and loss.
+    Preset {
+        name: "transatlantic",
+        about: "fixed line, server on the other side of the Atlantic",
+        conditions: Conditions {
+            delay: us(45_000),
+            jitter: us(3_000),
+            loss_ppm: 1_000,
+            up: None,
+            down: None,
+        },
+    },
+    // A phone that changes cells every minute, behind metal: half of the rates of WebPageTest "3G Fast" and less of
+    // everything else. Nobody's measurement: a line on which a game must still be playable.
+    Preset {
+        name: "train",
+        about: "a phone in a moving train",
+        conditions: Conditions {
+            delay: us(60_000),
+            jitter: us(40_000),
+            loss_ppm: 30_000,
+            up: Some(50_000),
+            down: Some(100_000),
+        },
+    },
+];
+
+/// The preset with this name.
+pub fn preset(name: &str) -> Option<Preset> {
+    PRESETS.into_iter().find(|preset| preset.name == name)
+}
