@@ -29,6 +29,6 @@ pub use ceilings::Ceilings;
 pub use sockets::{Ready, Watched};
 pub use system::{
     CHOOSES_SOURCE, Poller, StandardInput, ceilings, connect, create_private, is_exhausted, is_in_front,
-    is_named_pipe, poll, poll_with_input, prepare, prepare_terminal, random, read, send_now, shut_listener,
-    thread_cpu_time, wait_until_gone, widen_backlog,
+    is_named_pipe, poll, poll_with_input, prepare, prepare_terminal, random, read, reset, send_now,
+    shut_listener, thread_cpu_time, wait_until_gone, widen_backlog,
 };

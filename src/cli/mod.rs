@@ -15,6 +15,7 @@ mod games;
 mod help;
 mod keep;
 mod log;
+mod net;
 mod output;
 mod replay;
 mod rooms;
@@ -67,6 +68,8 @@ enum Command {
     Bots(bots::BotsArgs),
     /// Echo every message to its sender: the smallest server built on the WebSocket layer.
     Echo(echo::EchoArgs),
+    /// Pass connections on to a server over a simulated network: delay, jitter, loss, a limited rate.
+    Net(net::NetArgs),
     /// Replay a captured session, and check that it gives the same result.
     ///
     /// Exit status: 0 if the result is the same; 1 if it differs; 2 if the file cannot be read or
@@ -108,6 +111,7 @@ pub fn run_with(games: &Games) -> ExitCode {
         Some(Command::Serve(args)) => return ended(serve::run(&args, games)),
         Some(Command::Dev(args)) => return ended(dev::run(&args)),
         Some(Command::Echo(args)) if !args.is_client() => return ended(echo::run(&args)),
+        Some(Command::Net(args)) => return ended(net::run(&args)),
         Some(Command::Explain(args)) => explain::run(&args, games),
         Some(Command::Talk(args)) => talk::run(&args, games),
         Some(Command::Bots(args)) => bots::run(&args, games),

@@ -1,10 +1,9 @@
-//! The figures of a line, and their text: `delay=150ms,jitter=30ms,loss=2%`, or `wifi,loss=2%`.
+//! The figures of a line, and their text: `delay=150ms,jitter=30ms,loss=2%`.
 
 use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
-use super::presets::{PRESETS, preset};
+use super::units::{loss, rate, text_of_loss, text_of_rate, text_of_time, time};
 use crate::limits;
 
 /// What a line does. The default does nothing.
@@ -80,7 +79,11 @@ impl Conditions {
         Ok(())
     }
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+    /// Sets the figure of this name.
+    ///
+    /// # Errors
+    /// There is no such figure, or the text is none of its values.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let named = |error: String| format!("{name}={value}: {error}");
         match name {
             "delay" => self.delay = time(value).map_err(named)?,
@@ -95,34 +98,8 @@ impl Conditions {
     }
 }
 
-const EXPECTED: &str = "expected delay, jitter, loss, rate, rate-up or rate-down, such as delay=150ms";
-
-impl FromStr for Conditions {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Conditions, String> {
-        if text.len() > limits::LINK_TEXT_CHARS {
-            return Err(format!("{} characters are too many for network conditions", text.len()));
-        }
-        let mut conditions = Conditions::default();
-        for (at, part) in text.split(',').enumerate() {
-            match part.split_once('=') {
-                Some((name, value)) => conditions.set(name, value)?,
-                None if at == 0 => match preset(part) {
-                    Some(preset) => conditions = preset.conditions,
-                    None => {
-                        let names = PRESETS.map(|preset| preset.name).join(", ");
-                        return Err(format!(
-                            "{part:?}: expected {names}, or conditions such as delay=150ms,loss=2%"
-                        ));
-                    }
-                },
-                None => return Err(format!("{part:?}: {EXPECTED}")),
-            }
-        }
-        conditions.check().map(|()| conditions)
-    }
-}
+/// What the text of conditions consists of.
+pub const EXPECTED: &str = "expected delay, jitter, loss, rate, rate-up or rate-down, such as delay=150ms";
 
 impl fmt::Display for Conditions {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -134,88 +111,5 @@ impl fmt::Display for Conditions {
             (one, other) if one == other => write!(out, ",rate={up}"),
             _ => write!(out, ",rate-up={up},rate-down={down}"),
         }
-    }
-}
-
-/// A time: `150ms`, `0.5ms`, `1.5s`, down to a microsecond.
-///
-/// # Errors
-/// The text is no time.
-pub fn time(text: &str) -> Result<Duration, String> {
-    let (number, digits) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
-        (Some(number), _) => (number, 3),
-        (None, Some(number)) => (number, 6),
-        (None, None) => (if text == "0" { text } else { "" }, 0),
-    };
-    let us = scaled(number, digits);
-    us.map(Duration::from_micros).ok_or_else(|| "expected a time such as 150ms or 0.5s".to_owned())
-}
-
-/// A share of all segments in percent, in parts per million: `2%`, `0.1%`.
-///
-/// # Errors
-/// The text is no share.
-pub fn loss(text: &str) -> Result<u32, String> {
-    let number = text.strip_suffix('%').or((text == "0").then_some(text));
-    let ppm = number.and_then(|number| scaled(number, 4)).and_then(|ppm| u32::try_from(ppm).ok());
-    ppm.ok_or_else(|| "expected a share in percent such as 2% or 0.1%".to_owned())
-}
-
-/// A number of bytes or bits a second: `250kB`, `2Mbit`; or `none` for any number.
-///
-/// # Errors
-/// The text is no rate.
-pub fn rate(text: &str) -> Result<Option<u64>, String> {
-    let error = || "expected bytes or bits a second such as 250kB, 1.5MB or 2Mbit, or none".to_owned();
-    if text == "none" {
-        return Ok(None);
-    }
-    let units = [
-        ("kbit", 3, 8),
-        ("Mbit", 6, 8),
-        ("Gbit", 9, 8),
-        ("kB", 3, 1),
-        ("MB", 6, 1),
-        ("GB", 9, 1),
-        ("B", 0, 1),
-    ];
-    let found = units.iter().find_map(|(unit, digits, bits)| {
-        text.strip_suffix(unit).map(|number| scaled(number, *digits).map(|bytes| bytes / bits))
-    });
-    found.flatten().map(Some).ok_or_else(error)
-}
-
-/// A decimal number times ten to the power of `digits`, if that is a whole number that fits.
-fn scaled(text: &str, digits: usize) -> Option<u64> {
-    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
-    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let part = if part == "0" { "" } else { part };
-    if !are_digits(whole) || part.len() > digits || !(part.is_empty() || are_digits(part)) {
-        return None;
-    }
-    format!("{whole}{part:0<digits$}").parse().ok()
-}
-
-/// A number of parts of which ten to the power of `digits` are one, as a decimal number.
-fn decimal(parts: u64, digits: usize) -> String {
-    let all = format!("{parts:0>width$}", width = digits + 1);
-    let (whole, part) = all.split_at(all.len() - digits);
-    let part = part.trim_end_matches('0');
-    if part.is_empty() { whole.to_owned() } else { format!("{whole}.{part}") }
-}
-
-fn text_of_time(time: Duration) -> String {
-    format!("{}ms", decimal(time.as_micros() as u64, 3))
-}
-
-fn text_of_loss(ppm: u32) -> String {
-    format!("{}%", decimal(ppm.into(), 4))
-}
-
-fn text_of_rate(rate: Option<u64>) -> String {
-    match rate {
-        None => "none".to_owned(),
-        Some(bytes) if bytes >= 1_000_000 => format!("{}MB", decimal(bytes, 6)),
-        Some(bytes) => format!("{}kB", decimal(bytes, 3)),
     }
 }

@@ -19,12 +19,14 @@ mod conditions;
 mod delays;
 mod presets;
 mod stream;
+mod units;
 
 pub use channel::{Channel, Counts};
-pub use conditions::{Conditions, Direction, loss, rate, time};
+pub use conditions::{Conditions, Direction};
 pub use delays::Delays;
 pub use presets::{PRESETS, Preset, preset};
 pub use stream::{Link, Read, Stream};
+pub use units::{loss, rate, time};
 
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,14 @@
-//! Named conditions.
+//! Named conditions, and conditions from a text that may begin with a name: `wifi,loss=2%`.
 //!
 //! The figures are of common connections, not of bad days. WebPageTest's connection profiles
 //! (`connectivity.ini`) are the source of rates and round trips where they have one. They have no jitter and no loss:
 //! those figures are estimates.
 
+use std::str::FromStr;
 use std::time::Duration;
 
-use super::Conditions;
+use super::conditions::{Conditions, EXPECTED};
+use crate::limits;
 
 /// Conditions with a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,4 +90,31 @@ pub const PRESETS: [Preset; 5] = [
 /// The preset with this name.
 pub fn preset(name: &str) -> Option<Preset> {
     PRESETS.into_iter().find(|preset| preset.name == name)
+}
+
+impl FromStr for Conditions {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Conditions, String> {
+        if text.len() > limits::LINK_TEXT_CHARS {
+            return Err(format!("{} characters are too many for network conditions", text.len()));
+        }
+        let mut conditions = Conditions::default();
+        for (at, part) in text.split(',').enumerate() {
+            match part.split_once('=') {
+                Some((name, value)) => conditions.set(name, value)?,
+                None if at == 0 => match preset(part) {
+                    Some(preset) => conditions = preset.conditions,
+                    None => {
+                        let names = PRESETS.map(|preset| preset.name).join(", ");
+                        return Err(format!(
+                            "{part:?}: expected {names}, or conditions such as delay=150ms,loss=2%"
+                        ));
+                    }
+                },
+                None => return Err(format!("{part:?}: {EXPECTED}")),
+            }
+        }
+        conditions.check().map(|()| conditions)
+    }
 }

@@ -11,7 +11,7 @@ use crate::limits;
 pub enum Read {
     /// Nothing yet.
     Nothing,
-    /// Bytes, which were appended. The longest time that one of them took.
+    /// Bytes, which were appended, and the time since the first of them was sent.
     Bytes(Duration),
     /// The sender will send nothing more.
     End,
@@ -65,7 +65,7 @@ impl Stream {
             && *arrives <= now
         {
             count += bytes;
-            longest = longest.max(*arrives - *sent);
+            longest = longest.max(now.saturating_sub(*sent));
             self.segments.pop_front();
         }
         into.extend(self.bytes.drain(..count));

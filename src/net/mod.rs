@@ -11,7 +11,8 @@
 //! the head, finds the client's address with [`forwarded`], then serves [`pages`] or selects an
 //! endpoint), [`conversation`], [`room_thread`], [`fan_out`]. [`server`] starts and stops them,
 //! [`host`] holds what they share, with its [`rooms`], [`demand`] makes rooms that a path asks for, [`console`] executes operator commands, [`tap`] copies traffic
-//! for [`recorder`] and [`wire`], and [`echo`] is a separate server without the game.
+//! for [`recorder`] and [`wire`], and [`echo`] is a separate server without the game. [`relay`]
+//! passes connections on to a server under other network conditions.
 
 pub mod access;
 pub mod bell;
@@ -32,6 +33,7 @@ pub mod metrics;
 pub mod pages;
 pub mod recorder;
 pub mod registry;
+pub mod relay;
 pub mod room_pages;
 pub mod room_thread;
 pub mod rooms;
@@ -50,4 +52,5 @@ pub type Kind = crate::host::core::Kind<client::Socket>;
 pub use config::Config;
 pub use console::Console;
 pub use echo::EchoServer;
+pub use relay::Relay;
 pub use server::Server;

@@ -83,6 +83,14 @@ pub fn prepare(stream: &TcpStream) -> io::Result<()> {
     Ok(sockopt::set_socket_send_buffer_size(stream, limits::SEND_BUFFER_BYTES)?)
 }
 
+/// Makes the socket reset its connection when it is closed, as if its owner had crashed.
+///
+/// # Errors
+/// Any error of `setsockopt(2)`.
+pub fn reset(stream: &TcpStream) -> io::Result<()> {
+    Ok(sockopt::set_socket_linger(stream, Some(Duration::ZERO))?)
+}
+
 /// Wakes a thread that is blocked in `accept` on this listener: it gets `EINVAL`.
 pub fn shut_listener(listener: &TcpListener) {
     let _ = rustix::net::shutdown(listener, rustix::net::Shutdown::Both);

@@ -12,7 +12,7 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Weak};
@@ -105,6 +105,14 @@ pub fn widen_backlog(_: &TcpListener) -> io::Result<()> {
 /// The peer has gone already.
 pub fn prepare(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)
+}
+
+/// Ends the connection in both directions: `std` cannot reset one.
+///
+/// # Errors
+/// The connection has ended already.
+pub fn reset(stream: &TcpStream) -> io::Result<()> {
+    stream.shutdown(Shutdown::Both)
 }
 
 /// Wakes a thread that is blocked in `accept` on this listener, by a connection of our own.

@@ -35,6 +35,8 @@ mod program_of_units;
 mod proxied;
 #[path = "../support/raw.rs"]
 mod raw;
+#[cfg(target_os = "linux")]
+mod relay;
 mod replay;
 #[cfg(target_os = "linux")]
 mod resources;
