@@ -281,7 +281,8 @@ impl Running {
         self.server.config().admin_token.reveal()
     }
 
-    /// Executes an operator's command, such as `players` or `kick NAME`; `help` lists them.
+    /// Executes an operator's command, such as `players` or `kick NAME`; `help` lists them. Those that
+    /// write files write them to the current directory.
     ///
     /// # Errors
     /// Why it was not carried out, in one line.

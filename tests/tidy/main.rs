@@ -90,6 +90,16 @@ fn users_of_the_library_see_its_public_modules_alone() {
 }
 
 #[test]
+fn the_websocket_layer_needs_no_other_package() {
+    let files = tree::files();
+    let manifest = files.iter().find(|file| file.path == "Cargo.toml").expect("Cargo.toml is there");
+    report(files.iter().flat_map(|file| surface::packages_of_ws(file, manifest)).collect());
+    let text = "use base64::Engine as _;\nuse serde_json::Value;\nfn f() {\n    tickwire_sim::f();\n}\n";
+    finds(|file| surface::packages_of_ws(file, manifest), "src/ws/a.rs", text, &[2, 4]);
+    finds(|file| surface::packages_of_ws(file, manifest), "src/net/a.rs", text, &[]);
+}
+
+#[test]
 fn what_the_package_includes_is_in_the_package() {
     report(surface::unpackaged(&tree::files()));
     let manifest = File::new("Cargo.toml", "[package]\ninclude = [\n    \"/src\",\n    \"/data\",\n]\n");

@@ -33,6 +33,25 @@ pub fn modules(lib: &File) -> Vec<Breach> {
     unlisted.chain(unknown).collect()
 }
 
+/// Other packages that the WebSocket layer names: it can be used alone, and needs two.
+pub fn packages_of_ws(file: &File, manifest: &File) -> Vec<Breach> {
+    if !file.is_in("src/ws") {
+        return Vec::new();
+    }
+    let dependencies = manifest.text.lines().filter_map(|line| line.split_once(" = "));
+    let names: Vec<String> = dependencies.map(|(name, _)| name.replace('-', "_")).collect();
+    let tokens = rust::tokens(&file.text);
+    let is_package = |at: &usize| {
+        let begins = *at < 2 || !rust::reads(&tokens, at - 2, &[":", ":"]);
+        let name = tokens[*at].text;
+        begins && rust::reads(&tokens, at + 1, &[":", ":"]) && names.iter().any(|own| own == name)
+    };
+    let may = ["base64", "sha1_smol"];
+    let found = (0..tokens.len()).filter(is_package).filter(|at| !may.contains(&tokens[*at].text));
+    let rule = |at: usize| format!("src/ws needs {} alone, not {}", may.join(" and "), tokens[at].text);
+    found.map(|at| Breach::new(file, tokens[at].line, rule(at))).collect()
+}
+
 /// Uses of what is not public in examples, and in documents for users.
 pub fn internals(file: &File) -> Vec<Breach> {
     if !["examples", "docs", "README.md"].iter().any(|users| file.is_in(users)) {
