@@ -310,6 +310,29 @@ fn the_first_game_is_the_one_in_examples() {
 
 /// The block `sh` of docs/tools.md, but for what installs packages: a frame is captured, and shown in three ways.
 #[test]
+fn the_lines_that_the_first_rule_changes_are_in_the_files_that_it_names() {
+    let text = fs::read_to_string(top().join("docs/your-first-rule.md")).expect("the document is there");
+    let (mut file, mut checked) = (String::new(), 0);
+    // Text and blocks alternate.
+    for pair in text.split("```").collect::<Vec<_>>().chunks(2) {
+        let is_path = |word: &&str| word.starts_with("src/") && word.contains('.');
+        if let Some(path) = pair[0].split('`').filter(is_path).last() {
+            file = fs::read_to_string(top().join(path)).expect(path);
+        }
+        let Some(diff) = pair.get(1).and_then(|block| block.strip_prefix("diff\n")) else { continue };
+        let old = diff.lines().filter(|line| !line.starts_with('+') && !line.contains(ANY));
+        for line in old.map(|line| &line[1..]) {
+            assert!(
+                file.lines().any(|known| known == line),
+                "the document changes a line that is not there: {line}"
+            );
+            checked += 1;
+        }
+    }
+    assert!(checked > 20, "{checked} lines");
+}
+
+#[test]
 fn the_first_frame_is_shown() {
     if std::env::var_os(TOOLS).is_none() {
         return;

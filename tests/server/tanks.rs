@@ -131,6 +131,9 @@ fn each_room_has_the_page_of_its_game_and_the_tables_of_all() {
     }
     let (_, tables) = page(&server, "/r/arena/codes.json", "");
     assert!(["native.tsv", "moomoo.tsv", "tanks.tsv"].iter().all(|file| tables.contains(file)));
+    let (status, rules) = page(&server, "/rules.json", "");
+    assert!(status == 200 && rules.contains("\"windmill\""), "{rules}");
+    assert_eq!(page(&server, "/r/arena/rules.json", "").0, 404, "its page takes nothing from there");
     assert_eq!(server.stop(), 0);
 }
 

@@ -73,3 +73,14 @@ pub fn animal(animal: &Animal) -> impl Values + use<> {
     let at = [body.x.to_px(), body.y.to_px()];
     (number, animal.kind, at, to_radians_2dec(body.heading.0), body.health, number % NAMES)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moomoo_clients_are_shown_only_items_that_they_know() {
+        assert!((0..OWN_ITEMS).all(|id| known(id) == id));
+        assert!((OWN_ITEMS..=u8::MAX).all(|id| known(id) < OWN_ITEMS));
+    }
+}
