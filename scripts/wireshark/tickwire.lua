@@ -2895,6 +2895,7 @@ local COMMANDS = {
         return format("%s x=%d y=%d", what, read.number(2), read.number(2))
     end },
     { "say", quoted },
+    { "away", player },
 }
 
 local function world_command(view, tree, read)

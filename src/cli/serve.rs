@@ -76,6 +76,12 @@ pub struct ServeArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 0, env = "TICKWIRE_ROOMS_ON_DEMAND",
           value_parser = clap::value_parser!(u16).range(0..limits::ROOMS as i64))]
     rooms_on_demand: u16,
+    /// Seconds for which a player whose connection ends stays in the world, standing still, so that its page
+    /// can come back to it after a reload or an outage; 0: it leaves at once. Clients without a key, such as
+    /// those of the MooMoo dialects, always leave at once.
+    #[arg(long, value_name = "SECONDS", default_value_t = limits::SEAT_TIME.as_secs(), env = "TICKWIRE_RESUME_SECONDS",
+          value_parser = clap::value_parser!(u64).range(0..=limits::SEAT_TIME_MOST.as_secs()))]
+    resume_seconds: u64,
     /// Maximum number of concurrent clients, lowered if this machine cannot support that many.
     /// Further clients are refused with status 503.
     #[arg(long, value_name = "COUNT", default_value_t = limits::CLIENTS_DEFAULT, env = "TICKWIRE_MAX_CLIENTS")]
@@ -310,7 +316,7 @@ fn config(args: &ServeArgs, games: &Games, options: &OptionValues) -> Result<Con
         update_hz: args.update_hz.unwrap_or(usual_hz).min(tick_hz),
         foreign_update_hz: args.foreign_update_hz.min(tick_hz),
         rooms_on_demand: usize::from(args.rooms_on_demand),
-        seat_time: if args.keep.is_some() { limits::KEPT_SEAT_TIME } else { Duration::ZERO },
+        seat_time: seat_time(args),
         max_clients: args.max_clients,
         max_clients_per_address: args.max_clients_per_address,
         address_budgets: args.address_budgets,
@@ -327,6 +333,12 @@ fn config(args: &ServeArgs, games: &Games, options: &OptionValues) -> Result<Con
         },
         ..Config::new(args.bind)
     })
+}
+
+/// How long players stay without a connection. After a restart, at least as long as that takes.
+fn seat_time(args: &ServeArgs) -> Duration {
+    let least = if args.keep.is_some() { limits::KEPT_SEAT_TIME } else { Duration::ZERO };
+    Duration::from_secs(args.resume_seconds).max(least)
 }
 
 /// The parameters of the default room's world.

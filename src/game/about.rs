@@ -45,6 +45,8 @@ pub struct About {
     pub join: fn(PlayerId, &Profile) -> Vec<Encoded>,
     /// As [`Game::leave`](super::Game::leave).
     pub leave: fn(PlayerId) -> Encoded,
+    /// As [`Game::away`](super::Game::away).
+    pub away: fn(PlayerId) -> Encoded,
     /// The identity with the defaults of its options.
     pub identity: fn(u32) -> Identity,
     /// Reads a command frame of the game.

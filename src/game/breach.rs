@@ -39,12 +39,14 @@ pub enum Breach {
     /// The server fell behind and gave up events that the client should have received: more than
     /// [`limits::MISSED_EVENT_BYTES`] waited.
     Overloaded,
+    /// Another connection has come back to this client's seat with the same key.
+    TakenOver,
     /// An internal bug.
     InternalError,
 }
 
 /// Each breach with its name, its close code (RFC 6455 7.4.1) and its sentence, in the order of the enum.
-const ROWS: [(Breach, &str, u16, &str); 14] = [
+const ROWS: [(Breach, &str, u16, &str); 15] = [
     (Breach::MessageRate, "message_rate", 1008, "more messages than a client may send"),
     (Breach::ByteRate, "byte_rate", 1008, "more bytes than a client may send"),
     (Breach::HelloLate, "hello_late", 1008, "no hello before the deadline"),
@@ -63,6 +65,7 @@ const ROWS: [(Breach, &str, u16, &str); 14] = [
         "the server is shutting down, or the operator has ended the room",
     ),
     (Breach::Overloaded, "overloaded", 1013, "the server fell behind and lost events"),
+    (Breach::TakenOver, "taken_over", 1008, "the game goes on over another connection"),
     (Breach::InternalError, "internal_error", 1011, "a bug in the server"),
 ];
 

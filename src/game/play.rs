@@ -77,6 +77,10 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     /// The command, of the operator, that makes a player leave.
     fn leave(player: PlayerId) -> ActionOf<Self>;
 
+    /// The command, of the operator, for a player whose connection is gone while its seat waits for
+    /// another ([`Membership::Away`]): the body stops, and the player's sequences begin anew.
+    fn away(player: PlayerId) -> ActionOf<Self>;
+
     /// A command in words, in one line: its packet's name, and its arguments by name.
     fn words(action: &ActionOf<Self>) -> String {
         format!("{action:?}")
@@ -260,6 +264,7 @@ impl About {
             verbs: G::verbs,
             join: join::<G>,
             leave: leave::<G>,
+            away: away::<G>,
             identity: Identity::of::<G::Sim>,
             frame: frame::decode_raw::<ActionOf<G>>,
             membership: membership::<ActionOf<G>>,
@@ -278,6 +283,10 @@ fn join<G: Game>(player: PlayerId, profile: &Profile) -> Vec<Encoded> {
 
 fn leave<G: Game>(player: PlayerId) -> Encoded {
     G::leave(player).encoded()
+}
+
+fn away<G: Game>(player: PlayerId) -> Encoded {
+    G::away(player).encoded()
 }
 
 fn membership<A: Action>(action: &Encoded) -> Option<Membership> {

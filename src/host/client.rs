@@ -181,6 +181,9 @@ impl<L: Line> Client<L> {
     /// Does what is due: pings an idle client, closes a lost or slow one, and cuts a connection
     /// that does not end.
     pub fn look_after(&self, now: Duration) {
+        if self.room.is_evicted(self.id) {
+            self.close(Ending::Breach(Breach::TakenOver), now);
+        }
         match self.sender.poll(now) {
             Due::Nothing(_) => {}
             Due::Ping => self.send(Frames::Lent(frame::EMPTY_PING), now),
@@ -193,7 +196,10 @@ impl<L: Line> Client<L> {
     pub fn leave_world(&self, now: Duration) {
         // Only one thread takes the player, so that it leaves only once.
         if let Some(player) = player(self.player.swap(0, Ordering::AcqRel)) {
-            self.room.disconnect(player, now);
+            if self.sender.ending().is_some_and(|ending| !ending.may_come_back()) {
+                self.room.forget_key(player, self.id);
+            }
+            self.room.disconnect(player, (self.household(), self.id), now);
         }
     }
 

@@ -131,7 +131,9 @@ impl<L: Line> Driver for Asked<'_, L> {
         if let Some(shared) = shared {
             self.spend(Spending::Shared(shared))?;
         }
-        if let Err(dropped) = self.client.room.push(self.client.household(), command, intended) {
+        if let Err(dropped) =
+            self.client.room.push((self.client.household(), self.client.id), command, intended)
+        {
             self.books.rejected(dropped.name());
         }
         Ok(())

@@ -36,6 +36,18 @@ pub const HEARTBEAT: Duration = Duration::from_secs(2);
 /// share the last one.
 pub const GAME_BUDGETS: usize = 4;
 
+/// Players of one address who stay in a room without a connection: a household, or a school class that
+/// loses its network. Beyond: a player whose connection ends leaves at once.
+pub const ADDRESS_ABSENT_SEATS: usize = 32;
+/// The same for all addresses together: a quarter of the seats, so that those who come find a place.
+/// Beyond: as above.
+pub const ABSENT_SEATS: usize = super::PLAYERS as usize / 4;
+/// Default time for which a player stays in its world without a connection: a tunnel, a reload, a
+/// look at another app. Beyond: it leaves.
+pub const SEAT_TIME: Duration = Duration::from_secs(30);
+/// Longest time that the operator may set for it.
+pub const SEAT_TIME_MOST: Duration = Duration::from_secs(3_600);
+
 /// Bytes of a server's list of rooms that our clients read: thousands of rooms. Beyond: the client
 /// gives up.
 pub const ROOM_LIST_BYTES: usize = 1 << 20;

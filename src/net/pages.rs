@@ -29,13 +29,13 @@ macro_rules! files {
 /// Everything in `src/web/` that a browser asks for: name and bytes.
 const FILES: tab_edition::Files = files! {
     "admin.css" "admin.html" "admin.js" "animals.js" "beside.css" "built.js" "camera.js" "clans.js"
-    "clipboard.js" "codec.js" "codes.json" "commands.js" "connection.js" "draw-animals.js" "draw-arms.js" "draw-effects.js"
+    "clipboard.js" "codec.js" "codes.json" "coming-back.js" "commands.js" "connection.js" "draw-animals.js" "draw-arms.js" "draw-effects.js"
     "draw-icons.js" "draw-items.js" "draw-labels.js" "draw-players.js" "draw-scenery.js" "draw-shapes.js"
     "draw-shots.js" "draw-structures.js" "draw-terrain.js" "draw-text.js" "draw-tools.js" "draw-weather.js"
     "edition-tab.js" "edition.js" "effects.js" "endings.js" "favicon.svg" "friends.css" "friends.js" "happenings.js" "hints.js"
     "history.js" "hud-clan.js" "hud-graph.js" "hud-kit.js" "hud-panels.js" "hud-play.js" "hud.js"
     "index.html" "input.js" "inspect.js" "interpolation.js" "link.js" "load-error.js" "main.js" "minimap.js"
-    "moments.js" "msgpack.js" "palette.js" "pane.js" "panels.css" "player.js" "protocol.js" "random.js"
+    "moments.js" "msgpack.js" "own-key.js" "palette.js" "pane.js" "panels.css" "player.js" "protocol.js" "random.js"
     "rates.js" "room.js" "rooms.css" "rules.js" "rules.json" "settings.js" "shots.js" "socket.js" "sound.js" "sprites.js"
     "stage.js" "states.js" "style.css" "swing.js" "tab-cache.js" "tab-host.js" "tab-module.js" "tab-page.js"
     "tab-socket.js" "tab-wasm.js" "tab-worker.js" "tab.wasm" "tickwire.d.ts" "tickwire.js" "title.js"

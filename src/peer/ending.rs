@@ -36,6 +36,16 @@ impl Ending {
         }
     }
 
+    /// Whether the player stays for a while, so that its client can come back to it: not if the client
+    /// has said that it leaves, or the operator has removed it.
+    pub fn may_come_back(&self) -> bool {
+        match self {
+            Ending::PeerClosed(code) => *code != Some(CloseCode::NORMAL),
+            Ending::Breach(breach) => !matches!(breach, Breach::Kicked | Breach::Banned),
+            Ending::Violation(_) | Ending::Packet(_) | Ending::PeerLost => true,
+        }
+    }
+
     /// The code with which the server closes; `None` if the peer ended the connection.
     pub fn close_code(&self) -> Option<CloseCode> {
         match self {

@@ -218,16 +218,24 @@ impl Decoded {
         self.owners.get(&player)?.iter().find(|owner| packets.contains(&owner.from_packet))
     }
 
-    /// Records the players that leave in a tick: from then on their numbers belong to other owners.
+    /// Records the players that leave in a tick, or lose their connections: from then on their numbers
+    /// belong to other owners. A client that comes back may have sent commands before that tick.
     fn note_leaves(&mut self, about: &About, tick: &Tick) {
-        self.left.extend(leaves(about, tick).map(|player| (player, tick.packet)));
+        for player in leaves(about, tick) {
+            let packets = self.packets(player, tick);
+            let owners = self.owners.get(&player).map_or(&[][..], Vec::as_slice);
+            let mut since =
+                owners.iter().map(|owner| owner.from_packet).filter(|from| packets.contains(from));
+            let next = since.next().and_then(|_| since.max());
+            self.left.insert(player, next.map_or(tick.packet, |next| next - 1));
+        }
     }
 }
 
-/// The players that leave in a tick.
+/// The players that leave in a tick, or whose connections are gone.
 fn leaves<'a>(about: &'a About, tick: &'a Tick) -> impl Iterator<Item = PlayerId> + 'a {
     tick.frame.commands.iter().filter_map(|command| match (about.membership)(&command.action) {
-        Some(Membership::Leaves(player)) => Some(player),
+        Some(Membership::Leaves(player) | Membership::Away(player)) => Some(player),
         _ => None,
     })
 }
@@ -283,7 +291,7 @@ fn issued(about: &About, commands: &[Raw]) -> [usize; 2] {
                 gift = next(player);
                 true
             }
-            (Some(Membership::Leaves(_)), _) => true,
+            (Some(Membership::Leaves(_) | Membership::Away(_)), _) => true,
             (None, Some((player, sequence)))
                 if sequence == command.sequence && (about.comes_with_join)(&command.action, player) =>
             {

@@ -4,7 +4,7 @@
 //! One lock guards all of this state; the room never holds it during a step. A question is answered
 //! when the next tick has run; at most [`limits::INQUIRIES`] questions wait.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -14,6 +14,7 @@ use std::time::Duration;
 use tickwire_sim::{Encoded, Identity, PlayerId, Raw, Sim, Stepped};
 
 use super::inbox::{Inbox, Rejected, Ticket};
+use super::keys::{Keys, SeatKey};
 use super::seats::{Seat, Seats};
 use crate::game::{About, Rates, Roster};
 use crate::household::Household;
@@ -31,7 +32,7 @@ pub struct Options {
     pub rates: Rates,
     /// Delay, in ticks, of a command that names no tick.
     pub delay_ticks: u32,
-    /// How long a seat outlives its connection.
+    /// How long the seat of a client with a key outlives its connection.
     pub seat_time: Duration,
     /// Clients in the room at once, those that only watch included.
     pub max_clients: usize,
@@ -48,6 +49,8 @@ pub struct Handle {
     pub identity: Identity,
     tick: AtomicU32,
     is_over: AtomicBool,
+    /// Connections that have lost their seats to others, and have not been closed yet.
+    evicted: AtomicU32,
     intake: Mutex<Intake>,
 }
 
@@ -56,7 +59,8 @@ struct Intake {
     inbox: Inbox,
     seats: Seats,
     /// The keys of seats, if seats outlive their connections.
-    keys: BTreeMap<SeatKey, PlayerId>,
+    keys: Keys,
+    evicted: BTreeSet<u64>,
     questions: Vec<Question>,
 }
 
@@ -90,9 +94,6 @@ pub struct Snapshot {
     pub bytes: Arc<[u8]>,
 }
 
-/// A key by which a client comes back to its seat in another run of the server.
-pub type SeatKey = [u8; 16];
-
 /// A world that goes on in another run of the server, perhaps with other rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kept {
@@ -124,8 +125,10 @@ impl Handle {
         let ahead = ahead_ticks(identity.tick_hz);
         let intake = Intake {
             inbox: Inbox::new(world.tick(), world.operator_sequence(), ahead, options.delay_ticks),
-            seats: Seats::resume(world.players(), options.seat_time),
-            keys: BTreeMap::new(),
+            // Without a key nobody can come back to them.
+            seats: Seats::resume(world.players(), Duration::ZERO),
+            keys: Keys::default(),
+            evicted: BTreeSet::new(),
             questions: Vec::new(),
         };
         Handle {
@@ -134,6 +137,7 @@ impl Handle {
             identity,
             tick: AtomicU32::new(world.tick()),
             is_over: AtomicBool::new(false),
+            evicted: AtomicU32::new(0),
             intake: Mutex::new(intake),
         }
     }
@@ -154,12 +158,22 @@ impl Handle {
         self.intake.lock().questions.clear();
     }
 
-    /// Queues a player's command; see [`Inbox::push`].
+    /// Queues a player's command from this connection; see [`Inbox::push`].
     ///
     /// # Errors
-    /// [`Rejected`] when a bound is reached; the command is then lost.
-    pub fn push(&self, from: Household, command: Raw, intended: Option<u32>) -> Result<(), Rejected> {
-        self.intake.lock().inbox.push(from, command, intended)
+    /// [`Rejected`] when a bound is reached, or another connection has the seat; the command is then
+    /// lost.
+    pub fn push(
+        &self,
+        (from, connection): (Household, u64),
+        command: Raw,
+        intended: Option<u32>,
+    ) -> Result<(), Rejected> {
+        let intake = &mut *self.intake.lock();
+        if intake.seats.get(command.player) != Some(Seat::Connected(connection)) {
+            return Err(Rejected::TakenOver);
+        }
+        intake.inbox.push(from, command, intended)
     }
 
     /// Queues operator commands that belong together: no client sees the first without the others.
@@ -173,39 +187,68 @@ impl Handle {
         self.intake.lock().seats.take(connection, now)
     }
 
-    /// The keys with which clients may come back to the seats of this world.
+    /// The keys with which clients may come back to the seats of this world, which wait for them.
     pub fn expect(&self, keys: &[(SeatKey, PlayerId)]) {
-        self.intake.lock().keys.extend(keys.iter().copied());
+        let mut intake = self.intake.lock();
+        for (key, player) in keys {
+            intake.keys.insert(*player, *key);
+            intake.seats.wait(*player, self.options.seat_time);
+        }
     }
 
-    /// The seat to which a client comes back with its key, if it still waits.
+    /// The seat to which a client comes back with its key, if its player has not left. A connection
+    /// that still has it, such as one whose end nobody has noticed, loses it: it is
+    /// [evicted](Handle::is_evicted).
     pub fn come_back(&self, key: SeatKey, connection: u64) -> Option<PlayerId> {
         let intake = &mut *self.intake.lock();
-        let player = *intake.keys.get(&key)?;
-        intake.seats.reconnect(player, connection).then_some(player)
+        let player = intake.keys.player(key)?;
+        if let Seat::Connected(before) = intake.seats.take_over(player, connection)? {
+            intake.evicted.insert(before);
+            self.evicted.store(intake.evicted.len() as u32, Ordering::Relaxed);
+            intake.inbox.forget(player);
+            intake.inbox.push_operator(vec![(self.about.away)(player)]);
+        }
+        intake.keys.set_back(player);
+        Some(player)
+    }
+
+    /// Whether a connection has lost its seat to another; it then has to be closed.
+    pub fn is_evicted(&self, connection: u64) -> bool {
+        self.evicted.load(Ordering::Relaxed) > 0 && self.intake.lock().evicted.contains(&connection)
     }
 
     /// Notes with which key the client of this seat may come back, if seats outlive their connections. A key has one seat.
     pub fn keep_seat(&self, player: PlayerId, key: SeatKey) {
         if self.options.seat_time > Duration::ZERO {
-            let keys = &mut self.intake.lock().keys;
-            keys.retain(|_, own| *own != player);
-            keys.insert(key, player);
+            self.intake.lock().keys.insert(player, key);
         }
     }
 
-    /// Gives a seat whose connection is gone to another connection. Returns whether the seat was
-    /// still there.
-    pub fn resume_seat(&self, player: PlayerId, connection: u64) -> bool {
-        self.intake.lock().seats.reconnect(player, connection)
+    /// The client of this connection does not come back to its seat.
+    pub fn forget_key(&self, player: PlayerId, connection: u64) {
+        let mut intake = self.intake.lock();
+        if intake.seats.get(player) == Some(Seat::Connected(connection)) {
+            intake.keys.remove(player);
+        }
     }
 
-    /// Takes the connection off a seat, and drops the commands that the player has queued. If no
-    /// other connection takes the seat in time, the player leaves.
-    pub fn disconnect(&self, player: PlayerId, now: Duration) {
-        let mut intake = self.intake.lock();
+    /// Takes a connection from this address off its seat, and drops the commands that the player has
+    /// queued. The player stops; if it has a key, its seat waits for another connection, otherwise it
+    /// leaves.
+    pub fn disconnect(&self, player: PlayerId, (from, connection): (Household, u64), now: Duration) {
+        let intake = &mut *self.intake.lock();
+        if intake.evicted.remove(&connection) {
+            self.evicted.store(intake.evicted.len() as u32, Ordering::Relaxed);
+        }
+        if intake.seats.get(player) != Some(Seat::Connected(connection)) {
+            return;
+        }
         intake.inbox.forget(player);
-        intake.seats.disconnect(player, now + self.options.seat_time);
+        if !intake.keys.set_absent(player, from) {
+            return intake.seats.wait(player, now);
+        }
+        intake.seats.wait(player, now + self.options.seat_time);
+        intake.inbox.push_operator(vec![(self.about.away)(player)]);
     }
 
     /// The seat of a player.
@@ -254,12 +297,7 @@ impl Handle {
     pub(crate) fn keys(&self) -> Vec<(SeatKey, PlayerId)> {
         let intake = self.intake.lock();
         let taken = |player: PlayerId| intake.seats.get(player).is_some();
-        intake
-            .keys
-            .iter()
-            .filter(|(_, player)| taken(**player))
-            .map(|(key, player)| (*key, *player))
-            .collect()
+        intake.keys.iter().filter(|(_, player)| taken(*player)).collect()
     }
 
     /// Queues an operator command, and asks whether the world rejects it: the reason's name.
@@ -310,7 +348,7 @@ impl Handle {
             let mut intake = self.intake.lock();
             for player in over {
                 intake.seats.give_back(player, now);
-                intake.keys.retain(|_, own| *own != player);
+                intake.keys.remove(player);
             }
         }
         self.tick.store(tick, Ordering::Relaxed);

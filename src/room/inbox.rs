@@ -32,6 +32,8 @@ pub enum Rejected {
     AddressShare,
     /// [`limits::COMMANDS_PER_PLAYER_TICK`] of this player are waiting for that tick.
     PlayerTick,
+    /// Another connection has the player's seat.
+    TakenOver,
 }
 
 impl Rejected {
@@ -41,6 +43,7 @@ impl Rejected {
             Rejected::Full => "inbox_full",
             Rejected::AddressShare => "address_share_full",
             Rejected::PlayerTick => "player_tick_full",
+            Rejected::TakenOver => "taken_over",
         }
     }
 }

@@ -15,6 +15,7 @@
 pub mod handle;
 pub mod inbox;
 pub mod kept;
+mod keys;
 pub mod seats;
 
 use std::fmt::Debug;
@@ -22,8 +23,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use handle::Question;
-pub use handle::{Busy, Handle, Kept, Options, SeatKey, Snapshot};
+pub use handle::{Busy, Handle, Kept, Options, Snapshot};
 pub use inbox::Rejected;
+pub use keys::SeatKey;
 use tickwire_sim::{Action as _, Command, Membership, PlayerId, Raw, Sim, Stepped, frame};
 
 use crate::game::{ActionOf, Game, Publisher as _, Tick};

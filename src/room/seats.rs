@@ -32,7 +32,7 @@ pub enum Seat {
 pub struct Seats {
     taken: BTreeMap<u16, Seat>,
     /// Seats without a connection, by their time. A seat that was taken again is still here.
-    waiting: VecDeque<(Duration, u16)>,
+    waiting: BTreeSet<(Duration, u16)>,
     free: BTreeSet<u16>,
     resting: VecDeque<(Duration, u16)>,
     highest: u16,
@@ -72,29 +72,25 @@ impl Seats {
         Some(PlayerId(number))
     }
 
-    /// Takes the connection off a seat, which then waits until this time. Times never decrease from
-    /// call to call.
-    pub fn disconnect(&mut self, player: PlayerId, until: Duration) {
-        if let Some(seat @ Seat::Connected(_)) = self.taken.get_mut(&player.0) {
+    /// Makes a seat wait until this time, without a connection.
+    pub fn wait(&mut self, player: PlayerId, until: Duration) {
+        if let Some(seat @ (Seat::Connected(_) | Seat::Waiting { .. })) = self.taken.get_mut(&player.0) {
             *seat = Seat::Waiting { until };
-            self.waiting.push_back((until, player.0));
+            self.waiting.insert((until, player.0));
         }
     }
 
-    /// Gives a seat without a connection to this connection. Returns whether it had none.
-    pub fn reconnect(&mut self, player: PlayerId, connection: u64) -> bool {
-        match self.taken.get_mut(&player.0) {
-            Some(seat @ Seat::Waiting { .. }) => {
-                *seat = Seat::Connected(connection);
-                true
-            }
-            _ => false,
-        }
+    /// Gives a seat that has not been left to this connection, and returns the one that had it. `None`
+    /// if its player leaves already.
+    pub fn take_over(&mut self, player: PlayerId, connection: u64) -> Option<Seat> {
+        let seat = self.taken.get_mut(&player.0).filter(|seat| **seat != Seat::Leaving)?;
+        Some(std::mem::replace(seat, Seat::Connected(connection)))
     }
 
     /// The next player whose seat has waited long enough; the caller queues its leave.
     pub fn next_overdue(&mut self, now: Duration) -> Option<PlayerId> {
-        while let Some((until, number)) = self.waiting.pop_front_if(|(until, _)| *until <= now) {
+        while let Some((until, number)) = self.waiting.first().copied().filter(|(until, _)| *until <= now) {
+            self.waiting.pop_first();
             match self.taken.get_mut(&number) {
                 Some(seat) if *seat == (Seat::Waiting { until }) => {
                     *seat = Seat::Leaving;

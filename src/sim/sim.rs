@@ -48,6 +48,8 @@ pub enum Membership {
     Joins(PlayerId, String),
     /// A player leaves.
     Leaves(PlayerId),
+    /// A player stays without a connection: its next one counts sequences from 1.
+    Away(PlayerId),
 }
 
 /// An option of a game: part of a world's identity.

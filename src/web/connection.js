@@ -5,6 +5,7 @@
  * @module connection
  */
 
+import { TAKEN_OVER } from './endings.js';
 import { History } from './history.js';
 import { MODE, SUBPROTOCOL, VERSION, decode, encode, loadCodes } from './protocol.js';
 import { loadRules } from './rules.js';
@@ -42,7 +43,7 @@ export class Connection {
     this.state = 'connecting';
     /** Who plays; null for a watcher. @type {Player | null} */
     this.player = null;
-    /** Local time of the next try while waiting, ms. */
+    /** Local time of the next try while waiting, ms; infinite if the page does not try again by itself. */
     this.retryAt = 0;
     /** Tries since the line broke. */
     this.attempt = 0;
@@ -190,12 +191,13 @@ export class Connection {
     socket.close();
     const now = performance.now();
     if (this.state === 'live' && now - this.liveSince > GOOD_MS) this.attempt = 0;
-    const wait = waitMs(this.attempt, Math.random());
+    // Two pages with one player must not take it from each other for ever.
+    const wait = reason === TAKEN_OVER ? Infinity : waitMs(this.attempt, Math.random());
     this.attempt += 1;
     this.retryAt = now + wait;
     this.reason = reason || this.reason;
     this.pingMs = null;
-    this.timer = setTimeout(() => this.open(), wait);
+    if (wait < Infinity) this.timer = setTimeout(() => this.open(), wait);
     this.setState('waiting');
   }
 

@@ -5,6 +5,7 @@
  * @module hud
  */
 
+import { textOf } from './endings.js';
 import { drawGraph } from './hud-graph.js';
 import { ageMs } from './moments.js';
 
@@ -124,7 +125,7 @@ export class Hud {
     let text = '';
     if (state === 'waiting') {
       const seconds = Math.ceil(Math.max(0, retryAt - nowMs) / 1000);
-      text = `${lives === 0 ? 'No connection' : 'Connection lost'}${reason ? ` (${reason})` : ''}. Retrying in ${seconds} s`;
+      text = retryAt === Infinity ? textOf(0, reason) : `${lives === 0 ? 'No connection' : 'Connection lost'}${reason ? ` (${reason})` : ''}. Retrying in ${seconds} s`;
     } else if (state === 'connecting') {
       text = lives === 0 && attempt === 0 ? 'Connecting …' : `Reconnecting, attempt ${attempt} …`;
     } else if (this.note.untilMs > nowMs) text = this.note.text;

@@ -8,6 +8,7 @@
 
 import { Dialect, firstDialect } from './codec.js';
 import { LEFT, NO_ANSWER, NO_TABLES, isFinal, textOf } from './endings.js';
+import { ownKey } from './own-key.js';
 import { openSocket } from './socket.js';
 import { waitMs } from './waits.js';
 
@@ -16,10 +17,6 @@ const SUBPROTOCOL = 'tickwire.v1';
 /** Of a connection that ended without a close frame. */
 const ABNORMAL = 1006;
 const NORMAL = 1000;
-/** Where the key of the tab is kept. */
-const KEY = 'tickwire.key';
-/** @type {string | undefined} */
-let runKey;
 /** Time that one try may take, from the tables to `welcome`. */
 const TRY_MS = 8000;
 /** A connection that held this long was good: the next outage begins with quick tries again. */
@@ -42,23 +39,6 @@ const GOOD_MS = 5000;
  */
 
 /** @typedef {Pick<import('./tickwire.js').Options, 'path' | 'dialect' | 'codes' | 'units' | 'WebSocket'>} Where */
-
-/**
- * The key by which the server knows this page again: to give it back its player, where it keeps players over a restart or
- * a reload, and to tell it at `/wire` which client is its own. It is a secret of this tab.
- */
-function ownKey() {
-  const fresh = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-  try {
-    const key = sessionStorage.getItem(KEY) ?? fresh();
-    sessionStorage.setItem(KEY, key);
-    return key;
-  } catch {
-    // Without storage, as in Node: one for each run.
-    runKey ??= fresh();
-    return runKey;
-  }
-}
 
 /** Tables that cannot be had, and will not be had by waiting. */
 class NoTables extends Error {}
@@ -156,7 +136,9 @@ export class Link {
     this.run += 1;
     const { socket } = this;
     this.socket = null;
-    socket?.close(NORMAL);
+    // The server takes 1000 for a leave; without a code the player stays for a while.
+    if (reason === LEFT) socket?.close(NORMAL);
+    else socket?.close();
     if (this.welcomedAt !== null && performance.now() - this.welcomedAt > GOOD_MS) this.attempt = 0;
     this.welcomedAt = null;
     const retryMs = isFinal(code, reason) ? null : waitMs(this.attempt, Math.random());

@@ -11,6 +11,7 @@
  */
 
 import { Camera } from './camera.js';
+import { isComingBack, noteLeaving } from './coming-back.js';
 import { Commands } from './commands.js';
 import { Connection } from './connection.js';
 import { drawAnimals } from './draw-animals.js';
@@ -34,6 +35,7 @@ import { Input } from './input.js';
 import { expose } from './inspect.js';
 import { Minimap } from './minimap.js';
 import { ageMs } from './moments.js';
+import { ownKey } from './own-key.js';
 import { Pane } from './pane.js';
 import { ENDPOINT } from './protocol.js';
 import { Rates } from './rates.js';
@@ -47,8 +49,7 @@ import { World } from './world.js';
 /** Time in which the red edge fades. */
 const PAIN_MS = 600;
 
-/** Tells the inspector beside this page which client is its own. */
-const proof = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+const proof = ownKey();
 
 const canvas = /** @type {HTMLCanvasElement} */ (element('world'));
 const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d', { alpha: false }));
@@ -128,6 +129,8 @@ element('minimap').addEventListener('click', ping);
 for (const gesture of ['pointerup', 'keydown', 'touchend']) addEventListener(gesture, () => sound.touch(), { capture: true });
 begin(pane, (why) => title.fail(why)).then(() => connection.open(), ({ message }) => title.fail(message));
 requestAnimationFrame(frame);
+noteLeaving(() => connection.player !== null);
+if (isComingBack()) title.play();
 
 /** @param {{ name: string, values: Record<string, any> }} packet @param {number} nowMs */
 function receive(packet, nowMs) {

@@ -118,6 +118,7 @@ fn a_hundred_seeds_come_out_the_same_twice() {
         "pings",
         "spawns",
         "sayings",
+        "absences",
     ];
     let accepted = kinds.iter().zip(counts.accepted).map(|(kind, count)| format!("{count} {kind}"));
     println!("{SEEDS} seeds x {TICKS} ticks, accepted: {}", accepted.collect::<Vec<_>>().join(", "));

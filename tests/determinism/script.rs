@@ -71,6 +71,7 @@ impl Script {
                 | Action::Grant { .. }
                 | Action::Spawn { .. }
                 | Action::Say { .. }
+                | Action::Away { .. }
         );
         let by_operator = of_operator != self.one_in(20);
         let player = if by_operator { 0 } else { someone };
@@ -103,7 +104,8 @@ impl Script {
     fn operator(&mut self) -> Action {
         let animals = [AnimalKind::Cow, AnimalKind::Pig, AnimalKind::Bull, AnimalKind::Wolf];
         let items = [3, 6, 8, 15, 17, 21];
-        let what = match self.rng.below(4) {
+        let what = match self.rng.below(5) {
+            4 => return Action::Away { player: PlayerId(self.rng.between(1, PLAYERS as i32) as u16) },
             0 => return Action::Say { text: self.text(60) },
             1 => Spawned::Item(items[self.rng.below(6) as usize]),
             _ => Spawned::Animal(animals[self.rng.below(4) as usize]),

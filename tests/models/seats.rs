@@ -8,6 +8,7 @@ use shuttle::sync::Arc;
 use shuttle::thread;
 
 use crate::game::{Game as _, Rates};
+use crate::household::Household;
 use crate::limits;
 use crate::room::{Handle, Options};
 use crate::sync::Mutex;
@@ -48,7 +49,11 @@ pub fn no_two_have_one_number_and_none_is_lost() {
                     assert!(held.lock().insert(player.0), "{player:?} is another's");
                     thread::yield_now();
                     assert!(held.lock().remove(&player.0));
-                    handle.disconnect(player, now);
+                    handle.disconnect(
+                        player,
+                        (Household::of(std::net::Ipv4Addr::LOCALHOST.into()), connection),
+                        now,
+                    );
                 }
             })
         };

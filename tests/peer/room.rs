@@ -9,7 +9,7 @@ use std::time::Duration;
 use tickwire::game::{Breach, Rates};
 use tickwire::internal::games::moo::world::command::decode_frame;
 use tickwire::internal::games::moo::world::{
-    Action, Command, Identity, PlayerId, Rejection, Resource, TickHz, World,
+    Action, Angle, Command, Identity, PlayerId, Rejection, Resource, TickHz, World,
 };
 use tickwire::internal::games::moo::{Moo, Shown};
 use tickwire::internal::host::audience::{Audience as _, Members};
@@ -18,12 +18,13 @@ use tickwire::internal::host::client::{Client, Line};
 use tickwire::internal::host::door::Entry;
 use tickwire::internal::household::Household;
 use tickwire::internal::peer::{Ending, Endpoint};
+use tickwire::internal::room::inbox::Rejected;
 use tickwire::internal::room::seats::{Seat, Seats};
 use tickwire::internal::room::{Busy, Handle, Options, Room, Ticked, Wants};
 use tickwire::limits;
 use tickwire::packet::Codes;
 use tickwire::sim::carry::Saved;
-use tickwire::sim::{Action as _, Encoded};
+use tickwire::sim::{Action as _, Encoded, Raw};
 
 pub const PERIOD: Duration = Duration::from_nanos(1_000_000_000 / 30);
 const ALL: Wants = Wants { frame: true, checksum: true, snapshot: true };
@@ -90,23 +91,86 @@ fn grant(player: u16) -> Encoded {
 fn a_seat_outlives_its_connection_and_another_connection_can_take_it() {
     let seat_time = PERIOD * 3;
     let mut running = Running::new(1, seat_time);
-    let (player, handle) = (running.enter(7), Arc::clone(&running.handle));
+    let (player, handle, key) = (running.enter(7), Arc::clone(&running.handle), [7; 16]);
+    handle.keep_seat(player, key);
     running.tick();
-    handle.disconnect(player, running.now);
+    handle.disconnect(player, (home(), 7), running.now);
     assert_eq!(handle.seat(player), Some(Seat::Waiting { until: running.now + seat_time }));
     running.tick();
-    assert!(handle.resume_seat(player, 8), "in time");
+    assert_eq!(handle.come_back(key, 8), Some(player), "in time");
     for _ in 0..4 {
         assert_eq!(running.players(), [player.0], "the seat has a connection again");
     }
     assert_eq!(handle.seat(player), Some(Seat::Connected(8)));
-    assert!(!handle.resume_seat(player, 9), "it has one");
-    handle.disconnect(player, running.now);
+    handle.disconnect(player, (home(), 7), running.now);
+    assert_eq!(handle.seat(player), Some(Seat::Connected(8)), "it is no longer the first one's");
+    handle.disconnect(player, (home(), 8), running.now);
     assert_eq!([running.players(), running.players()], [[player.0], [player.0]]);
     assert_eq!(running.players(), [0; 0], "the time is over");
-    assert!(!handle.resume_seat(player, 9));
+    assert_eq!(handle.come_back(key, 9), None);
     assert_eq!(handle.seat(player), None);
     assert_ne!(running.enter(9), player, "its number rests");
+}
+
+/// Where the connections come from.
+fn home() -> Household {
+    Household::of(std::net::Ipv4Addr::LOCALHOST.into())
+}
+
+/// A command that makes a player walk, or stop.
+fn walk(player: PlayerId, sequence: u64, direction: Option<u16>) -> Raw {
+    Command { player, sequence, action: Action::Move { direction: direction.map(Angle) } }.encoded()
+}
+
+#[test]
+fn a_player_without_a_connection_stops_and_its_next_connection_counts_from_1() {
+    let mut running = Running::new(1, PERIOD * 90);
+    let (player, handle, key) = (running.enter(7), Arc::clone(&running.handle), [7; 16]);
+    handle.keep_seat(player, key);
+    running.tick();
+    handle.push((home(), 7), walk(player, 900, Some(0)), None).expect("its seat");
+    let place = |running: &mut Running| {
+        let ticked = running.tick();
+        let body = state(&ticked).players.iter().find(|seen| seen.player == player).expect("it is there");
+        (body.body.x, body.body.y)
+    };
+    let (before, walked) = (place(&mut running), place(&mut running));
+    assert_ne!(before, walked);
+    handle.disconnect(player, (home(), 7), running.now);
+    (0..30).for_each(|_| drop(running.tick()));
+    assert_eq!(place(&mut running), place(&mut running), "it stands");
+    assert_eq!(handle.come_back(key, 8), Some(player));
+    handle.push((home(), 8), walk(player, 1, Some(0)), None).expect("its seat");
+    let stood = place(&mut running);
+    assert_ne!(stood, place(&mut running), "it walks again");
+}
+
+#[test]
+fn a_connection_that_comes_back_takes_the_seat_from_one_whose_end_nobody_has_noticed() {
+    let mut running = Running::new(1, PERIOD * 90);
+    let (player, handle, key) = (running.enter(7), Arc::clone(&running.handle), [7; 16]);
+    handle.keep_seat(player, key);
+    running.tick();
+    handle.push((home(), 7), walk(player, 5, Some(0)), None).expect("its seat");
+    assert_eq!(handle.come_back(key, 8), Some(player));
+    assert_eq!([7, 8].map(|connection| handle.is_evicted(connection)), [true, false]);
+    assert_eq!(handle.push((home(), 7), walk(player, 6, Some(0)), None), Err(Rejected::TakenOver));
+    handle.push((home(), 8), walk(player, 1, None), None).expect("its seat");
+    assert_eq!(running.tick().rejected, [], "of the first connection nothing is left");
+    handle.disconnect(player, (home(), 7), running.now);
+    assert!(!handle.is_evicted(7), "it is gone");
+    assert_eq!(running.players(), [player.0]);
+}
+
+#[test]
+fn a_player_without_a_key_leaves_at_once_though_another_waits_longer() {
+    let mut running = Running::new(1, PERIOD * 90);
+    let (stays, leaves) = (running.enter(1), running.enter(2));
+    running.handle.keep_seat(stays, [1; 16]);
+    running.tick();
+    running.handle.disconnect(stays, (home(), 1), running.now);
+    running.handle.disconnect(leaves, (home(), 2), running.now);
+    assert_eq!(running.players(), [stays.0]);
 }
 
 #[test]
@@ -126,10 +190,9 @@ fn a_client_comes_back_to_its_seat_in_the_next_run_by_its_key_alone() {
     running.handle.expect(&kept.keys);
     assert_eq!(running.handle.come_back([8; 16], 5), None, "another key");
     assert_eq!(running.handle.come_back(key, 5), Some(player));
-    assert_eq!(running.handle.come_back(key, 6), None, "it is taken");
-    let seen: Vec<_> = (0..12).map(|_| running.players()).collect();
-    assert_eq!((&seen[0], &seen[11]), (&vec![1, 2], &vec![1]), "who does not come back leaves");
-    running.handle.disconnect(player, running.now);
+    assert_eq!(running.players(), [player.0], "without a key nobody can come back");
+    (0..12).for_each(|_| assert_eq!(running.players(), [player.0]));
+    running.handle.disconnect(player, (home(), 5), running.now);
     assert_eq!(running.handle.come_back(key, 7), Some(player), "after a reload, too");
 }
 
@@ -139,9 +202,8 @@ fn a_player_without_connection_leaves_in_the_next_tick_if_seats_do_not_wait() {
     let player = running.enter(7);
     running.tick();
     let stop = Command { player, sequence: 1, action: Action::Move { direction: None } };
-    let from = Household::of(std::net::Ipv4Addr::LOCALHOST.into());
-    running.handle.push(from, stop.encoded(), Some(running.handle.tick() + 9)).expect("room for one");
-    running.handle.disconnect(player, running.now);
+    running.handle.push((home(), 7), stop.encoded(), Some(running.handle.tick() + 9)).expect("room for one");
+    running.handle.disconnect(player, (home(), 7), running.now);
     assert_eq!(running.players(), [0; 0]);
     let rejected: Vec<_> = (0..10).flat_map(|_| running.tick().rejected).collect();
     assert_eq!(rejected, [], "its commands were dropped");

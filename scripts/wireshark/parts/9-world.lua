@@ -132,6 +132,7 @@ local COMMANDS = {
         return format("%s x=%d y=%d", what, read.number(2), read.number(2))
     end },
     { "say", quoted },
+    { "away", player },
 }
 
 local function world_command(view, tree, read)

@@ -96,6 +96,10 @@ impl<S: SimpleGame> Game for Simple<S> {
         Deed::Leave(player)
     }
 
+    fn away(player: PlayerId) -> Deed<S::Action> {
+        Deed::Away(player)
+    }
+
     fn names(sim: &World<S>) -> Vec<(PlayerId, String)> {
         sim.seats.iter().map(|seat| (seat.player, seat.name.to_string())).collect()
     }

@@ -48,6 +48,12 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     /// A player goes.
     fn leave(&mut self, player: PlayerId);
 
+    /// A player's connection is gone; another one may come back to the player in a while. Whatever the
+    /// player did ends here.
+    fn away(&mut self, player: PlayerId) {
+        let _ = player;
+    }
+
     /// Carries out what a player asks for, before the tick passes.
     ///
     /// # Errors

@@ -19,6 +19,8 @@ pub enum Deed<A> {
     Join(PlayerId, String),
     /// A player goes.
     Leave(PlayerId),
+    /// A player's connection is gone, and its seat waits for another.
+    Away(PlayerId),
     /// A player does something.
     Act(A),
 }
@@ -35,6 +37,10 @@ impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for Deed<A> {
                 out.push(1);
                 out.extend(player.0.to_le_bytes());
             }
+            Deed::Away(player) => {
+                out.push(3);
+                out.extend(player.0.to_le_bytes());
+            }
             Deed::Act(action) => {
                 out.push(2);
                 let mut bytes = Bytes(std::mem::take(out));
@@ -49,6 +55,7 @@ impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for Deed<A> {
             0 => Ok(Deed::Join(PlayerId(from.u16()?), from.text()?)),
             1 => Ok(Deed::Leave(PlayerId(from.u16()?))),
             2 => A::read(from).map(Deed::Act),
+            3 => Ok(Deed::Away(PlayerId(from.u16()?))),
             kind => Err(Malformed::Kind(kind)),
         }
     }
@@ -57,6 +64,7 @@ impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for Deed<A> {
         match self {
             Deed::Join(player, name) => Some(Membership::Joins(*player, name.clone())),
             Deed::Leave(player) => Some(Membership::Leaves(*player)),
+            Deed::Away(player) => Some(Membership::Away(*player)),
             Deed::Act(_) => None,
         }
     }
@@ -148,6 +156,12 @@ impl<S: SimpleGame> World<S> {
                 let mut turns = Turns { tick: *tick, tick_hz: identity.tick_hz, random, told };
                 game.join(player, &name, &mut turns);
                 self.seats.insert(at, Seat { player, name, sequence: 0 });
+                Ok(None)
+            }
+            Deed::Away(player) => {
+                let at = self.seat(player).map_err(|_| "unknown_player")?;
+                self.seats[at].sequence = 0;
+                self.game.away(player);
                 Ok(None)
             }
             Deed::Leave(player) => {

@@ -69,6 +69,10 @@ impl Game for Moo {
         Action::Leave { player }
     }
 
+    fn away(player: PlayerId) -> Action {
+        Action::Away { player }
+    }
+
     fn words(action: &Action) -> String {
         words(action)
     }

@@ -44,6 +44,7 @@ pub fn words(action: &Action) -> String {
             format!("spawn item={id}{} x_px={x_px} y_px={y_px}", item(*id))
         }
         Action::Say { text } => format!("say text={text:?}"),
+        Action::Away { player } => format!("away player={}", player.0),
     }
 }
 

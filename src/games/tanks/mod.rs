@@ -101,6 +101,12 @@ impl SimpleGame for Tanks {
         self.has_news = true;
     }
 
+    fn away(&mut self, player: PlayerId) {
+        if let Some(tank) = self.tanks.iter_mut().find(|tank| tank.player == player) {
+            tank.control = Control { aim: tank.control.aim, ..Control::default() };
+        }
+    }
+
     fn act(&mut self, player: PlayerId, control: Control, _: &mut Turns<'_>) -> Result<(), &'static str> {
         self.steer(player, control)
     }

@@ -268,6 +268,7 @@ impl Scribe {
                         self.name(client);
                     }
                 }
+                Membership::Away(_) => {}
                 Membership::Leaves(player) => drop(self.names.remove(&(Arc::clone(room), player.0))),
             }
         }

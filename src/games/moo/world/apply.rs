@@ -47,7 +47,9 @@ impl World {
         }
         let by_operator = command.player == PlayerId::OPERATOR;
         match &command.action {
-            Action::Spawn { .. } | Action::Say { .. } if !by_operator => Err(Rejection::OperatorOnly),
+            Action::Spawn { .. } | Action::Say { .. } | Action::Away { .. } if !by_operator => {
+                Err(Rejection::OperatorOnly)
+            }
             Action::Join { .. } | Action::Leave { .. } | Action::Grant { .. } if !by_operator => {
                 Err(Rejection::OperatorOnly)
             }
@@ -67,7 +69,7 @@ impl World {
             Action::Join { player, .. } if *player == PlayerId::OPERATOR => Err(Rejection::ReservedPlayer),
             Action::Join { player, .. } if self.find(*player).is_ok() => Err(Rejection::AlreadyJoined),
             Action::Join { name, .. } => check_name(name),
-            Action::Leave { player } | Action::Grant { player, .. } => {
+            Action::Leave { player } | Action::Away { player } | Action::Grant { player, .. } => {
                 self.find(*player).map(drop).map_err(|_| Rejection::UnknownPlayer)
             }
             Action::Respawn { .. } if self.lives(command.player) => Err(Rejection::Alive),
@@ -179,6 +181,16 @@ impl World {
             Action::Ping => self.outcome.events.push(Event::Pinged { player: issuer }),
             Action::Spawn { what, x_px, y_px } => self.appear(what, (x_px, y_px)),
             Action::Say { text } => self.outcome.events.push(Event::Said { text }),
+            Action::Away { player } => self.rest(player),
+        }
+    }
+
+    /// Stops a player whose connection is gone. Its next connection counts from 1.
+    fn rest(&mut self, id: PlayerId) {
+        if let Some((player, _)) = self.player_mut(id) {
+            player.direction = None;
+            player.hand.attack(false);
+            player.sequence = 0;
         }
     }
 

@@ -118,6 +118,12 @@ pub enum Action {
         /// 1 to [`crate::rules::SAY_CHARS`] characters without control characters.
         text: String,
     },
+    /// The player's connection is gone, and its seat waits for another: the body stops, and sequences
+    /// begin anew. Operator only.
+    Away {
+        /// The player.
+        player: PlayerId,
+    },
 }
 
 /// What the operator can spawn.
@@ -139,7 +145,7 @@ pub enum Selection {
 }
 
 /// The number of kinds of actions.
-pub const KINDS: usize = 18;
+pub const KINDS: usize = 19;
 
 impl Action {
     /// The kind's number: its position in the order, its byte in a command frame, its index in
@@ -164,6 +170,7 @@ impl Action {
             Action::Ping => 15,
             Action::Spawn { .. } => 16,
             Action::Say { .. } => 17,
+            Action::Away { .. } => 18,
         }
     }
 }

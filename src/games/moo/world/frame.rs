@@ -93,6 +93,7 @@ impl tickwire_sim::Action for Action {
                 out.extend_from_slice(&y_px.to_le_bytes());
             }
             Action::Say { text } => write_text(text, out),
+            Action::Away { player } => out.extend_from_slice(&player.0.to_le_bytes()),
         }
     }
 
@@ -140,6 +141,7 @@ impl tickwire_sim::Action for Action {
                 Action::Spawn { what, x_px: reader.u16()?, y_px: reader.u16()? }
             }
             17 => Action::Say { text: reader.text()? },
+            18 => Action::Away { player: PlayerId(reader.u16()?) },
             kind => return Err(Malformed::Kind(kind)),
         })
     }
@@ -148,6 +150,7 @@ impl tickwire_sim::Action for Action {
         match self {
             Action::Join { player, name, .. } => Some(Membership::Joins(*player, name.clone())),
             Action::Leave { player } => Some(Membership::Leaves(*player)),
+            Action::Away { player } => Some(Membership::Away(*player)),
             _ => None,
         }
     }

@@ -36,6 +36,7 @@ impl View {
             Event::Died { player, victim, killer } => {
                 let killer = killer.as_ref();
                 if self.known.is_own(*player) {
+                    self.met = Some(*player);
                     out.send("died", killer);
                 }
                 if let Some(victim) = victim {

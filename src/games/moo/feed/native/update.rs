@@ -3,6 +3,7 @@
 
 use super::records::{self, Pose, Since};
 use crate::game::{List, Records, Section, Values, Writer};
+use crate::games::moo::feed::events::Named;
 use crate::games::moo::feed::interest::Layout;
 use crate::games::moo::feed::known::{Known, KnownPlayer};
 use crate::games::moo::feed::known_clans::ClanChanges;
@@ -43,6 +44,8 @@ pub struct View {
     /// The seconds in which mates and leaderboard were last sent.
     mates_second: Option<u32>,
     board_second: Option<u32>,
+    /// The player of whose life or death the client was told last, as its own.
+    pub met: Option<PlayerId>,
     /// The arguments of the last message of each kind.
     own: Vec<u8>,
     clan: Vec<u8>,
@@ -224,6 +227,13 @@ impl View {
             }
             *known = seen.map(newcomer);
             self.own.clear();
+        }
+        // A client that comes back to its player may have missed its death.
+        if let Some(own) = now.own.filter(|own| self.met != Some(own.player)) {
+            if !own.alive {
+                out.send("died", Option::<&Named>::None);
+            }
+            self.met = Some(own.player);
         }
         let (Some(seen), Some(known)) = (seen, known) else { return };
         lists.deeds(known, seen);

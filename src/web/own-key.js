@@ -1,0 +1,25 @@
+/**
+ * The key by which the server knows this page again, also after a reload: to give it back its player, and to tell it at `/wire`
+ * which client is its own. It is a secret of this tab.
+ *
+ * @module own-key
+ */
+
+const KEY = 'tickwire.key';
+
+/** Where there is no storage, as in Node: one for each run. @type {string | undefined} */
+let runKey;
+
+const fresh = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/** @returns {string} 32 hex digits */
+export function ownKey() {
+  try {
+    const key = sessionStorage.getItem(KEY) ?? fresh();
+    sessionStorage.setItem(KEY, key);
+    return key;
+  } catch {
+    runKey ??= fresh();
+    return runKey;
+  }
+}
