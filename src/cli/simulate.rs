@@ -9,6 +9,7 @@ use clap::Args;
 
 use super::games::Games;
 use super::output::{Failure, print};
+use crate::link::Conditions;
 use crate::platform;
 use crate::plural::count;
 use crate::simulate::{self, Counts, Plan};
@@ -34,6 +35,10 @@ pub struct SimulateArgs {
     /// Number of rooms.
     #[arg(long, value_name = "COUNT", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=16))]
     rooms: u32,
+    /// Network conditions of every connection: lan, wifi, 4g, transatlantic or train, or such as
+    /// delay=150ms,jitter=30ms,loss=2%,rate=2Mbit; a name and changes to it, such as wifi,loss=2%, too.
+    #[arg(long, value_name = "CONDITIONS")]
+    net: Option<Conditions>,
     /// Print the summary as one line of JSON.
     #[arg(long)]
     json: bool,
@@ -46,7 +51,7 @@ pub fn run(args: &SimulateArgs, games: &Games) -> Result<(), Failure> {
     let time = Duration::from_secs(60) * args.minutes;
     let (peers, rooms) = (args.peers as usize, args.rooms as usize);
     for seed in args.seed..args.seed.saturating_add(args.seeds) {
-        let plan = Plan { game, seed, peers, time, rooms };
+        let plan = Plan { game, seed, peers, time, rooms, net: args.net };
         // A panic is printed where it happens; here it gets its seed.
         let done = panic::catch_unwind(|| simulate::run(&plan));
         let failure = match done {
@@ -59,7 +64,8 @@ pub fn run(args: &SimulateArgs, games: &Games) -> Result<(), Failure> {
         };
         let SimulateArgs { peers, minutes, rooms, .. } = args;
         let named = if args.game.is_some() { format!("--game {} ", game.about.name) } else { String::new() };
-        let again = format!("{named}--seed {seed} --peers {peers} --minutes {minutes} --rooms {rooms}");
+        let net = args.net.map_or(String::new(), |net| format!(" --net {net}"));
+        let again = format!("{named}--seed {seed} --peers {peers} --minutes {minutes} --rooms {rooms}{net}");
         return Err(format!("seed {seed}: {failure}\nreproduce with: {} simulate {again}", program()));
     }
     // Without the kernel's figure the time that has passed is the best there is: the program has one thread.
@@ -88,6 +94,9 @@ fn text(args: &SimulateArgs, all: &Counts, cpu: Duration) -> String {
     let last = seed.saturating_add(seeds - 1);
     let named = if seeds == 1 { format!("seed {seed}") } else { format!("seeds {seed} to {last}") };
     let mut text = format!("{named}, {}, {minutes} min, {}: ", count(peers, "peer"), count(rooms, "room"));
+    if let Some(net) = &args.net {
+        let _ = write!(text, "{net}: ");
+    }
     let _ = writeln!(
         text,
         "{hours:.2} player-hours in {cpu_s:.1} CPU seconds, {speed:.0} player-hours per CPU-hour"
@@ -110,6 +119,7 @@ fn json(args: &SimulateArgs, all: &Counts, cpu: Duration) -> String {
         "peers": args.peers,
         "minutes": args.minutes,
         "rooms": args.rooms,
+        "net": args.net.map(|net| net.to_string()),
         "player_hours": hours,
         "cpu_s": cpu_s,
         "player_hours_per_cpu_hour": speed,

@@ -43,7 +43,7 @@ pub struct ClientEnd {
     out: Vec<u8>,
     slow_until: Duration,
     acts: Duration,
-    trouble: Duration,
+    next_trouble: Duration,
     leaves: Duration,
     is_leaving: bool,
 }
@@ -63,7 +63,7 @@ impl ClientEnd {
             out,
             slow_until: Duration::ZERO,
             acts: now,
-            trouble: seconds(&mut dice, 5, 60),
+            next_trouble: seconds(&mut dice, 5, 60),
             leaves: seconds(&mut dice, 15, 240),
             is_leaving: false,
             dice,
@@ -78,8 +78,8 @@ impl ClientEnd {
         if self.is_gone {
             return Ok(());
         }
-        if now >= self.trouble {
-            self.trouble = now + self.dice.between(Duration::from_secs(5), Duration::from_secs(60));
+        if now >= self.next_trouble {
+            self.next_trouble = now + self.dice.between(Duration::from_secs(5), Duration::from_secs(60));
             self.get_into_trouble(now, counts);
         }
         self.read(now, counts)?;
@@ -131,15 +131,20 @@ impl ClientEnd {
         self.wire.close();
     }
 
+    /// Its connection delays bytes so much that the server may close it.
+    pub fn trouble(&mut self) {
+        self.is_troubled = true;
+        if let Who::Bot(bot) = &mut self.who {
+            bot.agent.excuse(Excuse::Network);
+        }
+    }
+
     fn get_into_trouble(&mut self, now: Duration, counts: &mut Counts) {
         let what = self.dice.below(10);
         if what >= 6 || matches!(self.who, Who::Hostile(_)) && what >= 3 {
             return;
         }
-        self.is_troubled = true;
-        if let Who::Bot(bot) = &mut self.who {
-            bot.agent.excuse(Excuse::Network);
-        }
+        self.trouble();
         match what {
             0 | 1 => {
                 counts.add("line stalled");

@@ -22,6 +22,7 @@ use crate::host::door::{Door, Entry};
 use crate::host::refused::Refused;
 use crate::household::Household;
 use crate::limits;
+use crate::link::Conditions;
 use crate::packet::Codes;
 use crate::packet::endpoint::room_of;
 use crate::peer::Ending;
@@ -71,6 +72,8 @@ pub struct SimHost {
     pub spoken: Vec<Spoken>,
     /// Ticks per second.
     pub tick_hz: u32,
+    /// The conditions of every connection.
+    pub net: Option<Conditions>,
     /// The rooms.
     pub games: Vec<Game>,
     /// The marks of the reliable messages that each client must receive, by the client's number.
@@ -122,6 +125,7 @@ impl SimHost {
             game,
             spoken,
             tick_hz: (game.about.identity)(0).tick_hz,
+            net: plan.net,
             marks: BTreeMap::new(),
             granted: BTreeSet::new(),
             codes: Arc::new(codes),

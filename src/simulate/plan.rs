@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::wire::ServerEnd;
 use crate::host::core;
+use crate::link::Conditions;
 
 /// A game as a simulation starts it.
 pub type Kind = core::Kind<ServerEnd>;
@@ -21,4 +22,6 @@ pub struct Plan {
     pub time: Duration,
     /// Number of rooms.
     pub rooms: usize,
+    /// The conditions of every connection, in place of delays of up to 100 ms.
+    pub net: Option<Conditions>,
 }

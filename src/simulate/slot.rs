@@ -186,7 +186,12 @@ impl Slot {
         let (name, path, is_json) = self.spoken(host);
         let Some(dialect) = host.codes.dialect(name) else { return Ok(()) };
         let least = Duration::from_millis(self.dice.below(60).into());
-        let wire = Wire::new(&host.clock, self.dice.bits(), [least, least + Duration::from_millis(40)]);
+        let wire = Wire::new(
+            &host.clock,
+            self.dice.bits(),
+            [least, least + Duration::from_millis(40)],
+            host.net.as_ref(),
+        );
         let is_hostile = self.dice.below(HOSTILE) == 0;
         let target = self.target(name, path, is_json && !is_hostile);
         let (who, out) = if is_hostile {
@@ -200,7 +205,11 @@ impl Slot {
             (Who::Bot(Box::new(self.bot(host, dialect, is_json, &target)?)), Vec::new())
         };
         self.connection = Connection::accept(self.address, &wire, self.dice.bits(), host, counts);
-        self.client_end = Some(ClientEnd::new(wire, who, out, self.dice.bits(), now));
+        let mut client_end = ClientEnd::new(wire, who, out, self.dice.bits(), now);
+        if host.net.is_some() {
+            client_end.trouble();
+        }
+        self.client_end = Some(client_end);
         Ok(())
     }
 
@@ -265,6 +274,12 @@ impl Slot {
             return Ok(());
         };
         counts.more("partial sends", client_end.wire.partial_sends());
+        if host.net.is_some() {
+            let segments = client_end.wire.segments();
+            counts.more("segments", segments.segments);
+            counts.more("segments lost", segments.losses);
+            counts.more("segments that stalled their connection", segments.stalls);
+        }
         if let Who::Bot(bot) = &mut client_end.who {
             counts.deeds.add(&bot.agent.take_deeds());
         }

@@ -17,7 +17,7 @@ fn plan(seed: u64, peers: usize, seconds: u64) -> Plan {
 }
 
 fn plan_of<G: Game>(seed: u64, peers: usize, seconds: u64) -> Plan {
-    Plan { game: Kind::of::<G>(), seed, peers, time: Duration::from_secs(seconds), rooms: 2 }
+    Plan { game: Kind::of::<G>(), seed, peers, time: Duration::from_secs(seconds), rooms: 2, net: None }
 }
 
 /// The faults that a simulation of a few minutes injects, and their required effects.
@@ -216,4 +216,19 @@ fn a_mistake_of_a_games_author_is_found() {
     assert!(sound.0.of("clients compared with the published state") > 0);
     let failure = run(&plan_of::<Simple<Mistaken<1>>>(1, 8, 20)).1.expect("a rule that looks outside");
     assert_eq!(failure.broken.rule, "a second world with the same command frames stays identical");
+}
+
+#[test]
+fn every_promise_holds_under_network_conditions_too() {
+    for net in ["train", "delay=150ms,jitter=30ms,loss=2%"] {
+        let net = Some(net.parse().expect("conditions"));
+        let run = |net| run(&Plan { net, ..plan(11, 12, 40) });
+        let (counts, failure) = run(net);
+        assert_eq!(failure, None);
+        assert_eq!(run(net).0, counts, "the same seed gives the same run");
+        for name in ["segments lost", "clients compared with the published state"] {
+            assert!(counts.of(name) > 0, "{name}: {counts:?}");
+        }
+        assert_eq!(run(None).0.of("segments"), 0);
+    }
 }

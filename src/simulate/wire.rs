@@ -5,7 +5,8 @@
 //!   client ◄─ read ── down: arrived, on its way, sent ◄─ Line::send ─── server
 //! ```
 //!
-//! Bytes arrive in order, after a delay, unless the connection stalls. A client may vanish without
+//! Bytes arrive in order, after a delay, unless the connection stalls; under [`Conditions`], when their
+//! segments do. A client may vanish without
 //! a FIN, or leave the connection half open: a reset then answers the first bytes that are sent to it. The model
 //! also keeps the frames that the server has queued for the client, and compares every received
 //! byte with them.
@@ -18,6 +19,7 @@ use std::time::Duration;
 
 use crate::game::Dice;
 use crate::host::client::{Client, Line};
+use crate::link::{Channel, Conditions, Counts, Direction};
 use crate::sync::Mutex;
 
 /// Capacity of both kernels' buffers in one direction, in bytes.
@@ -57,6 +59,8 @@ pub enum Read {
 /// One direction of a connection.
 #[derive(Debug)]
 struct Pipe {
+    /// Determines when bytes arrive, if the connection has conditions.
+    channel: Option<Channel>,
     pieces: VecDeque<(Duration, Vec<u8>)>,
     bytes: usize,
     capacity: usize,
@@ -66,8 +70,9 @@ struct Pipe {
 }
 
 impl Pipe {
-    fn new() -> Pipe {
+    fn new(channel: Option<Channel>) -> Pipe {
         Pipe {
+            channel,
             pieces: VecDeque::new(),
             bytes: 0,
             capacity: BUFFER_BYTES,
@@ -84,6 +89,20 @@ impl Pipe {
         self.last = self.last.max(arrives);
         self.bytes += bytes.len();
         self.pieces.push_back((self.last, bytes));
+    }
+
+    /// Sends bytes that arrive after the delay, or else under the conditions of the connection.
+    fn send(&mut self, bytes: Vec<u8>, (now, delay, stalled): (Duration, Duration, Duration)) {
+        let Some(mut channel) = self.channel.take() else {
+            return self.push(bytes, (now + delay).max(stalled));
+        };
+        let mut left = &bytes[..];
+        channel.send(now, bytes.len(), |count, arrives| {
+            let (piece, rest) = left.split_at(count);
+            self.push(piece.to_vec(), arrives.max(stalled));
+            left = rest;
+        });
+        self.channel = Some(channel);
     }
 
     /// Takes at most `most` bytes that have arrived.
@@ -159,11 +178,14 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// A new connection with delays in this range.
-    pub fn new(clock: &Clock, seed: u64, delay: [Duration; 2]) -> Arc<Wire> {
+    /// A new connection with delays in this range, or else under these conditions.
+    pub fn new(clock: &Clock, seed: u64, delay: [Duration; 2], conditions: Option<&Conditions>) -> Arc<Wire> {
+        let pipe = |direction, seed| {
+            Pipe::new(conditions.map(|conditions| Channel::new(conditions, direction, seed)))
+        };
         let inner = Inner {
-            up: Pipe::new(),
-            down: Pipe::new(),
+            up: pipe(Direction::Up, seed),
+            down: pipe(Direction::Down, !seed),
             dice: Dice::new(seed),
             delay,
             stalled_until: Duration::ZERO,
@@ -186,8 +208,8 @@ impl Wire {
         let inner = &mut *self.inner.lock();
         let count = bytes.len().min(inner.up.space());
         if count > 0 {
-            let arrives = inner.arrives(self.clock.now());
-            inner.up.push(bytes[..count].to_vec(), arrives);
+            let when = inner.when(self.clock.now());
+            inner.up.send(bytes[..count].to_vec(), when);
         }
         count
     }
@@ -266,8 +288,8 @@ impl Wire {
     pub fn respond(&self, response: &[u8]) {
         let inner = &mut *self.inner.lock();
         inner.expected.queued(response);
-        let arrives = inner.arrives(self.clock.now());
-        inner.down.push(response.to_vec(), arrives);
+        let when = inner.when(self.clock.now());
+        inner.down.send(response.to_vec(), when);
     }
 
     // ---- what is checked ------------------------------------------------------------------------
@@ -297,6 +319,17 @@ impl Wire {
         self.inner.lock().loses_next = true;
     }
 
+    /// What the conditions have done to segments.
+    pub fn segments(&self) -> Counts {
+        let inner = &*self.inner.lock();
+        let mut counts = Counts::default();
+        [&inner.up, &inner.down]
+            .into_iter()
+            .flat_map(|pipe| &pipe.channel)
+            .for_each(|channel| counts.add(channel.counts));
+        counts
+    }
+
     /// The number of sends that the kernel accepted only in part.
     pub fn partial_sends(&self) -> u64 {
         self.inner.lock().partial_sends
@@ -304,9 +337,9 @@ impl Wire {
 }
 
 impl Inner {
-    fn arrives(&mut self, now: Duration) -> Duration {
-        let delay = self.dice.between(self.delay[0], self.delay[1]);
-        (now + delay).max(self.stalled_until)
+    /// The time, the delay, and the time before which nothing arrives.
+    fn when(&mut self, now: Duration) -> (Duration, Duration, Duration) {
+        (now, self.dice.between(self.delay[0], self.delay[1]), self.stalled_until)
     }
 }
 
@@ -364,8 +397,8 @@ impl Line for ServerEnd {
         if std::mem::take(&mut inner.loses_next) || taken == 0 {
             return Ok(taken);
         }
-        let arrives = inner.arrives(now);
-        inner.down.push(bytes, arrives);
+        let when = inner.when(now);
+        inner.down.send(bytes, when);
         Ok(taken)
     }
 
@@ -394,7 +427,7 @@ mod tests {
     fn bytes_arrive_in_order_after_their_delay_and_then_the_end() {
         let clock = Clock::default();
         let ms = Duration::from_millis;
-        let wire = Wire::new(&clock, 1, [ms(10), ms(10)]);
+        let wire = Wire::new(&clock, 1, [ms(10), ms(10)], None);
         assert_eq!((wire.write(b"abc"), wire.server_read(9)), (3, Read::Nothing));
         clock.set(ms(10));
         wire.end();
@@ -410,8 +443,28 @@ mod tests {
     }
 
     #[test]
+    fn under_conditions_segments_arrive_one_by_one_and_a_lost_one_holds_up_the_rest() {
+        let (clock, ms) = (Clock::default(), Duration::from_millis);
+        let conditions = "delay=30ms,loss=50%,rate=1460kB".parse().expect("conditions");
+        let wire = Wire::new(&clock, 1, AT_ONCE, Some(&conditions));
+        assert_eq!(wire.write(&[7; 14_600]), 14_600);
+        clock.set(ms(30));
+        assert_eq!(wire.server_read(BUFFER_BYTES), Read::Nothing);
+        let (mut count, mut arrivals) = (0, Vec::new());
+        for at in 31..60_000 {
+            clock.set(ms(at));
+            while let Read::Bytes(bytes) = wire.server_read(BUFFER_BYTES) {
+                count += bytes.len();
+                arrivals.push(at);
+            }
+        }
+        assert_eq!((count, wire.segments().segments), (14_600, 10));
+        assert!(wire.segments().stalls > 0 && arrivals.iter().any(|at| *at >= 200), "{arrivals:?}");
+    }
+
+    #[test]
     fn a_byte_that_was_not_queued_is_found_and_a_half_open_end_resets() {
-        let wire = Wire::new(&Clock::default(), 1, AT_ONCE);
+        let wire = Wire::new(&Clock::default(), 1, AT_ONCE, None);
         let end = ServerEnd(Arc::clone(&wire));
         let clock = wire.clock.clone();
         while end.send([&b"x"[..]].into_iter()).expect("it is there") == 0 {

@@ -215,7 +215,8 @@ fn bots_play_it_and_a_simulation_of_it_breaks_no_rule_without_a_line_of_its_own(
     server.stop();
 
     let game = simulate::Kind::of::<Game_>();
-    let plan = simulate::Plan { game, seed: 1, peers: 12, time: Duration::from_secs(30), rooms: 2 };
+    let plan =
+        simulate::Plan { game, seed: 1, peers: 12, time: Duration::from_secs(30), rooms: 2, net: None };
     let (counts, failure) = simulate::run(&plan);
     assert_eq!(failure, None);
     assert!(counts.of("clients compared with the published state") > 20, "{counts:?}");
