@@ -7,9 +7,8 @@
 import { RADIUS } from './draw-players.js';
 import { FONT, measure } from './draw-text.js';
 import { INK, MATE } from './palette.js';
-import { speciesOf } from './rules.js';
+import { rules, speciesOf } from './rules.js';
 import { Sprites } from './sprites.js';
-import { MAX_HEALTH } from './world.js';
 
 /** Colours of names: one's own, those of one's clan, all others, and kinds of animals. */
 const NAMES = Object.freeze({ own: '#ffe9a8', mate: MATE, other: '#ffffff', animal: '#e8dcc8' });
@@ -29,8 +28,8 @@ export function drawLabels(ctx, camera, players, world, names, nowMs) {
   for (const animal of world.herd.all.values()) animalLabel(ctx, camera, animal, size, names);
   for (const { id, name, shown, health, shownHealth } of players) {
     const own = id === world.ownId;
-    const hurt = own || health < MAX_HEALTH || shownHealth < MAX_HEALTH - 1;
-    if (hurt) healthBar(ctx, shown.x, shown.y - RADIUS - 20, size, shownHealth / MAX_HEALTH, health / MAX_HEALTH);
+    const hurt = own || health < rules.player_health || shownHealth < rules.player_health - 1;
+    if (hurt) healthBar(ctx, shown.x, shown.y - RADIUS - 20, size, shownHealth / rules.player_health, health / rules.player_health);
     if (!names) continue;
     const side = own ? 'own' : world.clans.isMate(id, world.ownId) ? 'mate' : 'other';
     const tag = world.clans.tagOf(id, world.ownId);

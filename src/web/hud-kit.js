@@ -10,8 +10,8 @@ import { drawItem } from './draw-items.js';
 import { ghostOf } from './draw-structures.js';
 import { drawToolIcon } from './draw-tools.js';
 import { element, setText } from './hud.js';
-import { canPay, choiceOf, groupOf, itemOf, mayBuild, weaponOf } from './rules.js';
-import { MAX_HEALTH, RESOURCES } from './world.js';
+import { canPay, choiceOf, groupOf, itemOf, mayBuild, rules, weaponOf } from './rules.js';
+import { RESOURCES } from './world.js';
 
 const EVERY_MS = 80;
 /** Sharp enough for every screen that the page draws for. */
@@ -181,7 +181,7 @@ export function whyNot(world, heading) {
   const missing = RESOURCES.filter((_, resource) => world.stock[resource] < cost[resource]);
   if (missing.length > 0) return `Not enough ${missing.join(' and ')}`;
   if (!item) return '';
-  if (item.group === 'food') return own.health < MAX_HEALTH ? '' : 'You are at full health';
+  if (item.group === 'food') return own.health < rules.player_health ? '' : 'You are at full health';
   if (!mayBuild(item, world.built.kit.counts)) return 'You have the maximum number of these';
   return ghostOf(world, heading)?.possible ? '' : 'There is no space for it here';
 }

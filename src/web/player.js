@@ -19,7 +19,7 @@ import { Track } from './interpolation.js';
  * @property {number} pace how fast it is seen to walk: 0 at rest, 1 at full speed
  * @property {number} way where it is seen to walk, radians
  * @property {{ text: string, untilMs: number } | null} bubble
- * @property {number} health 0 to `MAX_HEALTH`
+ * @property {number} health 0 to `player_health` of the rules
  * @property {number} shownHealth the same as the bar shows it, which glides
  * @property {number} weapon what it was seen to hold last
  * @property {number | null} item what it holds in place of the weapon

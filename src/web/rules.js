@@ -18,8 +18,9 @@ import { biomeAt } from './palette.js';
  * @typedef {{ kind: number, name: string, speed: number }} Projectile px a second
  * @typedef {{ kind: number, name: string, health: number, radius: number, speed: number }} Species radius in px, speed in px a second
  *
- * `choice_items`: of the numbers of an age's choices, those from here on are items. `player_radius` in px.
- * @typedef {{ choice_items: number, player_radius: number, groups: Group[], weapons: Weapon[], items: Item[], projectiles: Projectile[],
+ * `choice_items`: of the numbers of an age's choices, those from here on are items. `player_radius` in px; of a tree or a bush one
+ * runs into `leaf_percent` of its picture.
+ * @typedef {{ choice_items: number, player_radius: number, player_health: number, leaf_percent: number, groups: Group[], weapons: Weapon[], items: Item[], projectiles: Projectile[],
  *   animals: Species[] }} Rules
  */
 
@@ -27,7 +28,7 @@ import { biomeAt } from './palette.js';
 const RULES = 'rules.json';
 
 /** Those of the server. There are none until it has sent them, which is before its first packet. @type {Rules} */
-export let rules = { choice_items: 0, player_radius: 0, groups: [], weapons: [], items: [], projectiles: [], animals: [] };
+export let rules = { choice_items: 0, player_radius: 0, player_health: 1, leaf_percent: 0, groups: [], weapons: [], items: [], projectiles: [], animals: [] };
 
 /** @type {Map<number, Weapon>} */
 let weapons = new Map();
@@ -107,7 +108,8 @@ export function hasRoom({ x, y }, scale, things, structures, mapSize) {
   if (Math.min(x, y) < scale || Math.max(x, y) > mapSize - scale || biomeAt(y, mapSize) === 'river') return false;
   const touches = (other, radius) => Math.hypot(other.x - x, other.y - y) < radius + scale;
   // Of a tree or a bush one runs into the inner part only.
-  for (const thing of things) if (touches(thing, thing.kind < 2 ? thing.scale * 0.6 : thing.scale)) return false;
+  const leaf = rules.leaf_percent / 100;
+  for (const thing of things) if (touches(thing, thing.kind < 2 ? thing.scale * leaf : thing.scale)) return false;
   for (const one of structures) if (touches(one, itemOf(one.item)?.scale ?? 0)) return false;
   return true;
 }

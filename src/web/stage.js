@@ -6,9 +6,9 @@
  */
 
 import { ageMs } from './moments.js';
-import { MAX_HEALTH, RESOURCES } from './world.js';
+import { RESOURCES } from './world.js';
 import { SKINS, biomeAt, mix } from './palette.js';
-import { itemOf, speciesOf, weaponOf } from './rules.js';
+import { itemOf, rules, speciesOf, weaponOf } from './rules.js';
 import { impactMs, swingMs } from './swing.js';
 
 /** Colours of what flies off a struck thing, by kind, and by biome where that makes a difference. */
@@ -208,7 +208,7 @@ export class Stage {
     effects.number(at.x, at.y - 44, `−${amount}`, 'damage', nowMs);
     effects.flash(id, nowMs);
     this.hear('hurt', at.x, at.y);
-    if (id === this.world.ownId) this.pain = { atMs: nowMs, part: Math.min(1, 0.35 + (amount / MAX_HEALTH) * 1.4) };
+    if (id === this.world.ownId) this.pain = { atMs: nowMs, part: Math.min(1, 0.35 + (amount / rules.player_health) * 1.4) };
     if (this.calm) return;
     const direction = this.blowAt(id, at);
     const rimX = at.x - 26 * Math.cos(direction);

@@ -13,7 +13,7 @@ import { BAR_MS, Clock, step } from './interpolation.js';
 import { ageMs } from './moments.js';
 import { UNIT, eachGroup } from './protocol.js';
 import { newPlayer } from './player.js';
-import { itemOf } from './rules.js';
+import { itemOf, rules } from './rules.js';
 import { Shots } from './shots.js';
 
 /** Time that a chat line hovers over its player. */
@@ -28,8 +28,6 @@ const FULL_PACE = 0.3;
 export const KINDS = Object.freeze(['tree', 'bush', 'rock', 'gold']);
 export const RESOURCES = Object.freeze(/** @type {const} */ (['wood', 'food', 'stone', 'gold']));
 
-/** Health of whoever is whole; the server tells only of those who are not. */
-export const MAX_HEALTH = 100;
 /** Gold that comes this long after the last swing was not gathered. */
 const PAID_MS = 400;
 /** Health that rises within this time of the food leaving the hand was eaten. */
@@ -242,7 +240,8 @@ export class World {
 
   /** @param {number} id @param {string} name @param {number} skin */
   enter(id, name, skin) {
-    const health = this.earlyHealth.get(id) ?? MAX_HEALTH;
+    // The server tells only of those who are not whole.
+    const health = this.earlyHealth.get(id) ?? rules.player_health;
     const hand = this.earlyHands.get(id) ?? { weapon: 0, item: null };
     this.players.set(id, newPlayer(id, name, skin, health, hand));
   }

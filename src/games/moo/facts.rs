@@ -7,7 +7,7 @@ use crate::games::moo::world::rules::{
     self, ANIMALS, Animal, CHOICE_ITEMS, Group, ITEMS, Item, PROJECTILES, Projectile, WEAPONS, Weapon,
 };
 
-/// Weapons, items and their groups, projectiles and animals, a line for each.
+/// Weapons, items and their groups, projectiles and animals, a line for each, and a few figures.
 pub fn json() -> String {
     let tables = [
         ("groups", lines(&Group::ALL, group)),
@@ -17,8 +17,14 @@ pub fn json() -> String {
         ("animals", lines(&ANIMALS, animal)),
     ];
     let tables = tables.map(|(name, lines)| format!("\"{name}\":[\n{lines}\n]")).join(",\n");
-    let radius = rules::PLAYER_RADIUS_PX;
-    format!("{{\"choice_items\":{CHOICE_ITEMS},\"player_radius\":{radius},\n{tables}}}\n")
+    let figures = [
+        ("choice_items", i64::from(CHOICE_ITEMS)),
+        ("player_radius", i64::from(rules::PLAYER_RADIUS_PX)),
+        ("player_health", i64::from(rules::PLAYER_HEALTH)),
+        ("leaf_percent", i64::from(rules::LEAF_RADIUS_PERCENT)),
+    ];
+    let figures = figures.map(|(name, value)| format!("\"{name}\":{value}")).join(",");
+    format!("{{{figures},\n{tables}}}\n")
 }
 
 fn lines<T>(rows: &[T], row: fn(&T) -> Json) -> String {

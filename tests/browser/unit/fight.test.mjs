@@ -5,9 +5,10 @@ import { Commands } from '../../../src/web/commands.js';
 import { Effects } from '../../../src/web/effects.js';
 import { encode as toMsgpack } from '../../../src/web/msgpack.js';
 import { decode } from '../../../src/web/protocol.js';
+import { rules } from '../lib/rules.mjs';
 import { TO_CLIENT } from '../lib/tables.mjs';
 import { Stage } from '../../../src/web/stage.js';
-import { MAX_HEALTH, World } from '../../../src/web/world.js';
+import { World } from '../../../src/web/world.js';
 
 /** A world in which one plays as number 9, beside Ada, number 5. */
 function fight() {
@@ -32,7 +33,7 @@ test('a swing is noted with its tool; one of somebody out of view is passed over
 
 test('health goes down and up, and each change says by how much', () => {
   const { world, take } = fight();
-  assert.equal(world.players.get(5).health, MAX_HEALTH);
+  assert.equal(world.players.get(5).health, rules.player_health);
   take('health', [5, 75]);
   take('health', [5, 75]);
   take('health', [5, 80, 9, 60]);
@@ -47,7 +48,7 @@ test('health that comes before its player enters is theirs, and is no damage', (
   assert.deepEqual([world.players.get(6).health, world.players.get(6).shownHealth], [40, 40]);
   take('update', 103, null, [6]);
   take('update', 104, null, null, [6, 'Bo', 1, 2000, 2000, 0]);
-  assert.equal(world.players.get(6).health, MAX_HEALTH, 'whoever enters without a word is whole');
+  assert.equal(world.players.get(6).health, rules.player_health, 'whoever enters without a word is whole');
   assert.deepEqual(kinds(), []);
 });
 
@@ -92,7 +93,7 @@ test('a kill is told once, and the victim falls where it stood', () => {
   assert.deepEqual(world.kills.map(({ killer, killerName, victim, victimName }) => [killer, killerName, victim, victimName]),
     [[9, 'Me', 5, 'Ada'], [null, '', 88, 'Far']]);
   assert.deepEqual(kinds(), ['hurt', 'fell'], 'the last blow took what was left');
-  assert.equal(world.happenings[0].amount, MAX_HEALTH);
+  assert.equal(world.happenings[0].amount, rules.player_health);
   for (let i = 0; i < 100; i++) take('kill', 1, 'A', 2, 'B');
   assert.ok(world.kills.length <= 20);
 });
