@@ -3,7 +3,7 @@
 use super::records::{half_px, turn8};
 use super::update::{Lists, Scratch, View};
 use crate::game::Writer;
-use crate::games::moo::feed::events::{Event, Events, Ping, shot_number};
+use crate::games::moo::feed::events::{Event, Events, Named, Ping, shot_number};
 use crate::games::moo::feed::server_packet::ServerPacket;
 use crate::games::moo::feed::state::{State, animal_number};
 use crate::games::moo::feed::typed::Typed as _;
@@ -18,12 +18,24 @@ impl View {
                 self.event(event, lists, out);
             }
         }
+        if events.tick == state.tick {
+            self.meet(state, out);
+        }
         out.list("swings", &mut lists.swings);
         out.list("shakes", &mut lists.shakes);
         out.list("strikes", &mut lists.strikes);
         out.list("shot_ends", &mut lists.shot_ends);
         out.list("shots", &mut lists.shots);
         events.pings.iter().for_each(|ping| self.ping(ping, state, out));
+    }
+
+    /// A client that comes back to its player may have missed its death.
+    fn meet(&mut self, state: &State, out: &mut Writer<'_>) {
+        let Some(own) = self.known.own_player(state).filter(|own| self.met != Some(own.player)) else { return };
+        if !own.alive {
+            out.send("died", Option::<&Named>::None);
+        }
+        self.met = Some(own.player);
     }
 
     fn event(&mut self, event: &Event, lists: &mut Lists, out: &mut Writer<'_>) {

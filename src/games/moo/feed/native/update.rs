@@ -3,7 +3,6 @@
 
 use super::records::{self, Pose, Since};
 use crate::game::{List, Records, Section, Values, Writer};
-use crate::games::moo::feed::events::Named;
 use crate::games::moo::feed::interest::Layout;
 use crate::games::moo::feed::known::{Known, KnownPlayer};
 use crate::games::moo::feed::known_clans::ClanChanges;
@@ -227,13 +226,6 @@ impl View {
             }
             *known = seen.map(newcomer);
             self.own.clear();
-        }
-        // A client that comes back to its player may have missed its death.
-        if let Some(own) = now.own.filter(|own| self.met != Some(own.player)) {
-            if !own.alive {
-                out.send("died", Option::<&Named>::None);
-            }
-            self.met = Some(own.player);
         }
         let (Some(seen), Some(known)) = (seen, known) else { return };
         lists.deeds(known, seen);
