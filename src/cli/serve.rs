@@ -76,9 +76,8 @@ pub struct ServeArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 0, env = "TICKWIRE_ROOMS_ON_DEMAND",
           value_parser = clap::value_parser!(u16).range(0..limits::ROOMS as i64))]
     rooms_on_demand: u16,
-    /// Seconds for which a player whose connection ends stays in the world, standing still, so that its page
-    /// can come back to it after a reload or an outage; 0: it leaves at once. Clients without a key, such as
-    /// those of the MooMoo dialects, always leave at once.
+    /// Seconds for which a player whose connection ends stays in the world, so that its page can come back
+    /// to it; 0: it leaves at once, as do clients without a key.
     #[arg(long, value_name = "SECONDS", default_value_t = limits::SEAT_TIME.as_secs(), env = "TICKWIRE_RESUME_SECONDS",
           value_parser = clap::value_parser!(u64).range(0..=limits::SEAT_TIME_MOST.as_secs()))]
     resume_seconds: u64,

@@ -116,5 +116,8 @@ fn a_client_closed_without_fault_gets_disconnect_before_the_close_frame() {
     }
     let of_the_server = Breach::ALL.into_iter().filter(|breach| !breach.is_of_the_client());
     let names: Vec<&str> = of_the_server.map(Breach::name).collect();
-    assert_eq!(names, ["full", "kicked", "banned", "going_away", "overloaded", "internal_error"]);
+    assert_eq!(
+        names,
+        ["full", "kicked", "banned", "going_away", "overloaded", "taken_over", "internal_error"]
+    );
 }

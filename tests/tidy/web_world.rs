@@ -16,7 +16,7 @@ const TAB: Built = Built {
     name: "src/web/tab.wasm",
     script: "scripts/build-tab.sh",
     sources: &["src"],
-    most_bytes: 1664 * 1024,
+    most_bytes: 1792 * 1024,
 };
 /// What is not built for a browser, or no part of the file.
 const LEFT_OUT: [&str; 11] = [
