@@ -210,8 +210,11 @@ export class World {
     this.hear(tick, nowMs, true);
     this.updatedAt = nowMs;
     this.gone.clear();
+    const { ownId } = this;
     for (const id of values.leaves ?? []) this.leave(id);
     eachGroup('enters', values.enters, (id, name, skin, x, y, heading) => {
+      // It was another's until now, or lives again: `spawned` has said so already.
+      if (id === ownId) this.ownId = ownId;
       this.enter(id, name, skin);
       this.place(id, tick, x, y, heading, true);
     });

@@ -113,3 +113,14 @@ test('a walk is drawn without a jump at sixty frames a second', () => {
   // 11 px an update, two frames an update: 5.5 px a frame.
   assert.ok(steps.every((step) => step > 4.4 && step < 6.6), `steps from ${Math.min(...steps)} to ${Math.max(...steps)} px`);
 });
+
+test('a body that one has watched as another\'s becomes one\'s own', () => {
+  const { world, take } = player();
+  welcome(take);
+  take('update', 101, null, null, [9, 'Me', 0, 200, 400, 0]);
+  take('spawned', 9);
+  take('update', 102, [0, -1, 100 * 65536, 200 * 65536, 0, 0, 0, null], [9], [9, 'Me', 0, 200, 400, 0]);
+  assert.deepEqual([world.ownId, world.own.x, world.players.size], [9, 100, 1]);
+  take('update', 103, null, [9]);
+  assert.deepEqual([world.ownId, world.own], [null, null]);
+});
