@@ -6,6 +6,7 @@
  */
 
 import { tabHost } from './tab-host.js';
+import { offerNet } from './tab-net.js';
 
 const part = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 const [game, wire, see] = ['game', 'wire', 'see'].map(part);
@@ -48,5 +49,7 @@ game.addEventListener('load', () => {
 host.ready.then(() => {
   const bots = `${host.bots} bot${host.bots === 1 ? '' : 's'}`;
   say(`The whole server runs in this tab, with ${host.bots === 0 ? 'no bots' : bots}. Nothing leaves it.`);
+  offerNet(part('net'), (text) => { part('net').title = text; }, host);
+  part('net').disabled = false;
   game.src = 'game.html';
 }, ({ message }) => say(message));

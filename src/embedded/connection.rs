@@ -275,6 +275,11 @@ impl Connection {
         into.append(&mut self.out);
     }
 
+    /// Whether it is a watcher's.
+    pub fn is_watcher(&self) -> bool {
+        matches!(self.stage, Stage::Watcher { .. })
+    }
+
     /// Whether the server has ended it, and everything was taken.
     pub fn is_over(&self) -> bool {
         matches!(self.stage, Stage::Over) && self.out.is_empty()

@@ -18,6 +18,7 @@ mod clients;
 mod connection;
 mod host;
 mod line;
+mod net;
 
 use core::net::{Ipv4Addr, SocketAddr};
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ use clients::Clients;
 use connection::Connection;
 use host::{Host, OWN};
 use line::Pipe;
+use net::Net;
 
 use crate::client::link::Keys;
 use crate::game::{Dice, Game, Rates};
@@ -37,6 +39,7 @@ use crate::host::admission::{Admission, Caps};
 use crate::host::budgets::Budgets;
 use crate::host::core::{Core, Kind as KindOf};
 use crate::limits;
+use crate::link::Conditions;
 use crate::packet::Codes;
 use crate::room::{Options as RoomOptions, Wants};
 
@@ -77,6 +80,8 @@ pub struct Options {
     pub began_us: u64,
     /// Makes the keys of each bot's connection.
     pub keys: fn() -> Keys,
+    /// The network conditions between the program's own connections and the server.
+    pub net: Conditions,
 }
 
 /// Counters, for a display.
@@ -99,6 +104,7 @@ pub struct Server {
     connections: BTreeMap<u32, Connection>,
     last_connection: u32,
     bots: Vec<LocalBot>,
+    net: Net,
     /// The time of the first tick that is not skipped, and the ticks since.
     schedule: (Duration, u32),
     /// Ticks and updates per second.
@@ -150,6 +156,7 @@ impl Server {
             connections: BTreeMap::new(),
             last_connection: 0,
             bots,
+            net: Net::new(options.net, options.seed),
             schedule: (now, 0),
             tick_hz,
             stats: Stats::default(),
@@ -159,7 +166,9 @@ impl Server {
     /// Opens a connection of the program, which begins with an HTTP request. Returns its number, or
     /// `None` beyond [`limits::EMBEDDED_CONNECTIONS`].
     pub fn open(&mut self) -> Option<u32> {
-        self.open_from(OWN)
+        let number = self.open_from(OWN)?;
+        self.net.open(number);
+        Some(number)
     }
 
     fn open_from(&mut self, ip: Ipv4Addr) -> Option<u32> {
@@ -177,15 +186,51 @@ impl Server {
     /// Takes bytes that the other end of a connection sent.
     pub fn receive(&mut self, connection: u32, bytes: &[u8], now: Duration) {
         self.host.set_now(now);
-        if let Some(connection) = self.connections.get_mut(&connection) {
+        if let Some(link) = self.net.link(connection) {
+            link.up.write(bytes, self.host.now);
+            self.carry(connection);
+        } else if let Some(connection) = self.connections.get_mut(&connection) {
             connection.receive(bytes, &mut self.host);
+        }
+    }
+
+    /// Changes the network conditions of the program's connections for everything that is sent from now
+    /// on.
+    pub fn set_net(&mut self, conditions: Conditions) {
+        self.net.change(conditions);
+    }
+
+    /// Gives the server what has arrived on the link of a connection, and the link what the server has
+    /// sent.
+    fn carry(&mut self, number: u32) {
+        let now = self.host.now;
+        let Some(link) = self.net.link(number) else { return };
+        let Some(connection) = self.connections.get_mut(&number) else { return };
+        let mut bytes = Vec::new();
+        link.up.read(now, &mut bytes);
+        if !bytes.is_empty() {
+            connection.receive(&bytes, &mut self.host);
+        }
+        if connection.is_watcher() {
+            self.net.watches(number);
+        }
+        // The conditions may be perfect now, and then the connection keeps its bytes itself.
+        let Some(link) = self.net.link(number) else { return };
+        if link.down.space(now) > 0 {
+            bytes.clear();
+            connection.take(&mut bytes);
+            link.down.write(&bytes, now);
         }
     }
 
     /// The other end of a connection is gone.
     pub fn close(&mut self, connection: u32, now: Duration) {
         self.host.set_now(now);
+        let rest = self.net.close(connection);
         if let Some(mut connection) = self.connections.remove(&connection) {
+            if !rest.is_empty() {
+                connection.receive(&rest, &mut self.host);
+            }
             connection.lost(&mut self.host);
         }
     }
@@ -193,22 +238,28 @@ impl Server {
     /// Moves the bytes for the other end of a connection to the end of `into`. Returns whether more
     /// may follow; if not, the connection has ended.
     pub fn take(&mut self, connection: u32, into: &mut Vec<u8>) -> bool {
+        self.carry(connection);
         let Some(found) = self.connections.get_mut(&connection) else { return false };
-        found.take(into);
-        let is_over = found.is_over();
+        match self.net.link(connection) {
+            Some(link) => _ = link.down.read(self.host.now, into),
+            None => found.take(into),
+        }
+        let is_over = found.is_over() && self.net.has_delivered(connection);
         if is_over {
             self.connections.remove(&connection);
+            self.net.close(connection);
         }
         !is_over
     }
 
     /// Whether a connection has not ended, or bytes of it were not taken.
     pub fn is_open(&self, connection: u32) -> bool {
-        self.connections.get(&connection).is_some_and(|connection| !connection.is_over())
+        let is_over = |found: &Connection| found.is_over() && self.net.has_delivered(connection);
+        self.connections.get(&connection).is_some_and(|found| !is_over(found))
     }
 
-    /// Runs what is due: ticks, bots, deadlines, turns of watchers. Returns the time until the next
-    /// tick.
+    /// Runs what is due: ticks, bots, deadlines, turns of watchers, bytes that arrive. Returns the time
+    /// until something is due again.
     pub fn advance(&mut self, now: Duration) -> Duration {
         self.host.set_now(now);
         let now = self.host.now;
@@ -225,7 +276,10 @@ impl Server {
             self.stats.skipped += 1 + late.as_nanos() as u64 * u64::from(self.tick_hz) / 1_000_000_000;
             self.schedule = (now, 1);
         }
-        self.next_tick().saturating_sub(now)
+        for number in self.net.numbers() {
+            self.carry(number);
+        }
+        self.net.next(now).map_or(self.next_tick(), |next| next.min(self.next_tick())).saturating_sub(now)
     }
 
     /// The counters.

@@ -24,7 +24,7 @@ fn server(bots: usize) -> Server {
 }
 
 fn server_of(game: Kind, bots: usize) -> Server {
-    let options = Options { game, seed: 5, bots, began_us: 1_000_000, keys };
+    let options = Options { game, seed: 5, bots, began_us: 1_000_000, keys, net: Conditions::default() };
     Server::new(&options, Duration::ZERO).expect("its tables fit")
 }
 
@@ -261,4 +261,81 @@ fn another_game_is_played_by_bots_at_its_own_rate_and_an_unknown_one_is_none() {
     assert_eq!(server.stats(), Stats { tick: 120, clients: 3, players: 3, skipped: 0 });
     assert_eq!(server.next_tick(), Duration::from_secs(2));
     assert!(game(Some("chess")).is_none());
+}
+
+/// Steps a page 30 times a second until something is true of it; returns the time.
+fn wait(server: &mut Server, page: &mut Page, is_so: impl Fn(&Page) -> bool) -> Duration {
+    let from = server.host.now;
+    while !is_so(page) {
+        let now = server.host.now + Duration::from_millis(33);
+        server.advance(now);
+        page.step(server, now);
+        assert!(now < from + Duration::from_secs(60), "it never happened");
+    }
+    server.host.now - from
+}
+
+#[test]
+fn a_page_plays_under_network_conditions_that_can_change_at_any_time() {
+    let ms = Duration::from_millis;
+    let mut server = server(2);
+    server.set_net("delay=150ms,jitter=30ms,loss=2%".parse().expect("conditions"));
+    let mut page = Page::new(&mut server);
+    // A request and its response, then `hello` and its answer: two round trips.
+    let took = wait(&mut server, &mut page, |page| page.bot.stage() == Stage::Playing);
+    assert!(took >= ms(2 * 240) && took < ms(5_000), "{took:?}");
+    assert_eq!(server.stats().clients, 3, "bots have no conditions");
+    let x_px = |page: &Page| page.bot.agent.observer.own().map(|own| own.x_px);
+    let start = x_px(&page).expect("a body");
+    let walked = wait(&mut server, &mut page, |page| x_px(page).is_some_and(|x| x > start + 200.0));
+    assert!(walked < ms(10_000), "{walked:?}");
+    server.set_net(Conditions::default());
+    // What is on its way arrives, and nothing is delayed after it.
+    for _ in 0..150 {
+        let now = server.host.now + ms(33);
+        server.advance(now);
+        page.step(&mut server, now);
+    }
+    assert!(server.net.link(page.connection).is_none());
+    assert_eq!(page.bot.stage(), Stage::Playing);
+    server.close(page.connection, server.host.now);
+    assert_eq!(server.stats().clients, 2);
+}
+
+#[test]
+fn a_slow_line_delivers_all_bytes_and_then_the_end() {
+    let mut server = server(0);
+    server.set_net("delay=50ms,rate=20kB".parse().expect("conditions"));
+    let connection = server.open().expect("a place");
+    server.receive(connection, b"nonsense\r\n\r\n", Duration::ZERO);
+    let (mut bytes, mut now) = (Vec::new(), Duration::ZERO);
+    while server.take(connection, &mut bytes) {
+        assert!(server.is_open(connection) && now < Duration::from_secs(10));
+        let wait = server.advance(now);
+        assert!(wait > Duration::ZERO);
+        now += wait;
+    }
+    assert!(bytes.starts_with(b"HTTP/1.1 400 Bad Request"), "{}", String::from_utf8_lossy(&bytes));
+    assert!(!server.is_open(connection));
+}
+
+#[test]
+fn a_watcher_is_not_delayed_and_what_a_page_sent_last_arrives_when_it_leaves() {
+    let mut server = server(0);
+    server.set_net("delay=100ms".parse().expect("conditions"));
+    let number = server.open().expect("a place");
+    let request = upgrade::request("tab", "/wire", &upgrade::encode_key([9; 16]), &["tickwire.wire"]);
+    server.receive(number, &request, Duration::ZERO);
+    server.advance(Duration::from_millis(100));
+    let mut bytes = Vec::new();
+    assert!(server.take(number, &mut bytes) && bytes.starts_with(b"HTTP/1.1 101"));
+    assert!(server.net.link(number).is_none(), "from then on");
+    let mut page = Page::new(&mut server);
+    wait(&mut server, &mut page, |page| page.bot.stage() == Stage::Playing);
+    let mut close = Vec::new();
+    frame::write(&mut close, Opcode::Close, Some([1, 2, 3, 4]), &[]);
+    let client = Arc::clone(&server.host.clients.listed[0].client);
+    server.receive(page.connection, &close, server.host.now);
+    server.close(page.connection, server.host.now);
+    assert!(matches!(client.sender.ending(), Some(crate::peer::Ending::PeerClosed(_))));
 }

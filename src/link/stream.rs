@@ -105,6 +105,11 @@ impl Link {
         }
     }
 
+    /// Whether no bytes are on their way.
+    pub fn is_empty(&self) -> bool {
+        self.up.is_empty() && self.down.is_empty()
+    }
+
     /// Changes the conditions of both directions for everything that is sent from now on.
     pub fn change(&mut self, conditions: &Conditions) {
         self.up.channel.change(conditions);

@@ -37,7 +37,7 @@ const FILES: tab_edition::Files = files! {
     "index.html" "input.js" "inspect.js" "interpolation.js" "link.js" "load-error.js" "main.js" "minimap.js"
     "moments.js" "msgpack.js" "own-key.js" "palette.js" "pane.js" "panels.css" "player.js" "protocol.js" "random.js"
     "rates.js" "room.js" "rooms.css" "rules.js" "rules.json" "settings.js" "shots.js" "socket.js" "sound.js" "sprites.js"
-    "stage.js" "states.js" "style.css" "swing.js" "tab-cache.js" "tab-host.js" "tab-module.js" "tab-page.js"
+    "stage.js" "states.js" "style.css" "swing.js" "tab-cache.js" "tab-host.js" "tab-module.js" "tab-net.js" "tab-page.js"
     "tab-socket.js" "tab-wasm.js" "tab-worker.js" "tab.wasm" "tickwire.d.ts" "tickwire.js" "title.js"
     "waits.js" "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-changes.js" "wire-copy.js"
     "wire-draw.js" "wire-edit.js" "wire-explainer.js" "wire-filter.js" "wire-flip.js" "wire-frame.css"

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tickwire::internal::embedded::{self, Options, Server, Stats};
+use tickwire::internal::link::{Conditions, PRESETS};
 
 use super::buffers::with;
 use super::random;
@@ -24,7 +25,8 @@ fn serve<T: Default>(call: impl FnOnce(&mut Server, &[u8]) -> T) -> T {
 
 /// Starts a server; one that runs is forgotten. The input is
 /// `{"seed":…,"bots":…,"epoch_ms":…,"game":"…"}`: `epoch_ms` is the time of day, and without `game` it is
-/// the one of the program, or the default. Puts out `{}`, or `{"error":"…"}`.
+/// the one of the program, or the default. Puts out the named network conditions,
+/// `{"presets":[{"name":"…","about":"…"}]}`, or `{"error":"…"}`.
 #[unsafe(no_mangle)]
 pub extern "C" fn server_start(now: f64) -> usize {
     with(|buffers| {
@@ -32,7 +34,8 @@ pub extern "C" fn server_start(now: f64) -> usize {
         let output = match started {
             Ok(server) => {
                 SERVER.set(Some(server));
-                json!({})
+                let presets = PRESETS.map(|preset| json!({ "name": preset.name, "about": preset.about }));
+                json!({ "presets": presets })
             }
             Err(error) => json!({ "error": error }),
         };
@@ -47,7 +50,25 @@ fn options(input: &[u8], now: f64) -> Result<Options, String> {
     let name = given["game"].as_str();
     let game = embedded::game(name).ok_or_else(|| format!("unknown game {name:?}"))?;
     let (seed, bots) = (number("seed")? as u32, number("bots")? as usize);
-    Ok(Options { game, seed, bots, began_us, keys: random::keys })
+    Ok(Options { game, seed, bots, began_us, keys: random::keys, net: Conditions::default() })
+}
+
+/// Takes the input as the network conditions of the page's connections, such as `wifi`; none for a perfect
+/// line. Puts out `{"net":"…"}` with all figures, or `{"error":"…"}`; then nothing changes.
+#[unsafe(no_mangle)]
+pub extern "C" fn server_net() -> usize {
+    let output = serve(|server, input| {
+        let text = String::from_utf8_lossy(input);
+        let conditions = if text.is_empty() { Ok(Conditions::default()) } else { text.parse() };
+        match conditions {
+            Ok(conditions) => {
+                server.set_net(conditions);
+                json!({ "net": conditions.to_string() })
+            }
+            Err(error) => json!({ "error": error }),
+        }
+    });
+    with(|buffers| buffers.put_out(output.to_string().into_bytes()))
 }
 
 /// Opens a connection; 0 if there is no place.

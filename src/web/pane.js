@@ -7,6 +7,7 @@
 
 import { EDITION } from './edition.js';
 import { onPress } from './hud.js';
+import { queryWith } from './tab-net.js';
 
 /** A server answers for `wire` with the status that says whether one may watch; other hosts only have the file. */
 const PAGE = EDITION === 'tab' ? 'wire.html' : 'wire';
@@ -49,7 +50,7 @@ export class Pane {
       button.textContent = isOpen ? 'Hide the wire' : 'See the wire';
       button.setAttribute('aria-expanded', String(isOpen));
     }
-    history.replaceState(null, '', isOpen ? '?wire' : location.pathname);
+    history.replaceState(null, '', queryWith(location.search, 'wire', isOpen ? 'wire' : null) || location.pathname);
     frame.dispatchEvent(new Event(isOpen ? 'show' : 'hide'));
     if (!isOpen) window.focus();
   }

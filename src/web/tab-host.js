@@ -7,6 +7,7 @@
 
 import { BOTS, GAME } from './edition.js';
 import { around, tabModule } from './tab-module.js';
+import { netOf } from './tab-net.js';
 
 /** Has an event `failed` when the server ends. */
 export class TabHost extends EventTarget {
@@ -25,6 +26,12 @@ export class TabHost extends EventTarget {
     this.ready.catch(({ message }) => { this.failed = message; });
     /** @type {((stats: any) => void)[]} */
     this.asked = [];
+    /** Network conditions with a name. @type {{ name: string, about: string }[]} */
+    this.presets = [];
+    /** The conditions in force. @type {import('./tab-net.js').Told} */
+    this.net = {};
+    /** @type {((told: import('./tab-net.js').Told) => void)[]} */
+    this.changing = [];
   }
 
   /** @param {WebAssembly.Module} module @param {(url: URL) => Worker} work @returns {Promise<void>} */
@@ -32,10 +39,14 @@ export class TabHost extends EventTarget {
     const [seed] = crypto.getRandomValues(new Uint32Array(1));
     const worker = work(new URL('tab-worker.js', import.meta.url));
     this.worker = worker;
-    worker.postMessage({ start: { module, seed, bots: BOTS, game: GAME } });
+    worker.postMessage({ start: { module, seed, bots: BOTS, game: GAME, net: netOf(globalThis.location?.search ?? '') } });
     return new Promise((started, fail) => {
       worker.onmessage = ({ data }) => {
-        if (data.started) started();
+        if (data.started) {
+          ({ presets: this.presets, net: this.net } = data.started);
+          started();
+        }
+        if (data.net) this.changing.shift()?.(data.net);
         if (data.stats) this.asked.shift()?.(data.stats);
       };
       worker.onerror = ({ message }) => {
@@ -52,6 +63,17 @@ export class TabHost extends EventTarget {
     const { port1, port2 } = new MessageChannel();
     this.ready.then(() => this.worker?.postMessage({ connect: port2 }, [port2]), () => {});
     return port1;
+  }
+
+  /**
+   * Changes the network conditions between the page and its server.
+   * @param {string} text such as `wifi`; '' for a perfect line @returns {Promise<import('./tab-net.js').Told>}
+   */
+  setNet(text) {
+    return new Promise((resolve) => {
+      this.changing.push((told) => resolve(this.net = told));
+      this.worker?.postMessage({ net: text });
+    });
   }
 
   /** The server's counters, the time that it has taken, and its memory. @returns {Promise<any>} */

@@ -7,6 +7,7 @@
 import { EDITION } from './edition.js';
 import { element } from './hud.js';
 import { tabHost } from './tab-host.js';
+import { offerNet } from './tab-net.js';
 
 /**
  * Fulfilled when there is a server to connect to; fails with a sentence for the reader.
@@ -20,6 +21,8 @@ export async function begin(pane, onFailed) {
   element('edition-bots').textContent = String(host.bots);
   element('title-edition').hidden = false;
   await host.ready;
+  offerNet(/** @type {HTMLSelectElement} */ (element('p-net')), (text) => { element('p-net-told').textContent = text; }, host);
+  element('p-net-row').hidden = false;
   // What is loaded works on without a network, also where nothing keeps files.
   if (!pane.frame) pane.load();
   keepFiles();

@@ -24,15 +24,32 @@ export class Carrier {
     this.lines = new Map();
     /** Time that all this has taken, ms. */
     this.busyMs = 0;
+    /** Network conditions, such as `wifi`; '' for a perfect line. */
+    this.chosen = '';
+    /** Called when something may be due earlier than `advance` said. */
+    this.wake = () => {};
   }
 
-  /** Starts the server. @param {{ seed: number, bots: number, game?: string }} options */
-  start({ seed, bots, game = '' }) {
+  /** Starts the server. @param {{ seed: number, bots: number, game?: string, net?: string }} options @returns what the page is told of it */
+  start({ seed, bots, game = '', net = '' }) {
     this.tab.seed();
     // That of a program with a game of its own, which registers it.
     this.tab.wasm.main?.(0, 0);
     this.tab.giveText(JSON.stringify({ seed, bots, epoch_ms: Date.now(), game: game || undefined }));
-    this.tab.json(this.tab.wasm.server_start(performance.now()));
+    const { presets } = this.tab.json(this.tab.wasm.server_start(performance.now()));
+    return { presets, net: this.change(net) };
+  }
+
+  /** Changes the network conditions of all connections. @param {string} text @returns {import('./tab-net.js').Told} */
+  change(text) {
+    this.tab.giveText(text);
+    try {
+      const told = this.tab.json(this.tab.wasm.server_net());
+      this.chosen = text;
+      return told;
+    } catch (error) {
+      return { error: /** @type {Error} */ (error).message };
+    }
   }
 
   /** Opens a connection whose other end is this port. @param {MessagePort} port */
@@ -57,6 +74,8 @@ export class Carrier {
       return;
     }
     this.deliver(number, line);
+    // On a line with conditions, bytes arrive between two ticks.
+    if (this.chosen !== '') this.wake();
   }
 
   /** Gives the page what the server has for it. @param {number} number @param {Line} line */
@@ -99,15 +118,21 @@ export class Carrier {
 function serve(scope) {
   /** @type {Carrier | null} */
   let carrier = null;
-  const tick = () => setTimeout(tick, carrier?.advance());
+  let timer = 0;
+  const tick = () => {
+    clearTimeout(timer);
+    timer = setTimeout(tick, carrier?.advance());
+  };
   scope.onmessage = async ({ data }) => {
     if (data.start) {
       const started = new Carrier(await WebAssembly.instantiate(data.start.module, {}));
-      started.start(data.start);
+      const told = started.start(data.start);
       carrier = started;
+      carrier.wake = tick;
       tick();
-      scope.postMessage({ started: true });
+      scope.postMessage({ started: told });
     } else if (data.connect) carrier?.connect(data.connect);
+    else if (data.net !== undefined) scope.postMessage({ net: carrier?.change(data.net) });
     else if (data.stats) scope.postMessage({ stats: carrier?.stats() });
   };
   // A promise that fails is an error as any other: the page says so.

@@ -142,6 +142,39 @@ async function withoutWorker() {
   await page.context().close();
 }
 
+/** The round trip of the newest ping. */
+const trip = () => window.tickwire.stats.pingMs;
+
+async function conditions() {
+  const site = await serve(folder);
+  const page = await tab('conditions');
+  await game.check('?net=4g simulates a network to the server in the tab; the panel says so, and changes it', async () => {
+    await page.goto(`${site.url}?net=4g`);
+    await until(page, () => window.tickwire?.state === 'live');
+    await press(page, '#play');
+    await until(page, () => window.tickwire.own !== null);
+    await page.keyboard.press('p');
+    assert.equal(await page.locator('#p-net').inputValue(), '4g');
+    assert.match(await page.locator('#p-net-told').innerText(), /^A phone on LTE.* Each way: delay 35 ms, jitter 15 ms, loss 0.5%, rate 1.5 MB\/s\.$/);
+    const [row, panel] = await Promise.all(['#p-net-row', '#panel'].map((selector) => page.locator(selector).boundingBox()));
+    assert.ok(row && panel && row.x >= panel.x && row.x + row.width <= panel.x + panel.width && row.y + row.height <= panel.y + panel.height, JSON.stringify({ row, panel }));
+    // Twice 35 ms, each at most 15 ms less.
+    await until(page, () => window.tickwire.stats.pingMs >= 40);
+    const slow = await page.evaluate(trip);
+    await keep(page, 'tab-net');
+    await page.locator('#p-net').selectOption('transatlantic');
+    await page.locator('#p-net-told', { hasText: 'delay 45 ms' }).waitFor();
+    assert.equal(new URL(page.url()).search, '?net=transatlantic');
+    await page.locator('#p-net').selectOption('');
+    await page.locator('#p-net-told', { hasText: 'A simulated line' }).waitFor();
+    await until(page, (before) => window.tickwire.stats.pingMs !== null && window.tickwire.stats.pingMs < before, Math.min(slow, 40));
+    assert.equal(new URL(page.url()).searchParams.has('net'), false);
+    return `round trip ${slow.toFixed(0)} ms, then ${(await page.evaluate(trip)).toFixed(1)} ms`;
+  });
+  await page.context().close();
+  await site.cut();
+}
+
 async function failures() {
   const told = async (name, options, prepare, expected) => {
     await game.check(`${name}: the page says so`, async () => {
@@ -200,7 +233,7 @@ async function served() {
 }
 
 try {
-  for (const part of [offline, withoutWorker, failures, served]) await part();
+  for (const part of [offline, withoutWorker, conditions, failures, served]) await part();
   await game.check('no page error, console error, warning or failed request', () => {
     assert.deepEqual(game.complaints.list, []);
   });

@@ -5,6 +5,7 @@ import { afterEach, test } from 'node:test';
 import { MODE, VERSION, decode, encode } from '../../../src/web/protocol.js';
 import '../lib/tables.mjs';
 import { compile } from '../../../src/web/tab-module.js';
+import { netOf, queryWith, sentence } from '../../../src/web/tab-net.js';
 import { TabSocket, events } from '../../../src/web/tab-socket.js';
 import { Carrier, WINDOW_BYTES } from '../../../src/web/tab-worker.js';
 
@@ -126,4 +127,50 @@ test('tab.wasm is compiled whatever type a host gives it; a host without it is t
   const url = new URL('http://host/tab.wasm');
   for (const type of ['application/wasm', 'application/octet-stream', 'text/plain']) assert.ok(await compile(url, get(type)) instanceof WebAssembly.Module, type);
   await assert.rejects(compile(url, get('text/html', 404)), /tab\.wasm could not be loaded: 404/);
+});
+
+test('network conditions delay what a page is told, and can change at any time', async () => {
+  const host = await hosted(1);
+  const { carrier } = host;
+  const perfect = { net: 'delay=0ms,jitter=0ms,loss=0%' };
+  assert.deepEqual(carrier.change(''), perfect);
+  assert.deepEqual(carrier.change('delay=60ms'), { net: 'delay=60ms,jitter=0ms,loss=0%' });
+  assert.match(carrier.change('dsl').error, /^"dsl": expected lan, wifi, 4g, transatlantic, train, or conditions such as/);
+  let woken = 0;
+  carrier.wake = () => { woken += 1; };
+  const from = performance.now();
+  const { socket, seen } = player(host);
+  await runUntil(carrier, () => seen.packets.includes('welcome'));
+  // The request and its response, then `hello` and `welcome`.
+  assert.ok(performance.now() - from >= 4 * 60, `${performance.now() - from} ms`);
+  assert.ok(woken > 0, 'bytes arrive between ticks');
+  assert.deepEqual(carrier.change(''), perfect);
+  socket.send(encode('ping', { nonce: 1 }));
+  await runUntil(carrier, () => seen.packets.includes('pong'));
+  socket.close();
+  await runUntil(carrier, () => seen.closed !== null && carrier.stats().clients === 1);
+});
+
+test('a server in the tab says which named conditions there are, and takes some at its start', async () => {
+  const carrier = new Carrier(await WebAssembly.instantiate(module, {}));
+  const { presets, net } = carrier.start({ seed: 7, bots: 0, net: 'transatlantic,loss=0%' });
+  assert.deepEqual(presets.map(({ name }) => name), ['lan', 'wifi', '4g', 'transatlantic', 'train']);
+  assert.deepEqual(net, { net: 'delay=45ms,jitter=3ms,loss=0%' });
+  assert.ok(presets.every(({ about }) => about.length > 5));
+});
+
+test('the address says which conditions are chosen, and keeps its other parts', () => {
+  assert.deepEqual(['?net=wifi', '?wire&net=delay=150ms,loss=2%25', '?wire', ''].map(netOf), ['wifi', 'delay=150ms,loss=2%', '', '']);
+  assert.equal(queryWith('', 'net', 'net=4g'), '?net=4g');
+  assert.equal(queryWith('?wire&net=wifi', 'net', 'net=4g'), '?net=4g&wire');
+  assert.equal(queryWith('?wire&net=wifi', 'net', null), '?wire');
+  assert.equal(queryWith('?net=wifi', 'wire', 'wire'), '?wire&net=wifi');
+  assert.equal(queryWith('?wire', 'wire', null), '');
+});
+
+test('conditions are told in words', () => {
+  const net = 'delay=14ms,jitter=6ms,loss=0%,rate-up=125kB,rate-down=none';
+  assert.equal(sentence('wifi', { net }, 'a phone'), 'A phone. Each way: delay 14 ms, jitter 6 ms, rate up 125 kB/s.');
+  assert.equal(sentence('', { net: 'delay=0ms,jitter=0ms,loss=0%' }), 'A simulated line between this page and its server.');
+  assert.equal(sentence('dsl', { error: '"dsl": expected lan' }), 'No such network: "dsl": expected lan.');
 });
