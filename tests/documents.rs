@@ -316,7 +316,7 @@ fn the_lines_that_the_first_rule_changes_are_in_the_files_that_it_names() {
     // Text and blocks alternate.
     for pair in text.split("```").collect::<Vec<_>>().chunks(2) {
         let is_path = |word: &&str| word.starts_with("src/") && word.contains('.');
-        if let Some(path) = pair[0].split('`').filter(is_path).next_back() {
+        if let Some(path) = pair[0].split('`').rfind(is_path) {
             file = fs::read_to_string(top().join(path)).expect(path);
         }
         let Some(diff) = pair.get(1).and_then(|block| block.strip_prefix("diff\n")) else { continue };
