@@ -72,7 +72,8 @@ impl Conditions {
             return Err(format!("loss {loss}: must be at most {most}"));
         }
         let (least, most) = (limits::LINK_RATE_LEAST, limits::LINK_RATE_MOST);
-        for rate in self.up.into_iter().chain(self.down).filter(|rate| !(least..=most).contains(rate)) {
+        let is_wrong = |rate: &u64| !(least..=most).contains(rate);
+        if let Some(rate) = self.up.into_iter().chain(self.down).find(is_wrong) {
             let [rate, least, most] = [rate, least, most].map(|rate| text_of_rate(Some(rate)));
             return Err(format!("rate {rate}: must be from {least} to {most} a second"));
         }
