@@ -109,6 +109,11 @@ impl SimpleGame for Pong {
         self.take_sides();
     }
 
+    fn away(&mut self, player: PlayerId) {
+        let mut sides = [&mut self.left, &mut self.right].into_iter();
+        sides.find(|side| side.player == Some(player)).into_iter().for_each(|side| side.direction = 0);
+    }
+
     fn leave(&mut self, player: PlayerId) {
         self.guests.retain(|guest| guest.player != player);
         for side in [&mut self.left, &mut self.right] {

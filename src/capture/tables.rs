@@ -9,6 +9,9 @@ use super::record::{self, Record};
 /// Tables as file name and text; paths with their dialects.
 type Texts = Vec<(String, String)>;
 
+/// Paths of a room that are read: as many as one record has. Beyond: they are ignored.
+const PATHS_PER_ROOM: usize = 255;
+
 /// Tables that are read: the number of the next table and of its next part, and the bytes so far.
 #[derive(Default)]
 struct Reading {
@@ -24,7 +27,7 @@ impl Capture<'_> {
             let Ok((room, Record::Room { paths, .. })) = record else { continue };
             let known = rooms.entry(room.to_owned()).or_default();
             for (path, dialect) in paths {
-                if !known.iter().any(|(one, _)| one == path) {
+                if known.len() < PATHS_PER_ROOM && !known.iter().any(|(one, _)| one == path) {
                     known.push((path.to_owned(), dialect.to_owned()));
                 }
             }

@@ -22,7 +22,10 @@ pub fn game_at(url: &Url, to: SocketAddr) -> io::Result<Option<String>> {
     let list = get(to, &url.authority())?;
     let Ok(list) = serde_json::from_slice::<serde_json::Value>(&list) else { return Ok(None) };
     let rooms = list["rooms"].as_array().map_or(&[][..], Vec::as_slice);
-    let room = rooms.iter().find(|room| room["name"] == url.room());
+    let named = |name: &str| rooms.iter().find(|room| room["name"] == name);
+    // A private room, or one that is made when a client comes, is not in the list: it is like the default one.
+    let like_default = || if list["on_demand"] == true { named("") } else { None };
+    let room = named(url.room()).or_else(like_default);
     Ok(room.and_then(|room| room["game"].as_str()).map(str::to_owned))
 }
 

@@ -136,7 +136,13 @@ pub fn replay(
     let replayed = recordings.into_iter().map(|(name, recording)| {
         let theirs = || connections.iter().zip(&rooms).filter(|(_, room)| *room == name).map(|(one, _)| one);
         let mut decoded = Decoded::default();
-        for connection in theirs() {
+        // In the order in which they got their bodies: a player may go to a connection that is older.
+        let mut heard: Vec<_> = theirs().collect();
+        heard.sort_by_key(|one| {
+            let joined = recording.clients.get(&one.first_packet).and_then(|about| about.joined);
+            joined.map_or(one.first_packet, |(packet, _)| packet)
+        });
+        for connection in heard {
             decoded.hear(capture, connection, &recording, find)?;
         }
         let (answers, answer) = (decoded.answers, decoded.answer.take());

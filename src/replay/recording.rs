@@ -152,6 +152,8 @@ pub fn read<'a>(
             room.clients.entry(first).or_default().add(about);
         }
     }
+    // Of such a room the capture has only what is played there.
+    rooms.retain(|_, room| room.parts > 0 || !room.ticks.is_empty() || !room.clients.is_empty());
     if rooms.is_empty() {
         rooms.insert("", Room::default());
     }

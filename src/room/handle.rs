@@ -191,8 +191,11 @@ impl Handle {
     pub fn expect(&self, keys: &[(SeatKey, PlayerId)]) {
         let mut intake = self.intake.lock();
         for (key, player) in keys {
-            intake.keys.insert(*player, *key);
-            intake.seats.wait(*player, self.options.seat_time);
+            // Of a player who is not in the world, nobody waits.
+            if matches!(intake.seats.get(*player), Some(Seat::Waiting { .. })) {
+                intake.keys.insert(*player, *key);
+                intake.seats.wait(*player, self.options.seat_time);
+            }
         }
     }
 
@@ -224,6 +227,25 @@ impl Handle {
         }
     }
 
+    /// Makes a player leave at once, whether or not a connection plays it, and nobody comes back to it.
+    /// Returns whether there is such a player.
+    pub fn dismiss(&self, player: PlayerId, now: Duration) -> bool {
+        let intake = &mut *self.intake.lock();
+        intake.keys.remove(player);
+        intake.inbox.forget(player);
+        intake.seats.wait(player, now);
+        intake.seats.get(player).is_some()
+    }
+
+    /// The same for all players without a connection whose last one was from this address.
+    pub fn dismiss_absent(&self, from: Household, now: Duration) {
+        let intake = &mut *self.intake.lock();
+        for player in intake.keys.absent_of(from) {
+            intake.keys.remove(player);
+            intake.seats.wait(player, now);
+        }
+    }
+
     /// The client of this connection does not come back to its seat.
     pub fn forget_key(&self, player: PlayerId, connection: u64) {
         let mut intake = self.intake.lock();
@@ -245,6 +267,7 @@ impl Handle {
         }
         intake.inbox.forget(player);
         if !intake.keys.set_absent(player, from) {
+            intake.keys.remove(player);
             return intake.seats.wait(player, now);
         }
         intake.seats.wait(player, now + self.options.seat_time);

@@ -70,6 +70,12 @@ impl Keys {
         true
     }
 
+    /// The absent seats of an address.
+    pub fn absent_of(&self, from: Household) -> Vec<PlayerId> {
+        let absent = self.seats.iter().filter(|(_, (_, absent))| *absent == Some(from));
+        absent.map(|(player, _)| *player).collect()
+    }
+
     /// The seat has a connection again.
     pub fn set_back(&mut self, player: PlayerId) {
         let Some(from) = self.seats.get_mut(&player).and_then(|(_, absent)| absent.take()) else { return };

@@ -203,7 +203,7 @@ export class Connection {
 
   /** Tries at once instead of after the wait. */
   retryNow() {
-    if (this.state === 'waiting') this.open();
+    if (this.state === 'waiting' && this.retryAt < Infinity) this.open();
   }
 
   /** @param {State} state */

@@ -8,7 +8,7 @@
 
 import { Dialect, firstDialect } from './codec.js';
 import { LEFT, NO_ANSWER, NO_TABLES, isFinal, textOf } from './endings.js';
-import { ownKey } from './own-key.js';
+import { giveKeyBack, takeKey } from './own-key.js';
 import { openSocket } from './socket.js';
 import { waitMs } from './waits.js';
 
@@ -47,6 +47,7 @@ export class Link {
   /** @param {Where} where @param {Listener} listener */
   constructor(where, listener) {
     this.where = where;
+    this.key = takeKey();
     this.listener = listener;
     /** @type {import('./socket.js').Socket | null} */
     this.socket = null;
@@ -99,7 +100,7 @@ export class Link {
     const { path = 'play', WebSocket } = this.where;
     // Named also where it is the path's own: both ends certainly speak the same.
     const target = /[?&]dialect=/.test(path) ? path : `${path}${path.includes('?') ? '&' : '?'}dialect=${dialect.name}`;
-    const socket = openSocket(`${target}&inspect_key=${ownKey()}`, [SUBPROTOCOL], import.meta.url, WebSocket);
+    const socket = openSocket(`${target}&inspect_key=${this.key}`, [SUBPROTOCOL], import.meta.url, WebSocket);
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
     socket.onopen = () => { if (run === this.run) this.listener.opened(dialect); };
@@ -127,6 +128,7 @@ export class Link {
   /** Leaves for good. */
   close() {
     this.broken(this.run, NORMAL, LEFT);
+    giveKeyBack(this.key);
   }
 
   /** Ends a connection, or a try. @param {number} run @param {number} code @param {string} reason @param {string} [text] */

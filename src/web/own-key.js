@@ -12,7 +12,21 @@ let runKey;
 
 const fresh = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
-/** @returns {string} 32 hex digits */
+let isTaken = false;
+
+/** The key for a connection: of several at once, as of two players on one screen, only one has that of the tab. */
+export function takeKey() {
+  if (isTaken) return fresh();
+  isTaken = true;
+  return ownKey();
+}
+
+/** Gives the tab's key back. @param {string} key */
+export function giveKeyBack(key) {
+  if (key === ownKey()) isTaken = false;
+}
+
+/** @returns {string} the key of the tab: 32 hex digits */
 export function ownKey() {
   try {
     const key = sessionStorage.getItem(KEY) ?? fresh();

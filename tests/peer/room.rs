@@ -163,6 +163,46 @@ fn a_connection_that_comes_back_takes_the_seat_from_one_whose_end_nobody_has_not
 }
 
 #[test]
+fn one_absent_player_too_many_of_an_address_leaves_and_cannot_come_back() {
+    let mut running = Running::new(1, PERIOD * 90);
+    let handle = Arc::clone(&running.handle);
+    let key = |connection: u64| u128::from(connection).to_le_bytes();
+    let seats = limits::ADDRESS_ABSENT_SEATS as u64 + 1;
+    let players: Vec<_> = (1..=seats).map(|connection| (connection, running.enter(connection))).collect();
+    players.iter().for_each(|(connection, player)| handle.keep_seat(*player, key(*connection)));
+    running.tick();
+    players
+        .iter()
+        .for_each(|(connection, player)| handle.disconnect(*player, (home(), *connection), running.now));
+    assert_eq!(handle.come_back(key(seats), 99), None);
+    assert_eq!(running.players().len(), limits::ADDRESS_ABSENT_SEATS);
+}
+
+#[test]
+fn a_kept_key_of_a_player_who_is_not_in_the_world_is_nobodys() {
+    let mut running = Running::new(1, PERIOD * 90);
+    let (handle, key) = (Arc::clone(&running.handle), [7; 16]);
+    handle.expect(&[(key, PlayerId(1))]);
+    assert_eq!(running.enter(7), PlayerId(1));
+    running.tick();
+    assert_eq!(handle.come_back(key, 8), None);
+}
+
+#[test]
+fn a_dismissed_player_leaves_with_or_without_a_connection_and_nobody_comes_back_to_it() {
+    let mut running = Running::new(1, PERIOD * 90);
+    let (handle, keys) = (Arc::clone(&running.handle), [[1; 16], [2; 16]]);
+    let players = [running.enter(1), running.enter(2)];
+    players.iter().zip(keys).for_each(|(player, key)| handle.keep_seat(*player, key));
+    running.tick();
+    handle.disconnect(players[1], (home(), 2), running.now);
+    assert!(players.iter().all(|player| handle.dismiss(*player, running.now)));
+    assert_eq!(keys.map(|key| handle.come_back(key, 9)), [None, None]);
+    assert_eq!(running.players(), [0; 0]);
+    assert!(!handle.dismiss(players[0], running.now), "there is nobody");
+}
+
+#[test]
 fn a_player_without_a_key_leaves_at_once_though_another_waits_longer() {
     let mut running = Running::new(1, PERIOD * 90);
     let (stays, leaves) = (running.enter(1), running.enter(2));

@@ -40,6 +40,7 @@ mod relay;
 mod replay;
 #[cfg(target_os = "linux")]
 mod resources;
+mod resume;
 mod room_demand;
 mod room_life;
 mod rooms;

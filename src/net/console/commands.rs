@@ -307,8 +307,16 @@ impl Desk<'_> {
     }
 
     fn kick(&self, rest: &str) -> Done {
-        let (player, client) = self.named(rest)?;
-        client.close(Ending::Breach(Breach::Kicked), self.host.now());
+        let (player, now) = (self.find(rest)?, self.host.now());
+        let client = self.client_of(player);
+        // Before its client knows, who may come back quickly.
+        if !self.room.handle.dismiss(player, now) {
+            return Err(format!("there is no player {}", player.0).into());
+        }
+        let Some(client) = client else {
+            return Ok(format!("player {} was kicked; it had no connection", player.0));
+        };
+        client.close(Ending::Breach(Breach::Kicked), now);
         Ok(format!("player {} was kicked; its address is {}", player.0, client.address.ip()))
     }
 
@@ -331,9 +339,12 @@ impl Desk<'_> {
         }
         let mut theirs = self.host.clients.all();
         theirs.retain(|client| Household::of(client.address.ip()) == household);
+        let now = self.host.now();
         for client in &theirs {
-            client.close(Ending::Breach(Breach::Banned), self.host.now());
+            client.player().map(|player| client.room.dismiss(player, now));
+            client.close(Ending::Breach(Breach::Banned), now);
         }
+        self.host.rooms.all().iter().for_each(|room| room.handle.dismiss_absent(household, now));
         Ok(format!("{household} is banned; connections closed: {}", theirs.len()))
     }
 

@@ -279,12 +279,24 @@ test('leaving is for good', async () => {
 test('a connection that answers nothing is given up, and so is a try', async () => {
   const { game, socket } = await begin();
   for (let beat = 0; beat < 6; beat += 1) await pass(2000);
-  assert.equal(socket.closed, 1000);
+  assert.equal(socket.closed, undefined, 'without a code, which would be a leave');
   assert.equal(game.closed.text, 'The server does not answer.');
   assert.equal(sockets.length, 2);
   await pass(8000);
-  assert.equal(sockets[1].closed, 1000);
+  assert.equal(sockets[1].closed, undefined);
   game.close();
+  assert.equal(sockets.length, 2);
+});
+
+test('of several connections of one page one has the key of the tab', async () => {
+  const { giveKeyBack, takeKey } = await import('../../../src/web/own-key.js?alone');
+  const [first, second] = [takeKey(), takeKey()];
+  assert.match(first, /^[0-9a-f]{32}$/);
+  assert.notEqual(first, second);
+  giveKeyBack(second);
+  assert.notEqual(takeKey(), first);
+  giveKeyBack(first);
+  assert.equal(takeKey(), first);
 });
 
 test('packets without pongs keep a connection', async () => {

@@ -1,0 +1,80 @@
+//! A client comes back to its player by its key: a capture of it replays, and who was removed stays away.
+
+use std::fs;
+use std::time::Duration;
+
+use tickwire::internal::games;
+use tickwire::internal::net::Server;
+use tickwire::internal::net::console::Source;
+use tickwire::internal::net::recorder::Target;
+use tickwire::internal::replay;
+use tickwire::packet::Value;
+
+use crate::clients::Native;
+use crate::replay::File;
+use crate::support::{Peer, server_with};
+
+const PATH: &str = "/play?inspect_key=00112233445566778899aabbccddeeff";
+
+fn server() -> Server {
+    server_with(|config| config.seat_time = Duration::from_secs(60))
+}
+
+/// Three moves for this tick, which the server has taken when this returns.
+fn walk(native: &mut Native, first_heading: u32, tick: Value) {
+    for sequence in 1..=3_u32 {
+        native.say("move", &[sequence.into(), tick.clone(), (first_heading + sequence).into()]);
+    }
+    native.say("ping", &[7.into()]);
+    native.hear("pong");
+}
+
+#[test]
+fn a_capture_of_a_reload_and_of_a_take_over_by_an_older_connection_comes_out_the_same() {
+    let (server, file) = (server(), File::new("resume"));
+    server.capture(Target::File(file.0.clone())).expect("a new file");
+    let address = server.address();
+    let mut older = Native { peer: Peer::connect(address, PATH) };
+    older.say("hello", &[1.into(), 0.into(), Value::Nil, Value::Nil]);
+    older.hear("welcome");
+    let (mut newer, welcome, player) = Native::play_at(address, PATH, "Ann");
+    // They wait for a later tick, and are dropped when the other one takes over.
+    let later = welcome[7].as_u64().expect("a tick") + 25;
+    walk(&mut newer, 100, later.into());
+    older.say("enter", &["Ann".into(), 2.into()]);
+    assert_eq!(older.hear("spawned")[0].as_u64(), Some(player));
+    walk(&mut older, 200, Value::Nil);
+    assert!(newer.peer.receive_close().contains("taken_over"));
+    drop(older);
+    let (mut last, _, again) = Native::play_at(address, PATH, "Ann");
+    assert_eq!(again, player, "after the reload");
+    walk(&mut last, 300, Value::Nil);
+    // Beyond the tick of the commands that were dropped.
+    while last.hear("update")[0].as_u64() <= Some(later) {}
+    server.stop();
+    let bytes = fs::read(&file.0).expect("the file");
+    let report = replay::json::of_file(&bytes, games::ABOUT, None).expect("a capture");
+    assert_eq!(report["verdict"], "same", "{report:#}");
+}
+
+#[test]
+fn a_kicked_client_and_an_absent_player_are_gone_though_they_have_a_key() {
+    let server = server();
+    // By number: the name of one who has just left may still be taken.
+    let kick = |player: u64| {
+        let done = server.console().run(&format!("kick {player}"), Source::Terminal).expect("an answer");
+        assert!(done.done, "{}", done.text);
+    };
+    let (one, _, first) = Native::play_at(server.address(), PATH, "Ann");
+    kick(first);
+    // It does not answer the close frame, and connects anew at once.
+    let (two, _, second) = Native::play_at(server.address(), PATH, "Ann");
+    assert_ne!(first, second);
+    drop((one, two));
+    let (_other, ..) = Native::play_at(server.address(), "/play", "Bob");
+    // Whether or not the server has noticed the end of the connection.
+    kick(second);
+    let (_three, _, third) = Native::play_at(server.address(), PATH, "Ann");
+    assert_ne!(second, third);
+    server.stop();
+}
