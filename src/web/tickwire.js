@@ -19,6 +19,7 @@
  * @module tickwire
  */
 
+import { EDITION } from './edition.js';
 import { Link } from './link.js';
 import { fromRoot, isPrivate, privateName, roomOf } from './room.js';
 import { States } from './states.js';
@@ -74,7 +75,7 @@ export function connect(options = {}) {
  */
 export async function privateRoom() {
   const room = roomOf(location.pathname);
-  const answer = isPrivate(room) ? null : await fetch(fromRoot(location.href, 'rooms?format=json')).catch(() => null);
+  const answer = isPrivate(room) || EDITION !== 'server' ? null : await fetch(fromRoot(location.href, 'rooms?format=json')).catch(() => null);
   const list = await answer?.json().catch(() => null);
   /** @param {string} name */
   const game = (name) => list.rooms.find((/** @type {{ name: string }} */ one) => one.name === name)?.game;

@@ -78,6 +78,8 @@ await game.check('a point is counted in every page when a player does not move',
 });
 
 await game.check('a player who leaves makes room for the one who watches', async () => {
+  // Otherwise its player waits for the page to come back.
+  await ada.evaluate(() => window.game.close());
   await ada.goto('about:blank');
   await cy.waitForSelector('#join:not([hidden])');
   await cy.fill('#name', 'Cy');

@@ -311,7 +311,7 @@ impl Desk<'_> {
         let client = self.client_of(player);
         // Before its client knows, who may come back quickly.
         if !self.room.handle.dismiss(player, now) {
-            return Err(format!("there is no player {}", player.0).into());
+            return Err(format!("no client plays as player {}", player.0).into());
         }
         let Some(client) = client else {
             return Ok(format!("player {} was kicked; it had no connection", player.0));

@@ -31,7 +31,9 @@ impl View {
 
     /// A client that comes back to its player may have missed its death.
     fn meet(&mut self, state: &State, out: &mut Writer<'_>) {
-        let Some(own) = self.known.own_player(state).filter(|own| self.met != Some(own.player)) else { return };
+        let Some(own) = self.known.own_player(state).filter(|own| self.met != Some(own.player)) else {
+            return;
+        };
         if !own.alive {
             out.send("died", Option::<&Named>::None);
         }
