@@ -5,7 +5,7 @@ use std::time::Duration;
 /// A time: `150ms`, `0.5ms`, `1.5s`, down to a microsecond.
 ///
 /// # Errors
-/// The text is no time.
+/// The text is not a time.
 pub fn time(text: &str) -> Result<Duration, String> {
     let (number, digits) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
         (Some(number), _) => (number, 3),
@@ -19,7 +19,7 @@ pub fn time(text: &str) -> Result<Duration, String> {
 /// A share of all segments in percent, in parts per million: `2%`, `0.1%`.
 ///
 /// # Errors
-/// The text is no share.
+/// The text is not a share.
 pub fn loss(text: &str) -> Result<u32, String> {
     let number = text.strip_suffix('%').or((text == "0").then_some(text));
     let ppm = number.and_then(|number| scaled(number, 4)).and_then(|ppm| u32::try_from(ppm).ok());
@@ -29,7 +29,7 @@ pub fn loss(text: &str) -> Result<u32, String> {
 /// A number of bytes or bits a second: `250kB`, `2Mbit`; or `none` for any number.
 ///
 /// # Errors
-/// The text is no rate.
+/// The text is not a rate.
 pub fn rate(text: &str) -> Result<Option<u64>, String> {
     let error = || "expected bytes or bits a second such as 250kB, 1.5MB or 2Mbit, or none".to_owned();
     if text == "none" {

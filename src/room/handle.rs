@@ -191,7 +191,7 @@ impl Handle {
     pub fn expect(&self, keys: &[(SeatKey, PlayerId)]) {
         let mut intake = self.intake.lock();
         for (key, player) in keys {
-            // Of a player who is not in the world, nobody waits.
+            // A key of a player who is not in the world is ignored.
             if matches!(intake.seats.get(*player), Some(Seat::Waiting { .. })) {
                 intake.keys.insert(*player, *key);
                 intake.seats.wait(*player, self.options.seat_time);

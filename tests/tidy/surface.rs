@@ -28,7 +28,7 @@ pub fn modules(lib: &File) -> Vec<Breach> {
         Breach::new(lib, *line, format!("the page of the crate has no entry for its public module {name}"))
     });
     let unknown = entries.iter().filter(|(_, name)| lacks(&public, name)).map(|(line, name)| {
-        Breach::new(lib, *line, format!("the page of the crate lists {name}, which is no public module"))
+        Breach::new(lib, *line, format!("the page of the crate lists {name}, which is not a public module"))
     });
     unlisted.chain(unknown).collect()
 }
