@@ -6,6 +6,10 @@
 //! waiting can take at most half of the free entries (rounded up), and can add a command unless the
 //! inbox is full. A player's queued commands are discarded when the player leaves.
 //!
+//! A player's commands run in the order in which they came: none has an earlier tick than the one
+//! before it. Otherwise a later command would run first, and the world would reject the earlier one
+//! as repeated.
+//!
 //! Operator commands (including joins and leaves) are never rejected here: a tick takes
 //! [`limits::OPERATOR_COMMANDS_PER_TICK`] of them, and the others move to the next tick in order.
 //! This limit and the total for players together fit one command frame, so a capture has every
@@ -70,6 +74,8 @@ pub struct Inbox {
     operator_sequence: u64,
     /// The tick of the operator's last command: later ones are not before it.
     operator_tick: u32,
+    /// The same for each player that has commands waiting.
+    last_ticks: HashMap<PlayerId, u32>,
     margins: HashMap<PlayerId, i16>,
 }
 
@@ -101,12 +107,13 @@ impl Inbox {
             by_address: HashMap::new(),
             operator_sequence,
             operator_tick: next_tick,
+            last_ticks: HashMap::new(),
             margins: HashMap::new(),
         }
     }
 
-    /// Queues a player's command for `max(intended, next)`, at most `ahead_ticks` ahead. `address`
-    /// is the address of the player's connection.
+    /// Queues a player's command for `max(intended, next)`, at most `ahead_ticks` ahead, and not
+    /// before the player's previous command. `address` is the address of the player's connection.
     ///
     /// # Errors
     /// [`Rejected`] when a bound is reached; the command is then lost.
@@ -118,12 +125,14 @@ impl Inbox {
             Some(tick) => tick.clamp(next, latest),
             None => next.saturating_add(self.delay_ticks),
         };
+        let tick = tick.max(self.last_ticks.get(&player).copied().unwrap_or_default());
         let queued = self.slots.entry(tick).or_default().players.entry(player);
         let queued = queued.or_insert_with(|| Queued { address, commands: Vec::new() });
         if queued.commands.len() >= limits::COMMANDS_PER_PLAYER_TICK {
             return Err(Rejected::PlayerTick);
         }
         queued.commands.push(command);
+        self.last_ticks.insert(player, tick);
         self.waiting += 1;
         *self.by_address.entry(address).or_default() += 1;
         if let Some(tick) = intended {
@@ -144,12 +153,13 @@ impl Inbox {
         self.slots.is_empty()
     }
 
-    /// Drops a player's waiting commands.
+    /// Drops a player's waiting commands. The next one runs as if it were the first.
     pub fn forget(&mut self, player: PlayerId) {
         let queued: Vec<Queued> =
             self.slots.values_mut().filter_map(|slot| slot.players.remove(&player)).collect();
         queued.iter().for_each(|queued| self.release(queued));
         self.margins.remove(&player);
+        self.last_ticks.remove(&player);
     }
 
     /// Moves the commands of `tick` into `commands`, and the new margins into `margins`, by player
@@ -160,8 +170,12 @@ impl Inbox {
         while let Some(slot) = self.slots.first_entry().filter(|slot| *slot.key() <= tick) {
             let slot = slot.remove();
             commands.extend(slot.operator);
-            for queued in slot.players.into_values() {
+            for (player, queued) in slot.players {
                 self.release(&queued);
+                // A later tick holds more of them, or the next command is not bound to any tick.
+                if self.last_ticks.get(&player).is_some_and(|last| *last <= tick) {
+                    self.last_ticks.remove(&player);
+                }
                 commands.extend(queued.commands);
             }
         }

@@ -67,6 +67,36 @@ fn a_command_runs_in_its_tick_the_next_one_or_the_bound_and_one_without_a_tick_a
 }
 
 #[test]
+fn a_command_never_runs_before_its_predecessor_until_the_player_is_forgotten() {
+    let ran = |inbox: &mut Inbox, ticks: std::ops::RangeInclusive<u32>| -> Vec<(u32, u64)> {
+        let each = |tick| sequences(inbox, tick).into_iter().map(move |sequence| (tick, sequence));
+        ticks.flat_map(each).collect()
+    };
+    let mut inbox = inbox();
+    for (sequence, intended) in [(1, Some(3)), (2, Some(1)), (3, None), (4, Some(5)), (5, Some(0))] {
+        inbox.push(home(), stop(1, sequence), intended).unwrap();
+    }
+    inbox.push(home(), stop(2, 1), None).unwrap();
+    assert_eq!(ran(&mut inbox, 0..=2), [(0, 1)], "another player does not wait");
+    assert_eq!(ran(&mut inbox, 3..=3), [(3, 1), (3, 2), (3, 3)]);
+    inbox.push(home(), stop(1, 6), None).unwrap();
+    assert_eq!(ran(&mut inbox, 4..=5), [(5, 4), (5, 5), (5, 6)]);
+    inbox.push(home(), stop(1, 7), None).unwrap();
+    assert_eq!(ran(&mut inbox, 6..=6), [(6, 7)], "none waits, so it is at once");
+    // One that claims the far future delays only its own commands, and by the bound at most.
+    inbox.push(home(), stop(1, 8), Some(u32::MAX)).unwrap();
+    inbox.push(home(), stop(1, 9), None).unwrap();
+    inbox.push(home(), stop(2, 2), None).unwrap();
+    assert_eq!(ran(&mut inbox, 7..=36), [(7, 2)]);
+    assert_eq!(ran(&mut inbox, 37..=37), [(37, 8), (37, 9)]);
+    // Another connection that takes the player over does not inherit that.
+    inbox.push(home(), stop(1, 10), Some(u32::MAX)).unwrap();
+    inbox.forget(PlayerId(1));
+    inbox.push(home(), stop(1, 1), None).unwrap();
+    assert_eq!(ran(&mut inbox, 38..=80), [(38, 1)]);
+}
+
+#[test]
 fn one_player_cannot_fill_a_tick_and_all_addresses_together_not_the_inbox() {
     let mut inbox = inbox();
     for sequence in 0..PER_TICK {
