@@ -16,6 +16,7 @@
 mod arguments;
 mod checks;
 mod link;
+mod predict;
 mod rooms;
 mod websocket;
 
@@ -23,6 +24,7 @@ use std::time::Duration;
 
 pub use arguments::*;
 pub use link::*;
+pub use predict::*;
 pub use rooms::*;
 pub use websocket::*;
 

@@ -65,6 +65,7 @@ mod breach;
 mod dice;
 mod messages;
 mod play;
+pub mod predict;
 mod records;
 pub mod simple;
 mod tick;

@@ -14,6 +14,7 @@ pub mod feed;
 mod game;
 mod needs;
 mod orders;
+pub mod predict;
 mod served;
 mod shown;
 #[cfg(not(target_family = "wasm"))]

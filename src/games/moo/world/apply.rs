@@ -232,7 +232,7 @@ impl World {
     }
 }
 
-fn newcomer(id: PlayerId, name: &str, skin: u8, tick: u32, (x, y): (Fixed, Fixed)) -> Entity {
+pub(crate) fn newcomer(id: PlayerId, name: &str, skin: u8, tick: u32, (x, y): (Fixed, Fixed)) -> Entity {
     let body = Body {
         x,
         y,

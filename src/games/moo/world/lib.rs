@@ -49,6 +49,7 @@ mod event;
 mod fight;
 mod herd;
 mod life;
+pub mod local;
 mod scratch;
 mod shoot;
 mod sim;

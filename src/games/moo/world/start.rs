@@ -13,10 +13,17 @@ const PURPOSE_LATER: u32 = 2;
 impl World {
     /// The world before its first tick. A map size outside the limits is replaced by the nearest
     /// limit.
-    pub fn new(mut identity: Identity) -> World {
+    pub fn new(identity: Identity) -> World {
+        let mut world = World::bare(identity);
+        world.populate();
+        world
+    }
+
+    /// The same without animals: the map alone.
+    pub(crate) fn bare(mut identity: Identity) -> World {
         identity.map_size_px = identity.map_size_px.clamp(rules::MAP_SIZE_MIN_PX, rules::MAP_SIZE_MAX_PX);
         let others = map::generate(identity.seed, identity.map_size_px);
-        let mut world = World::from_state(State {
+        World::from_state(State {
             identity,
             tick: 0,
             rng: Rng::new(identity.seed, PURPOSE_LATER),
@@ -31,8 +38,6 @@ impl World {
             next_shot: EntityId::FIRST_SHOT,
             clans: Vec::new(),
             next_clan: 1,
-        });
-        world.populate();
-        world
+        })
     }
 }

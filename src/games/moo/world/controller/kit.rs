@@ -102,6 +102,15 @@ impl Kit {
         }
     }
 
+    /// Has these weapons and items, as a client is told. Numbers that these rules lack are left out.
+    pub fn equip(&mut self, weapons: &[u8], items: &[u8]) {
+        (self.weapons, self.items) = ([None; 2], [None; GROUPS]);
+        let weapons = weapons.iter().filter_map(|id| rules::weapon(*id));
+        weapons.for_each(|weapon| self.take(Choice::Weapon(weapon)));
+        let items = items.iter().filter_map(|id| rules::item(*id));
+        items.for_each(|item| self.take(Choice::Item(item)));
+    }
+
     /// Whether the kit has this weapon.
     pub fn has_weapon(&self, id: u8) -> bool {
         self.weapons.contains(&Some(id))

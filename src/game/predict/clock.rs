@@ -1,0 +1,176 @@
+//! The server's ticks in the client's time, and how far ahead of them the client must be.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::limits;
+
+/// Updates by which the clock is set: half a second at 30 a second.
+const UPDATES: usize = 16;
+/// Updates after which their delays count for the lead, all but the latest twentieth.
+const DELAYS: usize = 48;
+/// Pings that wait for their pong.
+const PINGS: usize = 16;
+/// Part of the elapsed time by which the client may catch up with a longer lead, and by which it may
+/// wait for a shorter one.
+const CATCH_UP: i64 = 5;
+const WAIT: i64 = 20;
+/// A lead that is off by more jumps, in nanoseconds.
+const JUMP_NS: i64 = 1_000_000_000;
+
+/// See the [module](self).
+#[derive(Debug, Clone, Default)]
+pub struct Clock {
+    tick_ns: i64,
+    /// For each of the last updates the time at which tick 0 would have arrived.
+    origins: VecDeque<i64>,
+    /// How far ahead each of the last commands and pings had to be, and when it was sent.
+    needs: VecDeque<(i64, i64)>,
+    /// How late the last updates were against the fastest.
+    delays: Vec<i64>,
+    pings: VecDeque<(u32, i64)>,
+    rtt_ns: Option<i64>,
+    /// What is added to the client's time to have the time of its predicted world.
+    offset_ns: Option<i64>,
+    advanced_ns: i64,
+    heard_ns: i64,
+}
+
+fn nanos(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX / 4)
+}
+
+impl Clock {
+    /// A clock of a server with so many ticks per second.
+    pub fn new(tick_hz: u32) -> Clock {
+        Clock { tick_ns: 1_000_000_000 / i64::from(tick_hz.max(1)), ..Clock::default() }
+    }
+
+    /// Something has arrived.
+    pub(super) fn news(&mut self, now: Duration) {
+        self.heard_ns = nanos(now);
+    }
+
+    /// An update of this tick has arrived.
+    pub(super) fn heard(&mut self, tick: u32, now: Duration) {
+        self.origins.push_back(nanos(now) - i64::from(tick) * self.tick_ns);
+        if self.origins.len() > UPDATES {
+            self.origins.pop_front();
+        }
+        let Some(origin) = self.origin_ns() else { return };
+        self.delays.push(nanos(now) - i64::from(tick) * self.tick_ns - origin);
+        if self.delays.len() >= DELAYS {
+            self.mind_delays(nanos(now));
+        }
+    }
+
+    /// A line that delays what it brings delays what it takes as well.
+    fn mind_delays(&mut self, now: i64) {
+        self.delays.sort_unstable();
+        let most = self.delays[self.delays.len() * 19 / 20];
+        self.delays.clear();
+        if let Some(least) = self.needs.iter().map(|(_, need)| *need).min() {
+            self.remember(now, least + most);
+        }
+    }
+
+    /// A ping leaves.
+    pub(super) fn ping(&mut self, nonce: Option<u32>, now: Duration) {
+        let Some(nonce) = nonce else { return };
+        self.pings.push_back((nonce, nanos(now)));
+        if self.pings.len() > PINGS {
+            self.pings.pop_front();
+        }
+    }
+
+    /// The answer to a ping: the server had completed so many ticks.
+    pub(super) fn pong(&mut self, nonce: Option<u32>, tick: Option<u32>, now: Duration) {
+        let Some(at) = self.pings.iter().position(|(own, _)| Some(*own) == nonce) else { return };
+        let Some((_, sent)) = self.pings.remove(at) else { return };
+        self.rtt_ns = Some(nanos(now) - sent);
+        let Some(tick) = tick else { return };
+        if self.origins.is_empty() {
+            self.heard(tick, now);
+        }
+        self.need(i64::from(tick) + 1, sent);
+    }
+
+    /// A command that was sent for this tick arrived so many ticks early.
+    pub(super) fn answered(&mut self, tick: u32, margin_ticks: i16, sent: Duration) {
+        self.need(i64::from(tick) - i64::from(margin_ticks), nanos(sent));
+    }
+
+    /// What was sent then could have been for this tick at the earliest.
+    fn need(&mut self, tick: i64, sent: i64) {
+        let Some(origin) = self.origin_ns() else { return };
+        self.remember(sent, tick * self.tick_ns - (sent - origin));
+    }
+
+    fn remember(&mut self, sent: i64, need: i64) {
+        self.needs.push_back((sent, need));
+        let window = limits::LEAD_WINDOW.as_nanos() as i64;
+        while self.needs.len() > limits::LEAD_SAMPLES
+            || self.needs.front().is_some_and(|(first, _)| sent - first > window)
+        {
+            self.needs.pop_front();
+        }
+    }
+
+    fn origin_ns(&self) -> Option<i64> {
+        self.origins.iter().copied().min()
+    }
+
+    /// How far ahead of the newest update the client should be.
+    fn wanted_ns(&self) -> Option<i64> {
+        let needs = || self.needs.iter().map(|(_, need)| *need);
+        let most = needs().min()? + limits::LEAD_JITTER_MOST.as_nanos() as i64;
+        Some(needs().max()?.min(most))
+    }
+
+    /// Time passes: the client's lead approaches the one that it needs.
+    pub(super) fn advance(&mut self, now: Duration) {
+        let (now, before) = (nanos(now), self.advanced_ns);
+        self.advanced_ns = now;
+        let (Some(wanted), Some(origin)) = (self.wanted_ns(), self.origin_ns()) else { return };
+        let target = wanted - origin;
+        let Some(offset) = self.offset_ns.filter(|offset| (target - offset).abs() <= JUMP_NS) else {
+            self.offset_ns = Some(target);
+            return;
+        };
+        let elapsed = (now - before).max(0);
+        self.offset_ns = Some(offset + (target - offset).clamp(-elapsed / WAIT, elapsed / CATCH_UP));
+    }
+
+    /// The tick that runs in the client's world, with its fraction; `None` before the line was measured.
+    pub(super) fn ahead(&self, now: Duration) -> Option<(u32, u16)> {
+        let at = nanos(now) + self.offset_ns?;
+        let tick = u32::try_from(at.div_euclid(self.tick_ns.max(1))).ok()?;
+        Some((tick, (at.rem_euclid(self.tick_ns.max(1)) * 65_536 / self.tick_ns.max(1)) as u16))
+    }
+
+    /// So much time in ticks.
+    pub(super) fn ticks(&self, time: Duration) -> u32 {
+        u32::try_from(nanos(time) / self.tick_ns.max(1)).unwrap_or(u32::MAX)
+    }
+
+    /// Whether the lead is known: a ping or a command was answered.
+    pub fn is_measured(&self) -> bool {
+        self.offset_ns.is_some()
+    }
+
+    /// How far the client is ahead of the newest update that has arrived as fast as the fastest.
+    pub fn lead(&self) -> Duration {
+        let ahead = self.offset_ns.zip(self.origin_ns()).map_or(0, |(offset, origin)| offset + origin);
+        Duration::from_nanos(ahead.max(0).unsigned_abs())
+    }
+
+    /// The round trip of the last ping.
+    pub fn round_trip(&self) -> Option<Duration> {
+        self.rtt_ns.map(|rtt| Duration::from_nanos(rtt.max(0).unsigned_abs()))
+    }
+
+    /// Time since the server was heard last.
+    pub fn silence(&self, now: Duration) -> Duration {
+        Duration::from_nanos((nanos(now) - self.heard_ns).max(0).unsigned_abs())
+    }
+}

@@ -1,0 +1,74 @@
+//! Corrections: how far the server's news moved what was predicted, counted and smoothed.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::Place;
+use crate::limits;
+
+/// See the [module](self).
+#[derive(Debug, Clone, Default)]
+pub struct Corrections {
+    /// What is still to be made up, in 1/65,536 px.
+    offset: (i64, i64),
+    decayed: Duration,
+    /// How many updates moved the own player.
+    pub count: u64,
+    /// How many updates were compared.
+    pub compared: u64,
+    /// The last distances in 1/65,536 px, the newest at the end; 0 where both agreed.
+    recent: VecDeque<u32>,
+}
+
+impl Corrections {
+    /// An update has moved the own player from one place to another.
+    pub(super) fn correct(&mut self, before: Place, after: Place) {
+        let off = |a: i32, b: i32| i64::from(a) - i64::from(b);
+        let (dx, dy) = (off(before.0, after.0), off(before.1, after.1));
+        let far = u32::try_from(dx.unsigned_abs().pow(2).saturating_add(dy.unsigned_abs().pow(2)).isqrt());
+        let far = far.unwrap_or(u32::MAX);
+        self.compared += 1;
+        self.count += u64::from(far > 0);
+        self.recent.push_back(far);
+        if self.recent.len() > limits::CORRECTIONS_KEPT {
+            self.recent.pop_front();
+        }
+        self.offset = (self.offset.0 + dx, self.offset.1 + dy);
+        if self.offset.0.abs().max(self.offset.1.abs()) > limits::CORRECTION_SMOOTHED_PX << 16 {
+            self.offset = (0, 0);
+        }
+    }
+
+    /// Time passes: what is to be made up becomes less.
+    pub(super) fn decay(&mut self, now: Duration) {
+        let whole = limits::CORRECTION_TIME.as_micros() as i64;
+        let passed = (now.saturating_sub(self.decayed).as_micros() as i64).min(whole);
+        self.decayed = now;
+        let less = |part: i64| part - (part * passed).div_euclid(whole);
+        let near = |part: i64| if part.abs() < 1 << 10 { 0 } else { part };
+        self.offset = (near(less(self.offset.0)), near(less(self.offset.1)));
+    }
+
+    /// Nothing is to be made up any more: there is another body.
+    pub(super) fn settle(&mut self) {
+        self.offset = (0, 0);
+    }
+
+    /// A place as it is shown.
+    pub(super) fn smoothed(&self, at: Place) -> Place {
+        let add = |a: i32, b: i64| i32::try_from(i64::from(a) + b).unwrap_or(a);
+        (add(at.0, self.offset.0), add(at.1, self.offset.1))
+    }
+
+    /// The last correction in 1/65,536 px; 0 if both agreed.
+    pub fn last(&self) -> u32 {
+        self.recent.back().copied().unwrap_or(0)
+    }
+
+    /// The correction, in 1/65,536 px, that so many per cent of the last updates did not exceed.
+    pub fn percentile(&self, percent: usize) -> u32 {
+        let mut sorted: Vec<u32> = self.recent.iter().copied().collect();
+        sorted.sort_unstable();
+        sorted.get((sorted.len() * percent / 100).min(sorted.len().saturating_sub(1))).copied().unwrap_or(0)
+    }
+}

@@ -1,0 +1,210 @@
+//! Prediction of this game: the own player in the world that its client knows, by the rules of the
+//! world itself.
+
+use crate::game::predict::{Acked, LocalWorld, Place};
+use crate::game;
+use crate::games::moo::verbs::Verbs;
+use crate::games::moo::world::local::{Exact, Local, OwnState, is_foreseen};
+use crate::games::moo::world::{Action, Angle, Fixed, Identity, PlayerId, TickHz, code_hash};
+use crate::packet::{Decoded, Dialect, Value};
+use tickwire_sim::Command;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct OwnWorld {
+    local: Local,
+    tick_hz: u32,
+    own: Option<PlayerId>,
+    /// The last exact record: an update without one repeats it.
+    exact: Option<Exact>,
+}
+
+/// The weapon of a swing, and whether the swing hits something that its client knows.
+pub type Swing = (u8, bool);
+
+/// The groups of a list in a packet.
+fn groups<const N: usize>(packet: &Decoded<'_>, name: &str) -> impl Iterator<Item = [Option<i64>; N]> {
+    let list = packet.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+    let numbers: Vec<Option<i64>> = list.iter().map(Value::as_i64).collect();
+    let groups: Vec<[Option<i64>; N]> = numbers.chunks_exact(N).filter_map(|group| group.try_into().ok()).collect();
+    groups.into_iter()
+}
+
+fn fixed(value: Option<i64>) -> Option<Fixed> {
+    i32::try_from(value?).ok().map(Fixed)
+}
+
+fn angle(value: Option<i64>) -> Option<Angle> {
+    u16::try_from(value?).ok().map(Angle)
+}
+
+fn player(value: Option<i64>) -> Option<PlayerId> {
+    u16::try_from(value?).ok().map(PlayerId)
+}
+
+fn pixels(value: Option<i64>) -> Option<Fixed> {
+    i16::try_from(value?).ok().map(|px| Fixed::from_px(px.into()))
+}
+
+/// The exact record in an update, and its margin.
+fn own(update: &Decoded<'_>) -> Option<(Exact, i16)> {
+    let [sequence, margin, x, y, vx, vy, heading, direction] = groups(update, "own").next()?;
+    let exact = Exact {
+        sequence: u64::try_from(sequence?).ok()?,
+        at: (fixed(x)?, fixed(y)?),
+        velocity: (fixed(vx)?, fixed(vy)?),
+        heading: angle(heading)?,
+        direction: angle(direction),
+    };
+    Some((exact, i16::try_from(margin?).unwrap_or_default()))
+}
+
+impl LocalWorld for OwnWorld {
+    type Action = Action;
+    type State = OwnState;
+    type Event = Swing;
+
+    const UPDATE: &'static str = "update";
+
+    fn new(welcome: &Decoded<'_>) -> Option<OwnWorld> {
+        let is_same = welcome.text("code_hash")? == format!("{:016x}", code_hash());
+        let tick_hz: u32 = welcome.number("tick_hz")?;
+        let identity = Identity {
+            seed: welcome.number("seed")?,
+            map_size_px: welcome.number("map_size_px")?,
+            tick_hz: TickHz::try_from(tick_hz).ok()?,
+        };
+        is_same.then(|| OwnWorld { local: Local::new(identity), tick_hz, own: None, exact: None })
+    }
+
+    fn tick_hz(&self) -> u32 {
+        self.tick_hz
+    }
+
+    fn verbs(_: &Dialect) -> Box<dyn game::Verbs> {
+        Box::<Verbs>::default()
+    }
+
+    fn is_foreseen(action: &Action) -> bool {
+        is_foreseen(action)
+    }
+
+    fn acked(update: &Decoded<'_>) -> Option<Acked> {
+        own(update).map(|(Exact { sequence, .. }, margin_ticks)| Acked { sequence, margin_ticks })
+    }
+
+    fn hear(&mut self, packet: &Decoded<'_>, state: &mut Option<OwnState>) -> bool {
+        match packet.row.name.as_str() {
+            "spawned" => {
+                (self.own, self.exact) = (packet.number("player").map(PlayerId), None);
+                *state = None;
+            }
+            "died" => {
+                self.own = None;
+                *state = None;
+            }
+            "update" => self.update(packet, state),
+            "structures" => {
+                for [id, item, owner, x, y, heading] in groups(packet, "structures") {
+                    self.structure((id, item, owner), (x, y), heading);
+                }
+            }
+            "gone" => {
+                let gone = groups(packet, "objects").filter_map(|[id]| u32::try_from(id?).ok());
+                gone.for_each(|id| self.local.take_down(id));
+            }
+            "clan" => {
+                let members = packet.get("members").and_then(Value::as_array);
+                let numbers = members.into_iter().flatten().step_by(2);
+                let mates: Vec<PlayerId> = numbers.filter_map(|member| player(member.as_i64())).collect();
+                self.local.befriend(&mates);
+            }
+            _ => return self.learn(packet, state),
+        }
+        true
+    }
+
+    fn own(&self) -> Option<PlayerId> {
+        self.own
+    }
+
+    fn step(&mut self, tick: u32, state: &mut OwnState, commands: &mut Vec<Command<Action>>) -> Option<Swing> {
+        self.local.step(tick, state, commands)
+    }
+
+    fn place(state: &OwnState) -> Place {
+        let (x, y) = state.at();
+        (x.0, y.0)
+    }
+
+    fn walk_on(&self, (x, y): Place, (vx, vy): Place, ticks: u32) -> Place {
+        let (x, y) = self.local.walk_on((Fixed(x), Fixed(y)), (Fixed(vx), Fixed(vy)), ticks);
+        (x.0, y.0)
+    }
+}
+
+impl OwnWorld {
+    fn update(&mut self, packet: &Decoded<'_>, state: &mut Option<OwnState>) {
+        if let Some((exact, _)) = own(packet) {
+            self.exact = Some(exact);
+        }
+        let (Some(own), Some(exact)) = (self.own, &self.exact) else { return };
+        match state {
+            Some(state) => self.local.correct(state, exact),
+            None => *state = Some(self.local.appear(own, packet.number("tick").unwrap_or(0), exact)),
+        }
+    }
+
+    fn structure(
+        &mut self,
+        (id, item, owner): (Option<i64>, Option<i64>, Option<i64>),
+        (x, y): (Option<i64>, Option<i64>),
+        heading: Option<i64>,
+    ) -> Option<()> {
+        let (id, item) = (u32::try_from(id?).ok()?, u8::try_from(item?).ok()?);
+        let heading = Angle(u16::try_from(heading?).ok()?.wrapping_shl(8));
+        self.local.put_up(id, item, player(owner)?, (pixels(x)?, pixels(y)?), heading);
+        Some(())
+    }
+
+    /// What the server says of the own player besides its place.
+    fn learn(&self, packet: &Decoded<'_>, state: &mut Option<OwnState>) -> bool {
+        let (Some(own), Some(state)) = (self.own, state) else { return false };
+        let is_own = |id: Option<i64>| player(id) == Some(own);
+        match packet.row.name.as_str() {
+            "health" => {
+                let health = groups(packet, "health").find(|[id, _]| is_own(*id));
+                let health = health.and_then(|[_, health]| u16::try_from(health?).ok());
+                health.into_iter().for_each(|health| state.set_health(health));
+            }
+            "hands" => {
+                let hand = groups::<3>(packet, "hands").find(|[id, ..]| is_own(*id));
+                let (Some([_, weapon, item]), Some(player)) = (hand, state.player_mut()) else { return false };
+                player.hand.weapon = weapon.and_then(|id| u8::try_from(id).ok()).unwrap_or_default();
+                player.hand.item = item.and_then(|id| u8::try_from(id).ok());
+            }
+            "stats" => {
+                let Some(player) = state.player_mut() else { return false };
+                for (stock, name) in player.resources.iter_mut().zip(["wood", "food", "stone", "gold"]) {
+                    *stock = packet.number(name).unwrap_or(*stock);
+                }
+            }
+            "kit" => return kit(packet, state).is_some(),
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// The weapons, the items, and how many structures of each group stand.
+fn kit(packet: &Decoded<'_>, state: &mut OwnState) -> Option<()> {
+    let kit = &mut state.player_mut()?.kit;
+    let ids = |name| groups(packet, name).filter_map(|[id]| u8::try_from(id?).ok()).collect::<Vec<u8>>();
+    kit.equip(&ids("weapons"), &ids("items"));
+    for [group, count] in groups(packet, "counts") {
+        if let (Ok(group), Ok(count)) = (usize::try_from(group?), u8::try_from(count?)) {
+            kit.built.get_mut(group).into_iter().for_each(|built| *built = count);
+        }
+    }
+    Some(())
+}

@@ -1,0 +1,32 @@
+//! The bounds of prediction in clients.
+
+use std::time::Duration;
+
+/// Ticks that a client runs at once at most: 8 s at 30 a second. Beyond: it goes on from a later
+/// tick.
+pub const PREDICTED_TICKS: u32 = 240;
+/// Commands of a client that wait for the server's answer. Beyond: the oldest is given up.
+pub const PREDICTED_COMMANDS: usize = 512;
+/// Time without any news in which the own player still moves. The page sends a ping every 2 s, so a
+/// longer silence is a dead line. Beyond: it stands until there are news.
+pub const PREDICTED_SILENCE: Duration = Duration::from_secs(3);
+/// Time after which a command that the server has not applied counts as rejected.
+pub const PREDICTED_UNANSWERED: Duration = Duration::from_secs(2);
+/// The lead of a client covers the delays of this time: long enough that a line that loses a segment
+/// every few seconds keeps its lead.
+pub const LEAD_WINDOW: Duration = Duration::from_secs(60);
+/// Delays that are remembered for the lead. Beyond: the oldest is forgotten.
+pub const LEAD_SAMPLES: usize = 512;
+/// How much longer than the shortest delay a lead may be: one loss on a line of 150 ms takes about
+/// 400 ms. Longer delays are corrected.
+pub const LEAD_JITTER_MOST: Duration = Duration::from_millis(500);
+/// Time in which most of a correction is made up on the screen.
+pub const CORRECTION_TIME: Duration = Duration::from_millis(100);
+/// Corrections up to this distance in px are made up smoothly; a longer one is a jump.
+pub const CORRECTION_SMOOTHED_PX: i64 = 400;
+/// Corrections that are remembered for percentiles: a minute and more of updates.
+pub const CORRECTIONS_KEPT: usize = 4_096;
+/// Time without news after which others are run on by their controllers (dead reckoning).
+pub const RECKONED_AFTER: Duration = Duration::from_millis(300);
+/// Time for which they are run on. Beyond: they stand.
+pub const RECKONED_MOST: Duration = Duration::from_secs(1);

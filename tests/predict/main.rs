@@ -1,0 +1,4 @@
+//! Prediction, reconciliation and dead reckoning against a whole server on a bad line, in virtual time.
+
+mod line;
+mod moo;
