@@ -35,6 +35,10 @@ edition = "2024"
 name = "game"
 path = "src/$(basename "$source")"
 
+[features]
+default = ["server"]
+server = []
+
 [dependencies]
 serde_json = "1"
 sha1_smol = "1"

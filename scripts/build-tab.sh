@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds what runs in a browser: src/web/tab.wasm, and beside it tab.wasm.sources, which says what it was built from. Then writes
+# Builds what runs in a browser: src/web/tab.wasm and src/web/predict.wasm, and beside them tab.wasm.sources, which says what it was built from. Then writes
 # the tab edition, the pages whose server is in the browser, into a folder that any static host can serve.
 #
 # usage: scripts/build-tab.sh [FOLDER]    as scripts/tab-edition.sh
@@ -22,7 +22,10 @@ export RUSTFLAGS
 cargo build --quiet --locked --package tickwire-tab --target "$target" --profile tab --target-dir target/tab
 
 cp "target/tab/$target/tab/tickwire_tab.wasm" src/web/tab.wasm
-chmod 644 src/web/tab.wasm
+# The same package without the server: prediction alone.
+cargo build --quiet --locked --package tickwire-tab --no-default-features --target "$target" --profile tab --target-dir target/tab
+cp "target/tab/$target/tab/tickwire_tab.wasm" src/web/predict.wasm
+chmod 644 src/web/tab.wasm src/web/predict.wasm
 
 # The hash of the sources: SHA-1 over the sorted list of "SHA-1  path" lines. Tests are no part of
 # the file, and of src/limits.rs only what these sources use.
@@ -34,10 +37,13 @@ sources=$(find src -name '*.rs' -not -name tests.rs -not -path 'src/*/tests/*' \
     echo "sources ${sources%% *}"
     wasm=$(sha1sum src/web/tab.wasm)
     echo "wasm ${wasm%% *}"
+    predict=$(sha1sum src/web/predict.wasm)
+    echo "predict ${predict%% *}"
     echo "compiler $(rustc --version | cut -d ' ' -f 1,2)"
 } >src/web/tab.wasm.sources
 
 echo "src/web/tab.wasm: $(wc -c <src/web/tab.wasm) bytes, $(gzip -9c src/web/tab.wasm | wc -c) compressed"
+echo "src/web/predict.wasm: $(wc -c <src/web/predict.wasm) bytes, $(gzip -9c src/web/predict.wasm | wc -c) compressed"
 cat src/web/tab.wasm.sources
 
 scripts/tab-edition.sh ${1+"$1"}

@@ -55,7 +55,7 @@ for file in $program $page $table; do [ -f "$file" ] || fail "there is no $file"
 
 rm -rf "$out"
 mkdir -p "$out"
-for file in src/web/*.html src/web/*.css src/web/*.js src/web/*.ts src/web/*.json src/web/*.svg src/web/tab.wasm; do
+for file in src/web/*.html src/web/*.css src/web/*.js src/web/*.ts src/web/*.json src/web/*.svg src/web/*.wasm; do
     case $file in */admin.* | */edition.js) ;; *) cp "$file" "$out/" ;; esac
 done
 mv "$out/edition-tab.js" "$out/edition.js"

@@ -9,6 +9,7 @@ use tickwire_sim::{Action, Command, Encoded, Identity, Membership, PlayerId, Sim
 use super::about::{About, Order, Replica, Restored};
 use super::agent::Bots;
 use super::messages::Messages;
+use super::predict::StartPredictor;
 use super::tick::{Roster, Tick};
 use super::verbs::{Profile, Verbs};
 use crate::packet::{Codes, Dialect};
@@ -39,6 +40,8 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     const ORDERS: &'static [Order] = &[];
     /// What bots and the simulator need of it.
     const BOTS: Bots = Bots::NONE;
+    /// What runs a client's own player ahead of the server, for its page.
+    const PREDICTOR: Option<StartPredictor> = None;
     /// What the rest of the server knows of it.
     const ABOUT: &'static About = &About::of::<Self>();
 

@@ -28,11 +28,13 @@ use crate::packet::{Decoded, Dialect, Direction, PacketError};
 
 mod clock;
 mod corrections;
-#[cfg(test)]
-mod tests;
+mod numbers;
+mod track;
 
 pub use clock::Clock;
 pub use corrections::Corrections;
+pub use numbers::{Predictor, StartPredictor, start};
+pub use track::Track;
 
 /// A position in 1/65,536 px from the left and from the top.
 pub type Place = (i32, i32);
@@ -91,6 +93,12 @@ pub trait LocalWorld: Sized + Debug + Send {
 
     /// Where the own player is.
     fn place(state: &Self::State) -> Place;
+
+    /// What a page shows of the own player besides its place: appends numbers.
+    fn numbers(state: &Self::State, out: &mut Vec<i32>);
+
+    /// An event as numbers, for a page.
+    fn event_numbers(event: &Self::Event) -> [i32; 2];
 
     /// Where somebody who moves from a place, with a velocity in 1/65,536 px per tick, is so many
     /// ticks later if nothing new happens (dead reckoning).

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::game::predict::StartPredictor;
 use crate::game::simple::Simple;
 use crate::game::{About, Game};
 use crate::host::client::Line;
@@ -27,6 +28,16 @@ macro_rules! games {
 
         /// What there is to know of each game, in the order of [`all`].
         pub const ABOUT: &[&About] = &[<$default as Game>::ABOUT, $(<$game as Game>::ABOUT),*];
+
+        /// What runs a client's own player ahead of the server in the game of this name, if the game has
+        /// prediction. It refers to no more of a game than that.
+        pub fn predictor(name: &str) -> Option<StartPredictor> {
+            match name {
+                <$default as Game>::NAME => <$default as Game>::PREDICTOR,
+                $(<$game as Game>::NAME => <$game as Game>::PREDICTOR,)*
+                _ => None,
+            }
+        }
     };
 }
 

@@ -15,6 +15,8 @@ pub const PREDICTED_UNANSWERED: Duration = Duration::from_secs(2);
 /// The lead of a client covers the delays of this time: long enough that a line that loses a segment
 /// every few seconds keeps its lead.
 pub const LEAD_WINDOW: Duration = Duration::from_secs(60);
+/// The part of it in which a single delay counts.
+pub const LEAD_RECENT: Duration = Duration::from_secs(5);
 /// Delays that are remembered for the lead. Beyond: the oldest is forgotten.
 pub const LEAD_SAMPLES: usize = 512;
 /// How much longer than the shortest delay a lead may be: one loss on a line of 150 ms takes about
@@ -30,3 +32,7 @@ pub const CORRECTIONS_KEPT: usize = 4_096;
 pub const RECKONED_AFTER: Duration = Duration::from_millis(300);
 /// Time for which they are run on. Beyond: they stand.
 pub const RECKONED_MOST: Duration = Duration::from_secs(1);
+/// Most time by which others are shown behind the newest update, however bad the line.
+pub const SHOWN_DELAY_MOST: Duration = Duration::from_millis(400);
+/// Positions of another player that a client remembers: a second and more.
+pub const TRACK_SAMPLES: usize = 64;

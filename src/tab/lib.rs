@@ -13,11 +13,21 @@
 //! The attribute that exports a name is the only `unsafe` here: no address is ever dereferenced.
 
 pub mod buffers;
+#[cfg(feature = "server")]
 pub mod games;
+#[cfg(feature = "server")]
 pub mod inspector;
+#[cfg(feature = "server")]
 pub mod link;
+#[cfg(feature = "server")]
 pub mod list;
+#[cfg(not(feature = "server"))]
+pub mod predict;
+#[cfg(feature = "server")]
 pub mod random;
+#[cfg(feature = "server")]
 pub mod replay;
+#[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "server")]
 pub mod world;

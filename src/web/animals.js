@@ -8,6 +8,7 @@
 import { BAR_MS, Track, step } from './interpolation.js';
 import { ageMs } from './moments.js';
 import { UNIT, eachGroup } from './protocol.js';
+import { Glide } from './reckoning.js';
 import { speciesOf } from './rules.js';
 
 /** Added to the number on the wire: players and things have low numbers too, and all of them flash by number. */
@@ -25,6 +26,7 @@ const STRUCK_PX = 260;
  * @property {number} kind of `ANIMALS`
  * @property {Track} track
  * @property {import('./interpolation.js').Sample} shown where it was drawn in the last frame
+ * @property {import('./reckoning.js').Glide} glide what dead reckoning got wrong and is still shown
  * @property {number} walked px that it was seen to walk: drives its feet
  * @property {number} pace how fast it is seen to walk: 0 at rest, 1 at full speed
  * @property {number} way where it is seen to walk, radians
@@ -69,7 +71,7 @@ export class Herd {
 
   /** @param {number} id @param {number} kind @param {number} health @returns {Animal} */
   enter(id, kind, health) {
-    const animal = { id, kind, track: new Track(), shown: { tick: 0, x: 0, y: 0, heading: 0 }, walked: 0, pace: 0, way: 0,
+    const animal = { id, kind, track: new Track(), shown: { tick: 0, x: 0, y: 0, heading: 0 }, glide: new Glide(), walked: 0, pace: 0, way: 0,
       health, shownHealth: health, strike: { atMs: -Infinity, count: 0 }, goneMs: Infinity };
     this.all.set(id, animal);
     return animal;
@@ -112,10 +114,14 @@ export class Herd {
     return near.length > 0 ? speciesOf(near[0].kind).name : '';
   }
 
-  /** Moves all to where they are shown. @param {number} tick at which they are shown @param {number} elapsedMs @param {number} nowMs */
-  advance(tick, elapsedMs, nowMs) {
+  /**
+   * Moves all to where they are shown.
+   * @param {number} tick at which they are shown @param {number} elapsedMs @param {number} nowMs
+   * @param {(track: Track) => { x: number, y: number } | null} [reckoned] where one is that there are no news of
+   */
+  advance(tick, elapsedMs, nowMs, reckoned = () => null) {
     for (const animal of this.all.values()) {
-      step(animal, tick, elapsedMs, speciesOf(animal.kind).speed / 1000);
+      step(animal, tick, elapsedMs, speciesOf(animal.kind).speed / 1000, reckoned(animal.track), true);
       animal.shownHealth += (animal.health - animal.shownHealth) * Math.min(1, elapsedMs / BAR_MS);
     }
     if (this.fading.length > 0) this.fading = this.fading.filter((animal) => ageMs(nowMs, animal.goneMs) < FADE_MS);

@@ -15,6 +15,8 @@ import { UNIT, eachGroup } from './protocol.js';
 
 export class Built {
   constructor() {
+    /** What one has built and the server has not confirmed yet. @type {{ item: number, x: number, y: number, heading: number }[]} */
+    this.foreseen = [];
     /** @type {Map<number, Structure>} those that are known to stand */
     this.structures = new Map();
     this.clear();
@@ -36,7 +38,9 @@ export class Built {
   add(flat, nowMs) {
     eachGroup('structures', flat, (id, item, owner, x, y, heading) => {
       const way = heading * UNIT.angle8;
-      this.structures.set(id, { id, item, owner, x, y, heading: way, seenMs: nowMs, aim: way, aimed: way, shotMs: -Infinity, endsTick: null });
+      // What was seen to be built need not come up again.
+      const seenMs = this.foreseen.some((one) => one.item === item && one.x === x && one.y === y) ? -Infinity : nowMs;
+      this.structures.set(id, { id, item, owner, x, y, heading: way, seenMs, aim: way, aimed: way, shotMs: -Infinity, endsTick: null });
     });
   }
 

@@ -13,10 +13,11 @@ const AIM_MS = 50;
 const AIM_STEP = 91;
 
 export class Commands {
-  /** @param {import('./connection.js').Connection} connection @param {import('./world.js').World} world */
-  constructor(connection, world) {
+  /** @param {import('./connection.js').Connection} connection @param {import('./world.js').World} world @param {import('./prediction.js').Prediction} [prediction] */
+  constructor(connection, world, prediction) {
     this.connection = connection;
     this.world = world;
+    this.prediction = prediction;
     this.sequence = 0;
     this.lastTick = 0;
     /** Direction that the server was told last; undefined when it was told none. @type {number | null | undefined} */
@@ -123,7 +124,9 @@ export class Commands {
    * @param {Parameters<typeof import('./protocol.js').encode>[0]} name @param {Record<string, unknown>} values
    */
   command(name, values) {
-    const next = this.world.clock.commandTick(performance.now());
+    const now = performance.now();
+    this.prediction?.advance(now);
+    const next = this.prediction?.commandTick ?? this.world.clock.commandTick(now);
     if (next !== null) this.lastTick = Math.max(this.lastTick, next);
     // The inspector may have sent a command for this page, whose number the server has counted.
     this.sequence = Math.max(this.sequence, this.world.own?.sequence ?? 0) + 1;

@@ -34,11 +34,13 @@ export class Connection {
    * @param {string} path of the endpoint, below the page's own
    * @param {(packet: { name: string, values: Record<string, any> }, nowMs: number) => void} onPacket
    * @param {() => void} onState called after each change of `state`
+   * @param {(bytes: Uint8Array, came: boolean, nowMs: number) => void} [onMessage] is shown every message that comes or goes
    */
-  constructor(path, onPacket, onState) {
+  constructor(path, onPacket, onState, onMessage = () => {}) {
     this.path = path;
     this.onPacket = onPacket;
     this.onState = onState;
+    this.onMessage = onMessage;
     /** @type {State} */
     this.state = 'connecting';
     /** Who plays; null for a watcher. @type {Player | null} */
@@ -118,6 +120,7 @@ export class Connection {
     const bytes = encode(name, values);
     if (!bytes) return false;
     this.socket.send(bytes);
+    this.onMessage(bytes, false, performance.now());
     this.stats.bytesOut += bytes.length;
     this.stats.messagesOut += 1;
     return true;
@@ -137,6 +140,7 @@ export class Connection {
       console.error('a packet that cannot be read:', error);
       return;
     }
+    this.onMessage(new Uint8Array(data), true, now);
     if (!packet) return;
     if (packet.name === 'welcome') this.welcomed(now);
     else if (packet.name === 'pong') this.ponged(packet.values.nonce, now);

@@ -98,6 +98,7 @@ function sprite(id, part, scale, refused) {
  * @param {import('./world.js').World} world @param {number | null} heading where one looks @param {number} seconds
  */
 export function drawGhost(ctx, camera, world, heading, seconds) {
+  for (const one of world.built.foreseen) drawForeseen(ctx, camera, one);
   const ghost = ghostOf(world, heading);
   if (!ghost) return;
   ctx.save();
@@ -106,6 +107,16 @@ export function drawGhost(ctx, camera, world, heading, seconds) {
   ctx.rotate(ghost.heading);
   Sprites.show(ctx, sprite(ghost.id, 'draw', camera.scale, !ghost.possible), 0, 0);
   if (pictureOf(ghost.id).turning) Sprites.show(ctx, sprite(ghost.id, 'turning', camera.scale, !ghost.possible), 0, 0);
+  ctx.restore();
+}
+
+/** What one has built, before the server has said so. @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera */
+function drawForeseen(ctx, camera, { item, x, y, heading }) {
+  ctx.save();
+  ctx.translate(x, y);
+  ctx.rotate(heading);
+  Sprites.show(ctx, sprite(item, 'draw', camera.scale, false), 0, 0);
+  if (pictureOf(item).turning) Sprites.show(ctx, sprite(item, 'turning', camera.scale, false), 0, 0);
   ctx.restore();
 }
 

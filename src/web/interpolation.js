@@ -208,13 +208,20 @@ export class Track {
 
 /**
  * Moves what has a track to where it is at a tick, and notes how it walks.
- * @param {{ track: Track, shown: Sample, walked: number, pace: number, way: number }} body
+ * @param {{ track: Track, shown: Sample, glide: import('./reckoning.js').Glide, walked: number, pace: number, way: number }} body
  * @param {number} tick @param {number} elapsedMs since the last frame @param {number} fullPace px a ms that is a full walk
+ * @param {{ x: number, y: number } | null} [place] where it is, if that is known better than by its track
+ * @param {boolean} [glides] whether such a place is a guess, from which it glides to what is heard
  */
-export function step(body, tick, elapsedMs, fullPace) {
+export function step(body, tick, elapsedMs, fullPace, place = null, glides = false) {
   if (body.track.samples.length === 0) return;
   const { x, y } = body.shown;
   body.track.at(tick, body.shown);
+  if (place) {
+    body.shown.x = place.x;
+    body.shown.y = place.y;
+  }
+  if (glides) body.glide.apply(body.shown, { x, y }, place !== null, elapsedMs);
   const far = Math.min(60, Math.hypot(body.shown.x - x, body.shown.y - y));
   body.walked += far;
   if (far > 0.3) body.way = Math.atan2(body.shown.y - y, body.shown.x - x);

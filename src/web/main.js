@@ -37,11 +37,13 @@ import { Minimap } from './minimap.js';
 import { ageMs } from './moments.js';
 import { ownKey } from './own-key.js';
 import { Pane } from './pane.js';
-import { ENDPOINT } from './protocol.js';
+import { Prediction } from './prediction.js';
+import { ENDPOINT, predicted } from './protocol.js';
 import { Rates } from './rates.js';
 import { Settings } from './settings.js';
 import { Sound } from './sound.js';
 import { Stage } from './stage.js';
+import { compile } from './tab-module.js';
 import { begin } from './tab-page.js';
 import { Title } from './title.js';
 import { World } from './world.js';
@@ -55,12 +57,13 @@ const canvas = /** @type {HTMLCanvasElement} */ (element('world'));
 const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d', { alpha: false }));
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
 
-const world = new World();
+const prediction = new Prediction(() => compile(new URL('predict.wasm', import.meta.url)));
+const world = new World(prediction);
 const rates = new Rates();
 const camera = new Camera(canvas);
 const minimap = new Minimap(/** @type {HTMLCanvasElement} */ (element('minimap')));
-const connection = new Connection(`${ENDPOINT}?inspect_key=${proof}`, receive, changed);
-const commands = new Commands(connection, world);
+const connection = new Connection(`${ENDPOINT}?inspect_key=${proof}`, receive, changed, (bytes, came, nowMs) => prediction.take(bytes, came, nowMs));
+const commands = new Commands(connection, world, prediction);
 const hud = new Hud(world, connection, rates, (text) => commands.chat(text));
 const effects = new Effects();
 /** Only asked for when it is used: where storage is forbidden, the name alone throws. */
@@ -121,7 +124,7 @@ let pressesSeen = 0;
 
 let livesSeen = 0;
 
-expose({ world, connection, rates, effects, sound, settings, input, proof }, () => ghostOf(world, input.heading));
+expose({ world, prediction, connection, rates, effects, sound, settings, input, proof }, () => ghostOf(world, input.heading));
 applySettings();
 hud.showSound(sound.on);
 onPress('sound-button', toggleSound);
@@ -134,11 +137,22 @@ if (isComingBack()) title.play();
 
 /** @param {{ name: string, values: Record<string, any> }} packet @param {number} nowMs */
 function receive(packet, nowMs) {
+  if (packet.name === 'welcome') foresee();
   world.apply(packet, nowMs);
   if (packet.name === 'pong') world.clock.pingMs = connection.pingMs;
   if (packet.name === 'spawned') commands.spawned();
   // Until one plays again one is a watcher, also for a server that is met anew.
   if (packet.name === 'died') connection.player = null;
+}
+
+/** Begins to predict on a new connection. Without prediction one plays as well, and sees oneself later. */
+async function foresee() {
+  try {
+    await prediction.begin(...predicted());
+  } catch (error) {
+    prediction.fail();
+    console.warn('prediction is off:', error);
+  }
 }
 
 /** Tells the server what is wanted now, as far as it does not know. */
@@ -184,6 +198,7 @@ function choose(choice) {
 }
 
 function changed() {
+  if (connection.state === 'connecting') prediction.forget();
   if (connection.state !== 'live' || connection.lives === livesSeen) return;
   livesSeen = connection.lives;
   if (livesSeen > 1) hud.tell('Reconnected');
@@ -194,6 +209,7 @@ function frame(nowMs) {
   requestAnimationFrame(frame);
   const elapsed = rates.frame(nowMs);
   rates.count(connection.stats, nowMs);
+  prediction.advance(nowMs);
   world.advance(nowMs);
   camera.fit();
   look(nowMs, elapsed);

@@ -5,6 +5,7 @@
  */
 
 import { Track } from './interpolation.js';
+import { Glide } from './reckoning.js';
 
 /**
  * @typedef {object} Player
@@ -15,6 +16,7 @@ import { Track } from './interpolation.js';
  * @property {number} qy
  * @property {Track} track
  * @property {import('./interpolation.js').Sample} shown where it was drawn in the last frame
+ * @property {Glide} glide what dead reckoning got wrong and is still shown
  * @property {number} walked px that it was seen to walk: drives the swing of its hands
  * @property {number} pace how fast it is seen to walk: 0 at rest, 1 at full speed
  * @property {number} way where it is seen to walk, radians
@@ -35,7 +37,7 @@ import { Track } from './interpolation.js';
  * @returns {Player}
  */
 export function newPlayer(id, name, skin, health, hand) {
-  return { id, name, skin, qx: 0, qy: 0, track: new Track(), shown: { tick: 0, x: 0, y: 0, heading: 0 }, walked: 0, pace: 0, way: 0,
+  return { id, name, skin, qx: 0, qy: 0, track: new Track(), shown: { tick: 0, x: 0, y: 0, heading: 0 }, glide: new Glide(), walked: 0, pace: 0, way: 0,
     bubble: null, health, shownHealth: health, ...hand, foodMs: -Infinity, shotMs: -Infinity,
     swing: { atMs: -Infinity, hit: false, count: 0 } };
 }

@@ -24,12 +24,14 @@ export const CLAN_CHARS = 7;
 /**
  * A packet of the tables, as `codes.json` and `tickwire codes --format json` have it.
  * @typedef {{ name: string, type: string, members?: Argument[] }} Argument
- * @typedef {{ direction: string, name: string, codes: Record<string, number | string>, arguments: Argument[] }} Row
+ * @typedef {{ direction: string, name: string, lane: string, meaning: string, codes: Record<string, number | string>, arguments: Argument[] }} Row
  * @typedef {{ tables: { rows: Row[] }[] }} Codes
  */
 
 /** The page's dialect. */
 const DIALECT = 'native';
+/** The game whose page this is. */
+const GAME = 'moo';
 /** The tables in force, beside this file. */
 const CODES = 'codes.json';
 
@@ -37,12 +39,15 @@ const CODES = 'codes.json';
 const toServer = new Map();
 /** Packets that the server sends, by code. A missing trailing argument is nil. @type {Map<number | string, { name: string, args: string[] }>} */
 const toClient = new Map();
+/** The packet table of the dialect in force, as `packet_codes/` has it. */
+let table = '';
 /** Numbers of a group in a flat list, by the list's name. @type {Map<string, number>} */
 const strides = new Map();
 
 /** Takes the packet tables in force. @param {Codes} codes */
 export function useCodes(codes) {
   for (const known of [toServer, toClient, strides]) known.clear();
+  table = textOf(codes);
   for (const row of codes.tables.flatMap((table) => table.rows)) {
     const code = row.codes[DIALECT];
     if (code === undefined) continue;
@@ -55,6 +60,19 @@ export function useCodes(codes) {
     for (const { name, members } of row.arguments) if (members) strides.set(name, members.length);
   }
 }
+
+/** The rows of the dialect as the text of a table. @param {Codes} codes */
+function textOf(codes) {
+  const rows = codes.tables.flatMap((one) => one.rows).filter((row) => row.codes[DIALECT] !== undefined);
+  const type = typeof rows[0]?.codes[DIALECT] === 'string' ? 'str' : 'int';
+  const line = (/** @type {Row} */ row) => [row.direction, row.name, row.lane, row.codes[DIALECT],
+    row.arguments.map((argument) => `${argument.name}:${argument.type}`).join(' '), row.meaning];
+  return [['direction', 'name', 'lane', `${DIALECT}:${type}`, 'arguments', 'meaning'], ...rows.map(line)]
+    .map((cells) => `${cells.join('\t')}\n`).join('');
+}
+
+/** What `predict.wasm` begins with: the game, the dialect and its table. @returns {[game: string, dialect: string, table: string]} */
+export const predicted = () => [GAME, DIALECT, table];
 
 /**
  * Fetches the packet tables in force, and takes them.

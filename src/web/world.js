@@ -13,6 +13,7 @@ import { BAR_MS, Clock, step } from './interpolation.js';
 import { ageMs } from './moments.js';
 import { UNIT, eachGroup } from './protocol.js';
 import { newPlayer } from './player.js';
+import { AFTER_MS, reckon } from './reckoning.js';
 import { itemOf, rules } from './rules.js';
 import { Shots } from './shots.js';
 
@@ -34,6 +35,8 @@ const PAID_MS = 400;
 const EATEN_MS = 60;
 /** Packets that come within this time of an update tell of its tick. */
 const SAME_TURN_MS = 8;
+/** A swing that the server tells of so long after the lead was foreseen. */
+const FORESEEN_MS = 1000;
 /** A new body looks at another place: what leaves view within this time has not died. */
 const MOVED_MS = 400;
 /** Kill messages that are kept. */
@@ -57,7 +60,9 @@ const NOTHING = Object.freeze({ wood: 0, food: 0, stone: 0, gold: 0, kills: 0, x
 /** @typedef {{ rows: { player: number, name: string, score: number }[], place: number | null, players: number }} Board */
 
 export class World {
-  constructor() {
+  /** @param {import('./prediction.js').Prediction | null} [prediction] what runs one's own player ahead of the server */
+  constructor(prediction = null) {
+    this.prediction = prediction;
     this.epoch = '';
     this.codeHash = '';
     this.seed = 0;
@@ -81,6 +86,10 @@ export class World {
     /** What the operator told everyone last. @type {{ text: string, atMs: number } | null} */
     this.notice = null;
     this.updatedAt = -Infinity;
+    /** When a tick was heard of last. */
+    this.newsAt = -Infinity;
+    /** When a swing of one's own was foreseen last. */
+    this.foreseenAt = -Infinity;
     this.movedAt = -Infinity;
     /** Rises whenever `things` has grown or begun anew. */
     this.thingsVersion = 0;
@@ -202,6 +211,7 @@ export class World {
   /** @param {number} tick @param {number} nowMs @param {boolean} prompt */
   hear(tick, nowMs, prompt) {
     this.tick = Math.max(this.tick, tick);
+    this.newsAt = nowMs;
     this.clock.heard(tick, nowMs, prompt);
   }
 
@@ -318,12 +328,40 @@ export class World {
   swung(id, weapon, hit, nowMs) {
     const player = this.players.get(id);
     if (!player) return;
+    if (hit) this.hitWith = { weapon, atMs: nowMs };
+    player.swing.count += 1;
+    if (id === this.ownId && this.isForeseen(nowMs)) return;
     player.weapon = weapon;
     player.swing.atMs = nowMs;
     player.swing.hit = hit;
-    player.swing.count += 1;
-    if (hit) this.hitWith = { weapon, atMs: nowMs };
     this.happen('swung', nowMs, player.shown, { id });
+  }
+
+  /** What is predicted of oneself now; null without prediction. */
+  get ahead() {
+    return this.prediction?.switches.prediction ? this.prediction.ahead : null;
+  }
+
+  /** Whether what the server tells of one's own hand was shown already. @param {number} nowMs */
+  isForeseen(nowMs) {
+    return this.ahead !== null && nowMs - this.foreseenAt < (this.prediction?.figures.leadMs ?? 0) + FORESEEN_MS;
+  }
+
+  /** Shows one's own hand as it is predicted. @param {number} nowMs */
+  foresee(nowMs) {
+    const { ahead } = this;
+    const own = this.ownId === null ? undefined : this.players.get(this.ownId);
+    const swings = this.prediction?.takeSwings() ?? [];
+    this.built.foreseen = ahead?.built ?? [];
+    if (!ahead || !own) return;
+    own.weapon = ahead.weapon;
+    own.item = ahead.item;
+    for (const { hit } of swings) {
+      this.foreseenAt = nowMs;
+      own.swing.atMs = nowMs;
+      own.swing.hit = hit;
+      this.happen('swung', nowMs, own.shown, { id: own.id });
+    }
   }
 
   /** @param {any[]} flat @param {number} nowMs */
@@ -474,16 +512,24 @@ export class World {
   /** Moves everyone to where they are shown at this moment; call once a frame. @param {number} nowMs */
   advance(nowMs) {
     this.clock.advance(nowMs);
-    const others = this.clock.othersTick(nowMs);
+    const { interpolation = true, reckoning = true } = this.prediction?.switches ?? {};
+    const others = interpolation ? this.clock.othersTick(nowMs) : this.clock.tickAt(nowMs);
     const own = this.clock.ownTick(nowMs);
+    const isSilent = reckoning && nowMs - this.newsAt > AFTER_MS;
+    /** @param {import('./interpolation.js').Track} track */
+    const reckoned = (track) => (isSilent && this.prediction
+      ? reckon(track, others, this.clock, (from, velocity, ticks) => this.prediction?.walkOn(from, velocity, ticks) ?? null) : null);
     const elapsed = Math.max(1, nowMs - this.advancedAt);
     this.advancedAt = nowMs;
     for (const player of this.players.values()) {
-      step(player, player.id === this.ownId ? own : others, elapsed, FULL_PACE);
+      const isOwn = player.id === this.ownId;
+      if (isOwn) step(player, own, elapsed, FULL_PACE, this.ahead);
+      else step(player, others, elapsed, FULL_PACE, reckoned(player.track), true);
       player.shownHealth += (player.health - player.shownHealth) * Math.min(1, elapsed / BAR_MS);
       if (player.bubble && player.bubble.untilMs < nowMs) player.bubble = null;
     }
-    this.herd.advance(others, elapsed, nowMs);
+    this.foresee(nowMs);
+    this.herd.advance(others, elapsed, nowMs, reckoned);
     for (const { by, kind, x, y, heading, hit } of this.shots.advance(nowMs)) {
       this.happen('landed', nowMs, { x, y }, { id: by, direction: heading, resource: kind, amount: hit ? 1 : 0 });
     }

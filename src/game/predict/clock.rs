@@ -9,6 +9,8 @@ use crate::limits;
 const UPDATES: usize = 16;
 /// Updates after which their delays count for the lead, all but the latest twentieth.
 const DELAYS: usize = 48;
+/// A delay counts for longer if there were so many as long.
+const REPEATED: usize = 3;
 /// Pings that wait for their pong.
 const PINGS: usize = 16;
 /// Part of the elapsed time by which the client may catch up with a longer lead, and by which it may
@@ -28,6 +30,9 @@ pub struct Clock {
     needs: VecDeque<(i64, i64)>,
     /// How late the last updates were against the fastest.
     delays: Vec<i64>,
+    wanted_ns: Option<i64>,
+    /// How late all but the latest twentieth of them were.
+    jitter_ns: i64,
     pings: VecDeque<(u32, i64)>,
     rtt_ns: Option<i64>,
     /// What is added to the client's time to have the time of its predicted world.
@@ -69,6 +74,7 @@ impl Clock {
         self.delays.sort_unstable();
         let most = self.delays[self.delays.len() * 19 / 20];
         self.delays.clear();
+        self.jitter_ns = most;
         if let Some(least) = self.needs.iter().map(|(_, need)| *need).min() {
             self.remember(now, least + most);
         }
@@ -114,24 +120,30 @@ impl Clock {
         {
             self.needs.pop_front();
         }
+        self.wanted_ns = self.lead_needed();
     }
 
     fn origin_ns(&self) -> Option<i64> {
         self.origins.iter().copied().min()
     }
 
-    /// How far ahead of the newest update the client should be.
-    fn wanted_ns(&self) -> Option<i64> {
-        let needs = || self.needs.iter().map(|(_, need)| *need);
-        let most = needs().min()? + limits::LEAD_JITTER_MOST.as_nanos() as i64;
-        Some(needs().max()?.min(most))
+    /// How far ahead of the newest update the client should be: what the last seconds needed, and what
+    /// was needed repeatedly before. A hiccup of the client's own is soon forgotten.
+    fn lead_needed(&self) -> Option<i64> {
+        let newest = self.needs.back()?.0;
+        let recent = newest - limits::LEAD_RECENT.as_nanos() as i64;
+        let fresh = self.needs.iter().filter(|(sent, _)| *sent >= recent).map(|(_, need)| *need).max()?;
+        let mut sorted: Vec<i64> = self.needs.iter().map(|(_, need)| *need).collect();
+        sorted.sort_unstable();
+        let repeated = sorted.iter().rev().nth(REPEATED - 1).copied().unwrap_or(fresh);
+        Some(fresh.max(repeated).min(sorted.first()? + limits::LEAD_JITTER_MOST.as_nanos() as i64))
     }
 
     /// Time passes: the client's lead approaches the one that it needs.
     pub(super) fn advance(&mut self, now: Duration) {
         let (now, before) = (nanos(now), self.advanced_ns);
         self.advanced_ns = now;
-        let (Some(wanted), Some(origin)) = (self.wanted_ns(), self.origin_ns()) else { return };
+        let (Some(wanted), Some(origin)) = (self.wanted_ns, self.origin_ns()) else { return };
         let target = wanted - origin;
         let Some(offset) = self.offset_ns.filter(|offset| (target - offset).abs() <= JUMP_NS) else {
             self.offset_ns = Some(target);
@@ -151,6 +163,15 @@ impl Clock {
     /// So much time in ticks.
     pub(super) fn ticks(&self, time: Duration) -> u32 {
         u32::try_from(nanos(time) / self.tick_ns.max(1)).unwrap_or(u32::MAX)
+    }
+
+    /// The tick at which others are shown, in 1/65,536 tick: behind the newest update by two and a half
+    /// updates, and more on a line whose updates come at unequal times.
+    pub fn others(&self, now: Duration) -> Option<i64> {
+        let delay = (self.tick_ns * 5 / 2).max(self.tick_ns * 5 / 4 + self.jitter_ns * 5 / 4);
+        let delay = delay.min(limits::SHOWN_DELAY_MOST.as_nanos() as i64);
+        let at = nanos(now) - self.origin_ns()? - delay;
+        Some((i128::from(at) * 65_536 / i128::from(self.tick_ns.max(1))) as i64)
     }
 
     /// Whether the lead is known: a ping or a command was answered.

@@ -9,11 +9,13 @@ use std::sync::Arc;
 use super::bots::BOTS;
 use super::facts;
 use super::orders::ORDERS;
+use super::predict::OwnWorld;
 use super::served;
 use super::shown::Shown;
 use super::verbs::{Look, Verbs};
 use super::words::words;
 use crate::game::agent::Bots;
+use crate::game::predict::{self, StartPredictor};
 use crate::game::{self, Game, Messages, Order, Profile, Published, Rates, Roster, Turn, Writer};
 use crate::games::moo::feed::{
     Events, Layout, MoomooScratch, MoomooView, NativeScratch, NativeView, Since, State, WorldReader,
@@ -36,6 +38,7 @@ impl Game for Moo {
     const RULES: Option<fn() -> String> = Some(facts::json);
     const ORDERS: &'static [Order] = &ORDERS;
     const BOTS: Bots = BOTS;
+    const PREDICTOR: Option<StartPredictor> = Some(predict::start::<OwnWorld>);
 
     type Sim = World;
     type Events = Events;

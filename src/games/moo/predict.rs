@@ -137,6 +137,22 @@ impl LocalWorld for OwnWorld {
         (x.0, y.0)
     }
 
+    /// The heading in 1/65,536 turn, the weapon, the item in the hand or -1; then each structure that the
+    /// server has not confirmed: item, x, y in px, heading.
+    fn numbers(state: &OwnState, out: &mut Vec<i32>) {
+        out.push(state.heading().0.into());
+        let (weapon, item) = state.hand();
+        out.extend([weapon.into(), item.map_or(-1, i32::from)]);
+        for standing in &state.built {
+            out.extend([standing.item.id.into(), standing.x.to_px(), standing.y.to_px()]);
+            out.push(standing.heading.0.into());
+        }
+    }
+
+    fn event_numbers((weapon, hits): &Swing) -> [i32; 2] {
+        [(*weapon).into(), i32::from(*hits)]
+    }
+
     fn walk_on(&self, (x, y): Place, (vx, vy): Place, ticks: u32) -> Place {
         let (x, y) = self.local.walk_on((Fixed(x), Fixed(y)), (Fixed(vx), Fixed(vy)), ticks);
         (x.0, y.0)

@@ -199,6 +199,19 @@ impl OwnState {
         (self.entity.body.x, self.entity.body.y)
     }
 
+    /// The direction of view.
+    pub fn heading(&self) -> Angle {
+        self.entity.body.heading
+    }
+
+    /// The weapon, and the item that the hand holds in its place.
+    pub fn hand(&self) -> (u8, Option<u8>) {
+        match &self.entity.controller {
+            Controller::Player(player) => (player.hand.weapon, player.hand.item),
+            _ => (rules::FIRST_WEAPON, None),
+        }
+    }
+
     /// The player itself, to read and to tell what the server has said of it.
     pub fn player_mut(&mut self) -> Option<&mut Player> {
         match &mut self.entity.controller {

@@ -1,0 +1,97 @@
+//! Prediction without the game's types: bytes in, numbers out. For a page, which has it as
+//! WebAssembly.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{LocalWorld, Place, Prediction, Switches};
+use crate::packet::{Dialect, Direction};
+
+/// The [`Prediction`] of any game, in a dialect.
+pub trait Predictor: Send {
+    /// Takes a message of the server. Returns whether it is a packet.
+    fn hear(&mut self, message: &[u8], now: Duration) -> bool;
+
+    /// Takes a message that the client sends. Returns whether it is a packet.
+    fn say(&mut self, message: &[u8], now: Duration) -> bool;
+
+    /// Moves on, and appends what is to be shown: see [`Numbers`].
+    fn advance(&mut self, now: Duration, out: &mut Vec<i32>);
+
+    /// As [`LocalWorld::walk_on`]; the place itself before `welcome`.
+    fn walk_on(&self, from: Place, velocity: Place, ticks: u32) -> Place;
+
+    /// As [`Prediction::switch`].
+    fn switch(&mut self, switches: Switches);
+}
+
+/// Makes the predictor of a game.
+pub type StartPredictor = fn(Arc<Dialect>) -> Box<dyn Predictor>;
+
+/// The predictor of a game whose client's world this is.
+pub fn start<W: LocalWorld + 'static>(dialect: Arc<Dialect>) -> Box<dyn Predictor> {
+    Box::new(Numbers::<W> { prediction: Prediction::new(&dialect), dialect })
+}
+
+/// [`Predictor::advance`] appends, as numbers of 32 bits:
+///
+/// ```text
+///   0  whether there is an own player       6  the round trip of the last ping, µs
+///   1  the running tick                     7  updates compared
+///   2  its fraction, 1/65,536               8  updates that moved the own player
+///   3  x, 4  y, in 1/65,536 px              9  the last correction, 1/65,536 px
+///   5  the lead, µs                        10  the correction that 99 % did not exceed, 1/65,536 px
+///  11  the number of events, and each of them as two numbers;
+///      then what the game shows besides (`LocalWorld::numbers`)
+/// ```
+struct Numbers<W: LocalWorld> {
+    dialect: Arc<Dialect>,
+    prediction: Prediction<W>,
+}
+
+fn number(value: u64) -> i32 {
+    i32::try_from(value).unwrap_or(i32::MAX)
+}
+
+fn micros(time: Option<Duration>) -> i32 {
+    time.map_or(0, |time| number(time.as_micros() as u64))
+}
+
+impl<W: LocalWorld> Predictor for Numbers<W> {
+    fn hear(&mut self, message: &[u8], now: Duration) -> bool {
+        let dialect = Arc::clone(&self.dialect);
+        let packet = dialect.decode(Direction::ToClient, message);
+        packet.map(|packet| self.prediction.hear(&packet, now)).is_ok()
+    }
+
+    fn say(&mut self, message: &[u8], now: Duration) -> bool {
+        let dialect = Arc::clone(&self.dialect);
+        self.prediction.say(&dialect, message, now).is_ok()
+    }
+
+    fn advance(&mut self, now: Duration, out: &mut Vec<i32>) {
+        let shown = self.prediction.advance(now);
+        let events = self.prediction.take_events();
+        let Prediction { clock, corrections, .. } = &self.prediction;
+        let (tick, part, (x, y)) =
+            shown.map_or((0, 0, (0, 0)), |shown| (shown.tick.0, shown.tick.1, shown.at));
+        out.extend([i32::from(shown.is_some()), number(tick.into()), part.into(), x, y]);
+        out.extend([micros(Some(clock.lead())), micros(clock.round_trip())]);
+        out.extend([number(corrections.compared), number(corrections.count)]);
+        let last = [corrections.last(), corrections.percentile(99)];
+        out.extend(last.map(|far| number(far.into())));
+        out.push(number(events.len() as u64));
+        events.iter().for_each(|event| out.extend(W::event_numbers(event)));
+        if let Some(state) = self.prediction.state() {
+            W::numbers(state, out);
+        }
+    }
+
+    fn walk_on(&self, from: Place, velocity: Place, ticks: u32) -> Place {
+        self.prediction.world().map_or(from, |world| world.walk_on(from, velocity, ticks))
+    }
+
+    fn switch(&mut self, switches: Switches) {
+        self.prediction.switch(switches);
+    }
+}

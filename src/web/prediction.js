@@ -1,0 +1,132 @@
+/**
+ * One's own player, ahead of the server: `predict.wasm` runs the world's own rules for it. The page gives it every message that comes and goes, and asks
+ * once a frame where the player is. Until the file is here, and for a game or rules that it does not have, the page shows what the server says.
+ *
+ * @module prediction
+ */
+
+import { Wasm } from './tab-wasm.js';
+
+/** Messages of a connection that are kept until the file is here. */
+const EARLY_MESSAGES = 5000;
+/** Places of the numbers that `src/game/predict/numbers.rs` lists. */
+const AT = Object.freeze({ on: 0, tick: 1, part: 2, x: 3, y: 4, lead: 5, trip: 6, compared: 7, corrected: 8, last: 9, p99: 10, events: 11 });
+const PX = 1 / 65536;
+
+/** What is predicted at a moment. @typedef {{ tick: number, x: number, y: number, weapon: number, item: number | null, built: { item: number, x: number, y: number, heading: number }[] }} Ahead */
+
+/** What shows but once: the weapon of a swing, and whether it hits. @typedef {{ weapon: number, hit: boolean }} Swing */
+
+export class Prediction {
+  /** @param {() => Promise<WebAssembly.Module>} load gets `predict.wasm` */
+  constructor(load) {
+    this.load = load;
+    /** @type {Wasm | null} */
+    this.wasm = null;
+    /** Whether the file has the rules of this server. */
+    this.works = false;
+    this.hasFailed = false;
+    /** Messages that came before the file, with whether they came or went. @type {{ bytes: Uint8Array, came: boolean, nowMs: number }[]} */
+    this.early = [];
+    this.switches = { prediction: true, reconciliation: true, interpolation: true, reckoning: true };
+    /** What is shown now; null without a body, or without prediction. @type {Ahead | null} */
+    this.ahead = null;
+    /** @type {Swing[]} */
+    this.swings = [];
+    /** How far the player is ahead of the newest update, the newest correction and the one that 99 % of the last updates did not exceed. */
+    this.figures = { leadMs: 0, compared: 0, corrected: 0, lastPx: 0, p99Px: 0 };
+  }
+
+  /** Gets the file, if it is not here, and begins with what has come meanwhile. @param {string} game @param {string} dialect @param {string} table */
+  async begin(game, dialect, table) {
+    this.wasm ??= new Wasm(await WebAssembly.instantiate(await this.load(), {}));
+    this.wasm.giveText(`${game}\n${dialect}\n${table}`);
+    this.works = this.wasm.wasm.predict_begin() === 1;
+    this.switch({});
+    const { early } = this;
+    this.early = [];
+    for (const { bytes, came, nowMs } of early) if (this.works) this.tell(bytes, came, nowMs);
+  }
+
+  /** A new connection: nothing of the last one holds. */
+  forget() {
+    this.works = false;
+    this.ahead = null;
+    this.early = [];
+  }
+
+  /** The file cannot be had. */
+  fail() {
+    this.hasFailed = true;
+    this.early = [];
+  }
+
+  /** Takes a message that has come, or that is sent. @param {Uint8Array} bytes @param {boolean} came @param {number} nowMs */
+  take(bytes, came, nowMs) {
+    if (this.works) this.tell(bytes, came, nowMs);
+    else if (!this.hasFailed && this.early.length < EARLY_MESSAGES) this.early.push({ bytes: bytes.slice(), came, nowMs });
+  }
+
+  /** @param {Uint8Array} bytes @param {boolean} came @param {number} nowMs */
+  tell(bytes, came, nowMs) {
+    if (!this.wasm) return;
+    this.wasm.give(bytes);
+    if (came) this.wasm.wasm.predict_hear(nowMs);
+    else this.wasm.wasm.predict_say(nowMs);
+  }
+
+  /** Moves on to this moment. @param {number} nowMs */
+  advance(nowMs) {
+    this.ahead = null;
+    if (!this.works || !this.wasm) return;
+    const bytes = this.wasm.bytes(this.wasm.wasm.predict_advance(nowMs));
+    const numbers = new Int32Array(bytes.slice().buffer);
+    const { figures } = this;
+    figures.leadMs = numbers[AT.lead] / 1000;
+    figures.compared = numbers[AT.compared];
+    figures.corrected = numbers[AT.corrected];
+    figures.lastPx = numbers[AT.last] * PX;
+    figures.p99Px = numbers[AT.p99] * PX;
+    const events = AT.events + 1 + 2 * numbers[AT.events];
+    for (let at = AT.events + 1; at < events; at += 2) this.swings.push({ weapon: numbers[at], hit: numbers[at + 1] !== 0 });
+    if (numbers[AT.on] === 0) return;
+    const built = [];
+    const hand = events + 1;
+    for (let at = hand + 2; at + 4 <= numbers.length; at += 4) {
+      built.push({ item: numbers[at], x: numbers[at + 1], y: numbers[at + 2], heading: (numbers[at + 3] * 2 * Math.PI) / 65536 });
+    }
+    this.ahead = { tick: numbers[AT.tick], x: numbers[AT.x] * PX, y: numbers[AT.y] * PX, weapon: numbers[hand],
+      item: numbers[hand + 1] < 0 ? null : numbers[hand + 1], built };
+  }
+
+  /** The tick that a command sent now is for; null if that is not known here. */
+  get commandTick() {
+    return this.ahead?.tick ?? null;
+  }
+
+  /** The swings since the last call. */
+  takeSwings() {
+    return this.swings.splice(0);
+  }
+
+  /**
+   * Where somebody is after some ticks who moves on as before.
+   * @param {{ x: number, y: number }} from px @param {{ x: number, y: number }} velocity px a tick @param {number} ticks
+   * @returns {{ x: number, y: number } | null} null if that is not known here
+   */
+  walkOn(from, velocity, ticks) {
+    if (!this.works || !this.wasm) return null;
+    const fixed = (/** @type {number} */ px) => Math.round(px / PX);
+    const { wasm } = this.wasm;
+    const bytes = this.wasm.bytes(wasm.predict_walk_on(fixed(from.x), fixed(from.y), fixed(velocity.x), fixed(velocity.y), ticks));
+    const [x, y] = new Int32Array(bytes.slice().buffer);
+    return { x: x * PX, y: y * PX };
+  }
+
+  /** Turns parts on or off. @param {Partial<Prediction['switches']>} switches */
+  switch(switches) {
+    Object.assign(this.switches, switches);
+    const { prediction, reconciliation } = this.switches;
+    this.wasm?.wasm.predict_switch(prediction ? 1 : 0, reconciliation ? 1 : 0);
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * Dead reckoning: where others are while there is no news of them. They are run on by the world's own controllers, and when there are news again, what
+ * is shown glides to them.
+ *
+ * @module reckoning
+ */
+
+/** Time without news after which others are run on, ms. */
+export const AFTER_MS = 300;
+/** Time for which they are run on, ms; then they stand. */
+const MOST_MS = 1000;
+/** Time in which most of an error is made up when there are news again, ms. */
+const GLIDE_MS = 80;
+/** An error that is not glided over, px. */
+const JUMP_PX = 400;
+
+/** @typedef {{ x: number, y: number }} Place */
+/** What runs somebody on: `Prediction.walkOn`. @typedef {(from: Place, velocity: Place, ticks: number) => Place | null} WalkOn */
+
+/**
+ * Where somebody is at a tick behind its newest sample; null if nothing is known, or it stands.
+ * @param {import('./interpolation.js').Track} track @param {number} tick at which it is shown
+ * @param {import('./interpolation.js').Clock} clock @param {WalkOn} walkOn
+ * @returns {Place | null}
+ */
+export function reckon(track, tick, clock, walkOn) {
+  const [before, last] = track.samples.slice(-2);
+  if (!last || tick <= last.tick || last.tick - before.tick > 3 * clock.updateTicks) return null;
+  const span = last.tick - before.tick;
+  const velocity = { x: (last.x - before.x) / span, y: (last.y - before.y) / span };
+  if (velocity.x === 0 && velocity.y === 0) return null;
+  const ticks = Math.min(tick - last.tick, MOST_MS / clock.tickMs);
+  const whole = Math.floor(ticks);
+  const [from, to] = [walkOn(last, velocity, whole), walkOn(last, velocity, whole + 1)];
+  if (!from || !to) return null;
+  const part = ticks - whole;
+  return { x: from.x + (to.x - from.x) * part, y: from.y + (to.y - from.y) * part };
+}
+
+/** How far somebody is still shown from where it is: what dead reckoning got wrong. */
+export class Glide {
+  constructor() {
+    this.x = 0;
+    this.y = 0;
+    this.wasReckoned = false;
+  }
+
+  /**
+   * Moves a shown place.
+   * @param {Place} shown where it is, and is then shown @param {Place} before where it was shown @param {boolean} isReckoned @param {number} elapsedMs
+   */
+  apply(shown, before, isReckoned, elapsedMs) {
+    if (this.wasReckoned && !isReckoned) {
+      [this.x, this.y] = [before.x - shown.x, before.y - shown.y];
+      if (Math.hypot(this.x, this.y) > JUMP_PX) this.x = this.y = 0;
+    }
+    this.wasReckoned = isReckoned;
+    const left = Math.exp(-elapsedMs / GLIDE_MS);
+    this.x *= left;
+    this.y *= left;
+    shown.x += this.x;
+    shown.y += this.y;
+  }
+}
