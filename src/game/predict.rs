@@ -370,7 +370,8 @@ impl<W: LocalWorld> Prediction<W> {
     fn shown_at(&self, part: u16) -> Option<Place> {
         let ahead = self.ahead.as_ref()?;
         let ((x, y), (to_x, to_y)) = (W::place(&ahead.from), W::place(&ahead.to));
-        let mix = |a: i32, b: i32| (i64::from(a) + (i64::from(b) - i64::from(a)) * i64::from(part) / 65_536) as i32;
+        let mix =
+            |a: i32, b: i32| (i64::from(a) + (i64::from(b) - i64::from(a)) * i64::from(part) / 65_536) as i32;
         Some((mix(x, to_x), mix(y, to_y)))
     }
 

@@ -8,7 +8,7 @@
 /** Time without news after which others are run on, ms. */
 export const AFTER_MS = 300;
 /** Time for which they are run on, ms; then they stand. */
-const MOST_MS = 1000;
+const MOST_MS = 500;
 /** Time in which most of an error is made up when there are news again, ms. */
 const GLIDE_MS = 80;
 /** An error that is not glided over, px. */

@@ -112,7 +112,8 @@ impl<W: LocalWorld> Client<W> {
         let tick = self.prediction.command_tick();
         self.last_tick = self.last_tick.max(tick.unwrap_or(0));
         let tick = tick.map_or(Value::Nil, |_| self.last_tick.into());
-        let values: Vec<Value> = [self.sequence.into(), tick].into_iter().chain(values.iter().cloned()).collect();
+        let values: Vec<Value> =
+            [self.sequence.into(), tick].into_iter().chain(values.iter().cloned()).collect();
         self.send(name, &values, now);
         self.flush(server, now);
     }

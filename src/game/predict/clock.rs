@@ -7,7 +7,7 @@ use crate::limits;
 
 /// Updates by which the clock is set: half a second at 30 a second.
 const UPDATES: usize = 16;
-/// Updates after which their delays count for the lead, all but the latest twentieth.
+/// Updates after which the longest of their delays counts for the lead.
 const DELAYS: usize = 48;
 /// A delay counts for longer if there were so many as long.
 const REPEATED: usize = 3;
@@ -63,7 +63,12 @@ impl Clock {
             self.origins.pop_front();
         }
         let Some(origin) = self.origin_ns() else { return };
-        self.delays.push(nanos(now) - i64::from(tick) * self.tick_ns - origin);
+        let delay = nanos(now) - i64::from(tick) * self.tick_ns - origin;
+        let is_longest = self.delays.iter().all(|other| *other < delay);
+        self.delays.push(delay);
+        if is_longest {
+            self.wanted_ns = self.lead_needed();
+        }
         if self.delays.len() >= DELAYS {
             self.mind_delays(nanos(now));
         }
@@ -72,9 +77,9 @@ impl Clock {
     /// A line that delays what it brings delays what it takes as well.
     fn mind_delays(&mut self, now: i64) {
         self.delays.sort_unstable();
-        let most = self.delays[self.delays.len() * 19 / 20];
+        self.jitter_ns = self.delays[self.delays.len() * 19 / 20];
+        let most = self.delays.last().copied().unwrap_or(0);
         self.delays.clear();
-        self.jitter_ns = most;
         if let Some(least) = self.needs.iter().map(|(_, need)| *need).min() {
             self.remember(now, least + most);
         }
@@ -135,6 +140,8 @@ impl Clock {
         let fresh = self.needs.iter().filter(|(sent, _)| *sent >= recent).map(|(_, need)| *need).max()?;
         let mut sorted: Vec<i64> = self.needs.iter().map(|(_, need)| *need).collect();
         sorted.sort_unstable();
+        let delay = self.delays.iter().copied().max().unwrap_or(0);
+        let fresh = fresh.max(sorted.first()? + delay);
         let repeated = sorted.iter().rev().nth(REPEATED - 1).copied().unwrap_or(fresh);
         Some(fresh.max(repeated).min(sorted.first()? + limits::LEAD_JITTER_MOST.as_nanos() as i64))
     }

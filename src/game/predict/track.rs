@@ -58,7 +58,9 @@ impl Track {
             return self.at(tick);
         }
         let before = self.samples.iter().rev().nth(1);
-        let Some((before, from)) = before.filter(|(before, _)| last - before <= 3) else { return Some(place) };
+        let Some((before, from)) = before.filter(|(before, _)| last - before <= 3) else {
+            return Some(place);
+        };
         let span = (last - before) as i32;
         let velocity = ((place.0 - from.0) / span, (place.1 - from.1) / span);
         let most = i64::from(world.tick_hz()) * limits::RECKONED_MOST.as_millis() as i64 * 65_536 / 1000;

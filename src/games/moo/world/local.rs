@@ -124,6 +124,12 @@ impl Local {
         }
     }
 
+    /// The numbers of the structures in view.
+    #[cfg(test)]
+    pub(crate) fn known_numbers(&self) -> Vec<u32> {
+        self.known.keys().copied().collect()
+    }
+
     /// Runs one tick with commands of the own player. Returns the weapon of its swing, and whether
     /// the swing hit something, if it swung.
     pub fn step(
@@ -229,8 +235,5 @@ impl OwnState {
 /// Whether a client runs an action before the server has confirmed it. What depends on others, such
 /// as clans, chat and upgrades, waits for the server.
 pub fn is_foreseen(action: &Action) -> bool {
-    matches!(
-        action,
-        Action::Move { .. } | Action::Aim { .. } | Action::Attack { .. } | Action::Select { .. }
-    )
+    matches!(action, Action::Move { .. } | Action::Aim { .. } | Action::Attack { .. } | Action::Select { .. })
 }

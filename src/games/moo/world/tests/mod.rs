@@ -25,6 +25,7 @@ mod ground;
 mod growing;
 mod hunting;
 mod items;
+mod local;
 mod map;
 mod names;
 mod numbers;
