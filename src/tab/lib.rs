@@ -17,6 +17,8 @@ pub mod buffers;
 pub mod games;
 #[cfg(feature = "server")]
 pub mod inspector;
+#[cfg(not(feature = "server"))]
+pub mod line;
 #[cfg(feature = "server")]
 pub mod link;
 #[cfg(feature = "server")]

@@ -41,6 +41,8 @@ export class Connection {
     this.onPacket = onPacket;
     this.onState = onState;
     this.onMessage = onMessage;
+    /** Puts a simulated line before a socket. @type {(socket: any) => any} */
+    this.around = (socket) => socket;
     /** @type {State} */
     this.state = 'connecting';
     /** Who plays; null for a watcher. @type {Player | null} */
@@ -75,7 +77,7 @@ export class Connection {
   open() {
     clearTimeout(this.timer);
     this.setState('connecting');
-    const socket = openSocket(this.path, [SUBPROTOCOL]);
+    const socket = this.around(openSocket(this.path, [SUBPROTOCOL]));
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
     this.pings.clear();

@@ -8,6 +8,8 @@ import { ageMs } from './moments.js';
 
 /** How far back the panel looks. */
 export const SPAN_MS = 30_000;
+/** Time between two leads that are drawn. */
+const LEAD_EVERY_MS = 250;
 /** Tops of the scale; a longer time is drawn as high as the last one. */
 const TOPS_MS = [50, 100, 250, 500, 1000];
 /** A gap this long is one in which nothing changed rather than one that the line made: the scale need not show all of it. */
@@ -21,8 +23,13 @@ export class History {
     this.trips = [];
     /** @type {Sample[]} oldest first */
     this.gaps = [];
+    /** How far one's own player was ahead. @type {Sample[]} oldest first */
+    this.leads = [];
+    /** Corrections of one's own player: `ms` are px. @type {Sample[]} oldest first */
+    this.corrections = [];
     /** When the newest update of this connection came. @type {number | null} */
     this.updatedMs = null;
+    this.corrected = 0;
   }
 
   /** A pong came. @param {number} ms of its round trip @param {number} nowMs */
@@ -34,6 +41,16 @@ export class History {
   update(nowMs) {
     if (this.updatedMs !== null) add(this.gaps, { atMs: nowMs, ms: nowMs - this.updatedMs });
     this.updatedMs = nowMs;
+  }
+
+  /**
+   * What prediction did since the last call; called once a frame.
+   * @param {{ leadMs: number, corrected: number, lastPx: number }} figures @param {number} nowMs
+   */
+  predicted({ leadMs, corrected, lastPx }, nowMs) {
+    if (nowMs - (this.leads.at(-1)?.atMs ?? -Infinity) > LEAD_EVERY_MS) add(this.leads, { atMs: nowMs, ms: leadMs });
+    if (corrected > this.corrected) add(this.corrections, { atMs: nowMs, ms: lastPx });
+    this.corrected = corrected;
   }
 
   /** A new connection: the time without one is no gap between updates. */
@@ -50,7 +67,7 @@ export class History {
   /** The top of a scale that shows all round trips and all gaps but the quiet ones, ms. */
   get topMs() {
     const gaps = this.gaps.filter(({ ms }) => ms < QUIET_MS);
-    const most = Math.max(0, ...[...this.trips, ...gaps].map(({ ms }) => ms));
+    const most = Math.max(0, ...[...this.trips, ...this.leads, ...gaps].map(({ ms }) => ms));
     return TOPS_MS.find((top) => top >= most) ?? TOPS_MS[TOPS_MS.length - 1];
   }
 }

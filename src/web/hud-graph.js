@@ -1,5 +1,6 @@
 /**
- * The graph of the connection panel: gaps between updates as bars, round trips as a line, over the last seconds.
+ * The graph of the connection panel: gaps between updates as bars, round trips and the lead as lines, corrections as bars from above, over the last
+ * seconds.
  *
  * @module hud-graph
  */
@@ -9,6 +10,10 @@ import { ageMs } from './moments.js';
 
 const TRIP = '#ffd35e';
 const GAP = '#69c2dd';
+const LEAD = '#9ad88b';
+const CORRECTION = '#ff7f6b';
+/** A correction this long is drawn as high as the graph, px. */
+const CORRECTION_PX = 50;
 const LINE = 'rgb(255 255 255 / 0.28)';
 /** Room above the scale's top for its label, CSS px. */
 const HEAD_PX = 4;
@@ -31,6 +36,9 @@ export function drawGraph(canvas, history, nowMs) {
   drawScale(ctx, width, y, top);
   ctx.fillStyle = GAP;
   for (const { atMs, ms } of history.gaps) ctx.fillRect(Math.floor(x(atMs)), y(ms), 1, height - y(ms));
+  ctx.fillStyle = CORRECTION;
+  for (const { atMs, ms } of history.corrections) ctx.fillRect(Math.floor(x(atMs)), 0, 2, Math.max(3, height * Math.min(1, ms / CORRECTION_PX)));
+  drawLead(ctx, history.leads.map(({ atMs, ms }) => [x(atMs), y(ms)]));
   drawTrips(ctx, history.trips.map(({ atMs, ms }) => [x(atMs), y(ms)]));
 }
 
@@ -44,6 +52,15 @@ function drawScale(ctx, width, y, top) {
     ctx.fillStyle = 'rgb(255 255 255 / 0.75)';
     ctx.fillText(`${ms} ms`, 2, y(ms) + 2);
   }
+}
+
+/** @param {CanvasRenderingContext2D} ctx @param {number[][]} points */
+function drawLead(ctx, points) {
+  ctx.strokeStyle = LEAD;
+  ctx.lineWidth = 1.5;
+  ctx.beginPath();
+  for (const [x, y] of points) ctx.lineTo(x, y);
+  ctx.stroke();
 }
 
 /** @param {CanvasRenderingContext2D} ctx @param {number[][]} points */

@@ -200,6 +200,9 @@ export class Hud {
     setText('p-out', `${bytes(rate('bytesOut'))}/s`);
     setText('p-view', String(world.players.size));
     setText('p-margin', margin === undefined ? '–' : `${margin > 0 ? '+' : ''}${margin} ticks`);
+    const { works, figures } = world.prediction ?? { works: false, figures: { leadMs: 0, corrected: 0, compared: 0, p99Px: 0 } };
+    setText('p-lead', works && world.ahead ? `${Math.round(figures.leadMs)} ms` : '–');
+    setText('p-corrections', works && figures.compared > 0 ? `${figures.corrected} of ${figures.compared}` : '–');
     setText('p-delay', `${Math.round(world.clock.delayMs)} ms`);
     setText('p-frames', `${Math.round(rates.framesPerSecond)} /s`);
     drawGraph(/** @type {HTMLCanvasElement} */ (element('p-graph')), connection.history, nowMs);

@@ -31,8 +31,10 @@ import { Hud, element, onPress } from './hud.js';
 import { KitHud, whyNot } from './hud-kit.js';
 import { Panels, SettingsHud } from './hud-panels.js';
 import { CARD_MS, PlayHud } from './hud-play.js';
+import { EDITION } from './edition.js';
 import { Input } from './input.js';
 import { expose } from './inspect.js';
+import { Line } from './line.js';
 import { Minimap } from './minimap.js';
 import { ageMs } from './moments.js';
 import { ownKey } from './own-key.js';
@@ -44,6 +46,7 @@ import { Settings } from './settings.js';
 import { Sound } from './sound.js';
 import { Stage } from './stage.js';
 import { compile } from './tab-module.js';
+import { netOf, offerNet } from './tab-net.js';
 import { begin } from './tab-page.js';
 import { Title } from './title.js';
 import { World } from './world.js';
@@ -130,7 +133,15 @@ hud.showSound(sound.on);
 onPress('sound-button', toggleSound);
 element('minimap').addEventListener('click', ping);
 for (const gesture of ['pointerup', 'keydown', 'touchend']) addEventListener(gesture, () => sound.touch(), { capture: true });
-begin(pane, (why) => title.fail(why)).then(() => connection.open(), ({ message }) => title.fail(message));
+begin(pane, (why) => title.fail(why)).then(beginLine).then(() => connection.open(), ({ message }) => title.fail(message));
+for (const name of /** @type {const} */ (['prediction', 'reconciliation', 'interpolation', 'reckoning'])) {
+  const field = /** @type {HTMLInputElement} */ (element(`p-${name}`));
+  field.addEventListener('change', () => {
+    prediction.switch({ [name]: field.checked });
+    // The keyboard belongs to the game.
+    field.blur();
+  });
+}
 requestAnimationFrame(frame);
 noteLeaving(() => connection.player !== null);
 if (isComingBack()) title.play();
@@ -143,6 +154,20 @@ function receive(packet, nowMs) {
   if (packet.name === 'spawned') commands.spawned();
   // Until one plays again one is a watcher, also for a server that is met anew.
   if (packet.name === 'died') connection.player = null;
+}
+
+/** Offers a simulated line to the server, and puts it before the connection if the address asks for one. The server of a tab has its own. */
+async function beginLine() {
+  if (EDITION === 'tab') return;
+  const line = new Line();
+  connection.around = (socket) => line.around(socket);
+  const ready = prediction.ready().then(async (wasm) => {
+    line.begin(wasm);
+    if (netOf(location.search) !== '') await line.setNet(netOf(location.search));
+    offerNet(/** @type {HTMLSelectElement} */ (element('p-net')), (text) => { element('p-net-told').textContent = text; }, line);
+    element('p-net-row').hidden = false;
+  }).catch((error) => console.warn('no simulated line:', error));
+  if (netOf(location.search) !== '') await ready;
 }
 
 /** Begins to predict on a new connection. Without prediction one plays as well, and sees oneself later. */
@@ -210,6 +235,7 @@ function frame(nowMs) {
   const elapsed = rates.frame(nowMs);
   rates.count(connection.stats, nowMs);
   prediction.advance(nowMs);
+  connection.history.predicted(prediction.figures, nowMs);
   world.advance(nowMs);
   camera.fit();
   look(nowMs, elapsed);

@@ -23,9 +23,13 @@ export class Prediction {
     this.load = load;
     /** @type {Wasm | null} */
     this.wasm = null;
+    /** @type {Promise<Wasm> | null} */
+    this.loading = null;
     /** Whether the file has the rules of this server. */
     this.works = false;
     this.hasFailed = false;
+    /** Number of the connection. */
+    this.run = 0;
     /** Messages that came before the file, with whether they came or went. @type {{ bytes: Uint8Array, came: boolean, nowMs: number }[]} */
     this.early = [];
     this.switches = { prediction: true, reconciliation: true, interpolation: true, reckoning: true };
@@ -37,11 +41,22 @@ export class Prediction {
     this.figures = { leadMs: 0, compared: 0, corrected: 0, lastPx: 0, p99Px: 0 };
   }
 
-  /** Gets the file, if it is not here, and begins with what has come meanwhile. @param {string} game @param {string} dialect @param {string} table */
+  /** Gets the file. @returns {Promise<Wasm>} */
+  async ready() {
+    this.loading ??= this.load().then(async (module) => new Wasm(await WebAssembly.instantiate(module, {})));
+    this.wasm = await this.loading;
+    return this.wasm;
+  }
+
+  /** Begins when the file is here, with what has come meanwhile. @param {string} game @param {string} dialect @param {string} table */
   async begin(game, dialect, table) {
-    this.wasm ??= new Wasm(await WebAssembly.instantiate(await this.load(), {}));
-    this.wasm.giveText(`${game}\n${dialect}\n${table}`);
-    this.works = this.wasm.wasm.predict_begin() === 1;
+    this.run += 1;
+    const { run } = this;
+    const wasm = await this.ready();
+    // Another connection has begun meanwhile.
+    if (run !== this.run) return;
+    wasm.giveText(`${game}\n${dialect}\n${table}`);
+    this.works = wasm.wasm.predict_begin() === 1;
     this.switch({});
     const { early } = this;
     this.early = [];
@@ -50,6 +65,7 @@ export class Prediction {
 
   /** A new connection: nothing of the last one holds. */
   forget() {
+    this.run += 1;
     this.works = false;
     this.ahead = null;
     this.early = [];

@@ -1,6 +1,6 @@
 /**
- * The choice of network conditions in the tab edition: between the page and its server a line with delay, jitter, loss and a limited rate can be
- * simulated. The server in the tab has the model and the names; the address says what is chosen: `?net=wifi`, or `?net=delay=150ms,loss=2%`.
+ * The choice of network conditions: between the page and its server a line with delay, jitter, loss and a limited rate can be simulated. The server in
+ * the tab has the model and the names, or else `line.js`; the address says what is chosen: `?net=wifi`, or `?net=delay=150ms,loss=2%`.
  *
  * @module tab-net
  */
@@ -39,7 +39,7 @@ export function sentence(chosen, { net = '', error }, about = '') {
 /**
  * Fills a list with the conditions that there are, and applies what is chosen. The address says it, so that a reload and a link keep it.
  * @param {HTMLSelectElement} select @param {(text: string) => void} say shows a sentence about what is chosen
- * @param {import('./tab-host.js').TabHost} host whose server runs
+ * @param {{ presets: { name: string, about: string }[], net: Told, setNet: (text: string) => Promise<Told> }} host the server in the tab, or a line
  */
 export function offerNet(select, say, host) {
   const asked = netOf(location.search);

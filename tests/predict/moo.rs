@@ -106,8 +106,8 @@ fn corrections(net: Conditions, seed: u32, seconds: u64) -> (usize, Vec<f64>) {
 #[test]
 fn what_is_predicted_is_what_the_server_does_on_a_bad_line() {
     let mut all = Vec::new();
-    for seed in 3..9 {
-        let (beside, found) = corrections(bad(), seed, 90);
+    for seed in 3..7 {
+        let (beside, found) = corrections(bad(), seed, 75);
         let [p50, p99] = [50, 99].map(|percent| found[found.len() * percent / 100]);
         let count = found.iter().filter(|px| **px > 0.0).count();
         let compared = found.len();
@@ -340,7 +340,7 @@ fn errors(net: Conditions, seed: u32) -> [Vec<f64>; 2] {
 #[test]
 fn dead_reckoning_brings_others_nearer_to_where_they_are() {
     let [mut held, mut reckoned] = [Vec::new(), Vec::new()];
-    for seed in 3..7 {
+    for seed in 3..5 {
         let [held_now, reckoned_now] = errors(bad(), seed);
         held.extend(held_now);
         reckoned.extend(reckoned_now);
@@ -351,6 +351,6 @@ fn dead_reckoning_brings_others_nearer_to_where_they_are() {
     let of =
         |errors: &[f64]| [50, 90, 95, 99].map(|percent| (percentile(errors, percent) * 10.0).round() / 10.0);
     println!("{} frames: p50, p90, p95, p99 px held {:?}, run on {:?}", held.len(), of(&held), of(&reckoned));
-    assert!(held.len() > 10_000, "{}", held.len());
+    assert!(held.len() > 5_000, "{}", held.len());
     assert!(percentile(&reckoned, 99) < percentile(&held, 99), "{:?} {:?}", of(&held), of(&reckoned));
 }
