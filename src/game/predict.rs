@@ -24,7 +24,7 @@ use tickwire_sim::{Action, Command, PlayerId};
 
 use super::verbs::{Ask, Verbs};
 use crate::limits;
-use crate::packet::{Decoded, Dialect, Direction, PacketError};
+use crate::packet::{Decoded, Dialect, Direction, PacketError, Value};
 
 mod clock;
 mod corrections;
@@ -109,6 +109,8 @@ pub trait LocalWorld: Sized + Debug + Send {
 #[derive(Debug, Clone)]
 struct Pending<A> {
     sequence: u64,
+    /// The tick that it was sent for, and the one in which it runs.
+    intended: u32,
     tick: u32,
     sent: Duration,
     action: Option<A>,
@@ -185,6 +187,8 @@ impl<W: LocalWorld> Prediction<W> {
         self.clock.news(now);
         match packet.row.name.as_str() {
             "welcome" => self.welcome(packet),
+            "command_accepted" => self.accept(packet),
+            "command_rejected" => self.reject(packet),
             "pong" => self.clock.pong(packet.number("nonce"), packet.number("tick"), now),
             name if name == W::UPDATE => self.update(packet, now),
             _ => self.learn(packet),
@@ -220,6 +224,26 @@ impl<W: LocalWorld> Prediction<W> {
         }
     }
 
+    /// The ticks in which commands ran: the sequence of the first, how many in a row, and their tick.
+    fn accept(&mut self, packet: &Decoded<'_>) {
+        for [first, count, tick] in groups(packet, "commands") {
+            let Ok(tick) = u32::try_from(tick) else { continue };
+            let ran = |one: &&mut Pending<W::Action>| {
+                i64::try_from(one.sequence)
+                    .is_ok_and(|own| (first..first.saturating_add(count)).contains(&own))
+            };
+            self.pending.iter_mut().filter(ran).for_each(|one| one.tick = tick);
+        }
+    }
+
+    /// Commands that did not run.
+    fn reject(&mut self, packet: &Decoded<'_>) {
+        for [sequence, _] in groups(packet, "commands") {
+            self.pending.retain(|one| i64::try_from(one.sequence) != Ok(sequence));
+        }
+        self.is_stale = true;
+    }
+
     fn update(&mut self, packet: &Decoded<'_>, now: Duration) {
         let Some(tick) = packet.number::<u32>("tick") else { return };
         self.clock.heard(tick, now);
@@ -229,7 +253,9 @@ impl<W: LocalWorld> Prediction<W> {
         if let Some(Acked { sequence, margin_ticks }) = W::acked(packet) {
             if sequence != self.acked {
                 let answered = self.pending.iter().find(|one| one.sequence == sequence);
-                answered.into_iter().for_each(|one| self.clock.answered(one.tick, margin_ticks, one.sent));
+                answered
+                    .into_iter()
+                    .for_each(|one| self.clock.answered(one.intended, margin_ticks, one.sent));
             }
             self.acked = sequence;
         }
@@ -320,7 +346,13 @@ impl<W: LocalWorld> Prediction<W> {
         if self.pending.len() >= limits::PREDICTED_COMMANDS {
             self.pending.pop_front();
         }
-        self.pending.push_back(Pending { sequence: sequence.into(), tick, sent: now, action });
+        self.pending.push_back(Pending {
+            sequence: sequence.into(),
+            intended: tick,
+            tick,
+            sent: now,
+            action,
+        });
         self.rerun_current();
         Ok(())
     }
@@ -415,6 +447,13 @@ impl<W: LocalWorld> Prediction<W> {
         self.switches = switches;
         self.is_stale = true;
     }
+}
+
+/// The groups of numbers in a list of a packet; what is no number is 0.
+fn groups<const N: usize>(packet: &Decoded<'_>, name: &str) -> Vec<[i64; N]> {
+    let list = packet.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let numbers: Vec<i64> = list.iter().map(|value| value.as_i64().unwrap_or(0)).collect();
+    numbers.chunks_exact(N).filter_map(|group| group.try_into().ok()).collect()
 }
 
 /// The commands of the own player that have an effect before they are confirmed, in order.

@@ -11,6 +11,7 @@
 //! A game in which clients see different things implements [`Game`] itself.
 
 mod agent;
+mod local;
 mod published;
 mod random;
 mod row;
@@ -23,6 +24,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+pub use local::{Foreseen, Local, LocalState};
 use published::once;
 #[doc(hidden)]
 pub use published::{Events, State};
@@ -37,10 +39,14 @@ pub use world::{Deed, World};
 use super::agent::Bots;
 use super::messages::{Messages, Writer};
 use super::play::{Game, Published, Publisher, Rates, Turn, View};
+use super::predict::StartPredictor;
 use super::tick::Roster;
 use super::verbs::{Ask, Profile, Verbs};
 use crate::limits;
 use crate::packet::{Codes, Decoded, Dialect, Direction, Lane};
+
+/// The packet that tells one client the exact state of its player.
+const OWN: &str = "own";
 
 /// A [`Game`] made of a [`SimpleGame`].
 #[derive(Debug)]
@@ -53,6 +59,7 @@ impl<S: SimpleGame> Game for Simple<S> {
     const NEEDS: &'static [&'static str] = &["state"];
     const PAGE: Option<&'static str> = Some(S::PAGE);
     const BOTS: Bots = trial::bots::<S>();
+    const PREDICTOR: Option<StartPredictor> = S::PREDICTOR;
 
     type Sim = World<S>;
     type Events = Events;
@@ -74,6 +81,12 @@ impl<S: SimpleGame> Game for Simple<S> {
             return Err(format!(
                 "the packet {} must begin with the arguments sequence:u32 and tick:u32.tick|nil, as all in which a player acts",
                 row.name
+            ));
+        }
+        if S::PREDICTOR.is_some() && dialect.row(Direction::ToClient, OWN).is_none() {
+            return Err(format!(
+                "the table of {} must have the packet {OWN}, which prediction needs",
+                S::NAME
             ));
         }
         let mut row = Row::default();
@@ -150,7 +163,7 @@ impl<S: SimpleGame> Publisher<Simple<S>> for Reporter {
         Reporter { rates, last: Row::default(), version: 0 }
     }
 
-    fn publish(&mut self, world: &World<S>, _: &dyn Fn(PlayerId) -> i16) -> Published<Simple<S>> {
+    fn publish(&mut self, world: &World<S>, margin: &dyn Fn(PlayerId) -> i16) -> Published<Simple<S>> {
         let mut row = Row::default();
         world.game.show(&mut row);
         if row != self.last || self.version == 0 {
@@ -166,7 +179,7 @@ impl<S: SimpleGame> Publisher<Simple<S>> for Reporter {
             players: players.len(),
             event_bytes: told.iter().map(|told| 64 + 32 * told.row.0.len()).sum(),
             events: Arc::new(Events { tick: world.tick, told, encoded: OnceLock::new() }),
-            state: Arc::new(State { rates, players, row, version, encoded }),
+            state: Arc::new(State { rates, players, own: own_rows(world, margin), row, version, encoded }),
         }
     }
 }
@@ -180,11 +193,13 @@ pub struct Watcher {
     spawned: Option<PlayerId>,
     /// The version of the state that the client has; 0 for none.
     version: u64,
+    /// What was sent of the own player last.
+    own: Row,
 }
 
 impl<S: SimpleGame> View<Simple<S>> for Watcher {
     fn new(_: &Dialect) -> Watcher {
-        Watcher { player: None, spawned: None, version: 0 }
+        Watcher { player: None, spawned: None, version: 0, own: Row::default() }
     }
 
     fn follow(&mut self, player: Option<PlayerId>, _: Option<PlayerId>) {
@@ -200,7 +215,7 @@ impl<S: SimpleGame> View<Simple<S>> for Watcher {
         (): &mut (),
         messages: &mut Messages,
     ) -> Turn {
-        let State { rates, players, row, version, encoded } = &*newest.state;
+        let State { rates, players, own, row, version, encoded } = &*newest.state;
         let mut ticks = missed.iter().map(|events| events.tick).chain([newest.tick]);
         let turn = match ticks.any(|tick| rates.is_turn(rates.update_hz, tick)) {
             false => Turn::NotDue,
@@ -231,6 +246,7 @@ impl<S: SimpleGame> View<Simple<S>> for Watcher {
         let body = self.player.filter(is_there);
         if body != self.spawned {
             self.spawned = body;
+            self.own = Row::default();
             if let Some(player) = body {
                 out.send("spawned", player);
             }
@@ -245,8 +261,37 @@ impl<S: SimpleGame> View<Simple<S>> for Watcher {
                 Err(why) => misfit(&mut messages.writer(dialect, Lane::Reliable), why),
             }
         }
+        let own = body
+            .and_then(|body| own.binary_search_by_key(&body, |(player, _)| *player).ok().map(|at| &own[at]));
+        if let Some((_, row)) = own.filter(|(_, row)| *row != self.own) {
+            self.own.clone_from(row);
+            let mut row = row.clone();
+            row.set("tick", newest.tick);
+            match row.encode(dialect, OWN) {
+                Ok(bytes) => messages.writer(dialect, Lane::Latest).whole(OWN, |_, out| {
+                    out.extend_from_slice(&bytes);
+                    true
+                }),
+                Err(why) => misfit(&mut messages.writer(dialect, Lane::Reliable), &why),
+            }
+        }
         turn
     }
+}
+
+/// What each client alone is told of its player, if the game has prediction.
+fn own_rows<S: SimpleGame>(world: &World<S>, margin: &dyn Fn(PlayerId) -> i16) -> Vec<(PlayerId, Row)> {
+    if S::PREDICTOR.is_none() {
+        return Vec::new();
+    }
+    let rows = world.seats.iter().map(|seat| {
+        let mut row = Row::default();
+        world.game.own(seat.player, &mut row);
+        row.set("sequence", seat.sequence);
+        row.set("margin", margin(seat.player));
+        (seat.player, row)
+    });
+    rows.collect()
 }
 
 /// Tells the client that the game has made a packet that does not fit the table: it cannot be sent.

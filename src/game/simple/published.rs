@@ -26,6 +26,8 @@ pub struct Events {
 pub struct State {
     pub(super) rates: Rates,
     pub(super) players: Vec<(PlayerId, Arc<str>)>,
+    /// What each client alone is told of its player; empty without prediction.
+    pub(super) own: Vec<(PlayerId, Row)>,
     pub(super) row: Row,
     /// Counts the changes of `row`; its argument `tick` does not count.
     pub(super) version: u64,

@@ -7,6 +7,7 @@ use super::tactics::Tactics;
 use tickwire_sim::fields::Field;
 use tickwire_sim::{Declared, Identity, PlayerId, Rng};
 
+use crate::game::predict::StartPredictor;
 #[cfg(doc)]
 use crate::limits;
 use crate::packet::Decoded;
@@ -35,6 +36,11 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
 
     /// What a player can do: a struct with [`fields!`](tickwire_sim::fields!).
     type Action: Field + Clone + Debug + Ord + Send + 'static;
+
+    /// What runs a client's own player ahead of the server, for its page: see
+    /// [`Foreseen`](super::Foreseen). The table then has the packet `own`, with the arguments `tick`,
+    /// `sequence` and `margin`, which the server sets, and those of [`SimpleGame::own`].
+    const PREDICTOR: Option<StartPredictor> = None;
 
     /// The state at the beginning.
     fn new(identity: &Identity) -> Self;
@@ -71,6 +77,11 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
 
     /// The values of the packet `state`, by the names of its arguments.
     fn show(&self, row: &mut Row);
+
+    /// The values of the packet `own`: the exact state of a player, for its own client.
+    fn own(&self, player: PlayerId, row: &mut Row) {
+        let _ = (player, row);
+    }
 
     /// How its bots play. Without this they send random packets of the table.
     fn tactics() -> Option<Box<dyn Tactics>> {

@@ -78,7 +78,7 @@ pub struct Seat {
     /// Its name.
     pub name: Arc<str>,
     /// The sequence of its last command.
-    sequence: u64,
+    pub(super) sequence: u64,
 }
 
 tickwire_sim::fields!(Seat: player: PlayerId, name: Arc<str>, sequence: u64);
@@ -89,7 +89,7 @@ pub struct World<S> {
     identity: Identity,
     pub(super) tick: u32,
     operator_sequence: u64,
-    random: Rng,
+    pub(super) random: Rng,
     /// In the order of their numbers.
     pub(super) seats: Vec<Seat>,
     pub(super) game: S,

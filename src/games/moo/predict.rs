@@ -1,8 +1,8 @@
 //! Prediction of this game: the own player in the world that its client knows, by the rules of the
 //! world itself.
 
-use crate::game::predict::{Acked, LocalWorld, Place};
 use crate::game;
+use crate::game::predict::{Acked, LocalWorld, Place};
 use crate::games::moo::verbs::Verbs;
 use crate::games::moo::world::local::{Exact, Local, OwnState, is_foreseen};
 use crate::games::moo::world::{Action, Angle, Fixed, Identity, PlayerId, TickHz, code_hash};
@@ -26,7 +26,8 @@ pub type Swing = (u8, bool);
 fn groups<const N: usize>(packet: &Decoded<'_>, name: &str) -> impl Iterator<Item = [Option<i64>; N]> {
     let list = packet.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
     let numbers: Vec<Option<i64>> = list.iter().map(Value::as_i64).collect();
-    let groups: Vec<[Option<i64>; N]> = numbers.chunks_exact(N).filter_map(|group| group.try_into().ok()).collect();
+    let groups: Vec<[Option<i64>; N]> =
+        numbers.chunks_exact(N).filter_map(|group| group.try_into().ok()).collect();
     groups.into_iter()
 }
 
@@ -128,7 +129,12 @@ impl LocalWorld for OwnWorld {
         self.own
     }
 
-    fn step(&mut self, tick: u32, state: &mut OwnState, commands: &mut Vec<Command<Action>>) -> Option<Swing> {
+    fn step(
+        &mut self,
+        tick: u32,
+        state: &mut OwnState,
+        commands: &mut Vec<Command<Action>>,
+    ) -> Option<Swing> {
         self.local.step(tick, state, commands)
     }
 
@@ -195,7 +201,9 @@ impl OwnWorld {
             }
             "hands" => {
                 let hand = groups::<3>(packet, "hands").find(|[id, ..]| is_own(*id));
-                let (Some([_, weapon, item]), Some(player)) = (hand, state.player_mut()) else { return false };
+                let (Some([_, weapon, item]), Some(player)) = (hand, state.player_mut()) else {
+                    return false;
+                };
                 player.hand.weapon = weapon.and_then(|id| u8::try_from(id).ok()).unwrap_or_default();
                 player.hand.item = item.and_then(|id| u8::try_from(id).ok());
             }

@@ -10,6 +10,7 @@
 
 mod bot;
 mod map;
+mod predict;
 mod round;
 mod rules;
 mod shell;
@@ -21,7 +22,8 @@ use tickwire_sim::fixed::{Angle, Fixed, is_shorter, ray, square};
 use tickwire_sim::trig::direction;
 use tickwire_sim::{Declared, Identity, PlayerId, Rng, fields};
 
-use crate::game::simple::{Row, SimpleGame, Tactics, Turns};
+use crate::game::predict::{StartPredictor, start};
+use crate::game::simple::{Local, Row, SimpleGame, Tactics, Turns};
 use crate::packet::{Decoded, Value};
 use map::Map;
 use round::Round;
@@ -64,6 +66,8 @@ impl SimpleGame for Tanks {
         least: 5,
         most: 3600,
     }];
+
+    const PREDICTOR: Option<StartPredictor> = Some(start::<Local<Tanks>>);
 
     type Action = Control;
 
@@ -149,6 +153,10 @@ impl SimpleGame for Tanks {
                 [shell.id.into(), x.into(), y.into(), turn8(shell.way).into(), (shell.kind as u8).into()]
             }),
         );
+    }
+
+    fn own(&self, player: PlayerId, row: &mut Row) {
+        self.tank(player).into_iter().for_each(|tank| predict::own(tank, row));
     }
 
     fn tactics() -> Option<Box<dyn Tactics>> {

@@ -33,6 +33,11 @@ impl Round {
         self.is_over
     }
 
+    /// A client hears whether the round is over; when that changes, it hears again.
+    pub fn hear(&mut self, is_over: bool) {
+        (self.is_over, self.left) = (is_over, u32::MAX);
+    }
+
     /// A tick of the round passes. Whether the round is over now.
     pub fn run(&mut self, tanks: &[Tank]) -> bool {
         self.left = self.left.saturating_sub(1);
