@@ -68,8 +68,14 @@ impl<W: LocalWorld> Client<W> {
         }
     }
 
-    /// One frame: takes what has arrived, shows each packet to `see`, and moves on.
-    pub fn frame(&mut self, server: &mut Server, now: Duration, mut see: impl FnMut(&Decoded<'_>)) {
+    /// One frame: takes what has arrived, shows each packet to `see`, with the predicted state before and
+    /// after it, and moves on.
+    pub fn frame(
+        &mut self,
+        server: &mut Server,
+        now: Duration,
+        mut see: impl FnMut(&Decoded<'_>, Option<[&W::State; 2]>),
+    ) {
         let mut bytes = Vec::new();
         assert!(server.take(self.connection, &mut bytes), "the server closed the connection");
         self.link.receive(&bytes);
@@ -82,8 +88,10 @@ impl<W: LocalWorld> Client<W> {
                     if packet.row.name == "spawned" {
                         (self.sequence, self.last_tick) = (0, 0);
                     }
+                    let before = self.prediction.state().cloned();
                     self.prediction.hear(&packet, now);
-                    see(&packet);
+                    let states = before.as_ref().zip(self.prediction.state());
+                    see(&packet, states.map(|(before, after)| [before, after]));
                 }
                 Some(_) => {}
             }
