@@ -18,6 +18,7 @@ mod checks;
 mod link;
 mod predict;
 mod rooms;
+mod tokens;
 mod websocket;
 
 use std::time::Duration;
@@ -26,6 +27,7 @@ pub use arguments::*;
 pub use link::*;
 pub use predict::*;
 pub use rooms::*;
+pub use tokens::*;
 pub use websocket::*;
 
 // ---- packet: MessagePack --------------------------------------------------------------------
@@ -228,19 +230,6 @@ pub const OPERATOR_LINE_BYTES: usize = 512;
 pub const ADMIN_BODY_BYTES: usize = 4 * 1024;
 /// Lines of one request to `/admin`, because each may wait for a tick. Beyond: 413.
 pub const ADMIN_LINES: usize = 32;
-/// Fewest characters of the `/admin` token: 16 cannot be guessed at the rate that
-/// [`ADMIN_FAILURES`] allows. Below: the server does not start.
-pub const TOKEN_CHARS_LEAST: usize = 16;
-/// Most characters of the `/admin` token, to fit a request head. Beyond: the server does not start.
-pub const TOKEN_CHARS_MOST: usize = 256;
-/// Wrong tokens of one address, or one /64 of IPv6, within [`ADMIN_FAILURE_TIME`], over all its
-/// connections. Beyond: 429, even for the right token.
-pub const ADMIN_FAILURES: u32 = 10;
-/// Time after which the wrong tokens of an address are forgotten, counted from the first of them.
-pub const ADMIN_FAILURE_TIME: Duration = Duration::from_secs(60);
-/// Addresses whose wrong tokens are remembered. Beyond: the address whose count began first is
-/// forgotten.
-pub const ADMIN_FAILURE_ADDRESSES: usize = 1024;
 /// Questions of the operator that wait for a room. Beyond: the operator gets an error, and may ask
 /// again.
 pub const INQUIRIES: usize = 64;

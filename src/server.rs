@@ -12,7 +12,7 @@ use crate::limits;
 use crate::net::console::Source;
 use crate::net::console::token::Token;
 use crate::net::recorder::Target;
-use crate::net::{self, Config, Kind};
+use crate::net::{self, Config, Kind, Players, Tokens};
 use crate::packet::Codes;
 use crate::packet::endpoint::is_room_name;
 pub use error::StartError;
@@ -94,7 +94,9 @@ pub struct Server {
     max_clients_per_address: usize,
     address_budgets: bool,
     allowed_origins: Vec<String>,
-    admin_token: Option<String>,
+    admin_token: Option<Result<Token, String>>,
+    tokens: Option<Result<Tokens, String>>,
+    spectators: bool,
     capture: Option<PathBuf>,
 }
 
@@ -115,6 +117,8 @@ impl Server {
             address_budgets: true,
             allowed_origins: Vec::new(),
             admin_token: None,
+            tokens: None,
+            spectators: false,
             capture: None,
         }
     }
@@ -170,7 +174,25 @@ impl Server {
     /// The token for `/admin`; by default a new one, which [`Running::admin_token`] tells.
     #[must_use]
     pub fn admin_token(self, token: &str) -> Server {
-        Server { admin_token: Some(token.to_owned()), ..self }
+        Server { admin_token: Some(Token::new(token)), ..self }
+    }
+
+    /// Lets only clients with one of these tokens play: names and tokens. A token has 16 to 256 letters,
+    /// digits and `-._~+/=`. Clients send it in `hello`, or as `?token=` in their URL. Without tokens in
+    /// the list, everyone watches. By default, everyone plays.
+    #[must_use]
+    pub fn tokens<N: AsRef<str>, T: AsRef<str>>(self, tokens: impl IntoIterator<Item = (N, T)>) -> Server {
+        let mut all = Tokens::default();
+        let mut inserted = tokens.into_iter().map(|(name, token)| all.insert(name.as_ref(), token.as_ref()));
+        let tokens = inserted.try_for_each(|inserted| inserted);
+        Server { tokens: Some(tokens.map(|()| all)), ..self }
+    }
+
+    /// Whether clients without a token may watch, where only clients with a token play. By default, they
+    /// are closed.
+    #[must_use]
+    pub fn spectators(self, on: bool) -> Server {
+        Server { spectators: on, ..self }
     }
 
     /// Captures all traffic to this file, which must not exist yet, for Wireshark and
@@ -211,7 +233,8 @@ impl Server {
                 return Err(StartError::setting(setting, "0: must be at least 1"));
             }
         }
-        let admin_token = self.admin_token.as_deref().map_or_else(|| Ok(Token::random()), Token::new);
+        let admin_token = self.admin_token.clone().unwrap_or_else(|| Ok(Token::random()));
+        let tokens = self.tokens.clone().transpose().map_err(|rule| StartError::setting("tokens", rule))?;
         let mut games: Vec<Kind> = Vec::new();
         for (_, room) in &self.rooms {
             if Kind::find(&games, room.game.about).is_none() {
@@ -231,6 +254,7 @@ impl Server {
             max_clients: self.max_clients,
             max_clients_per_address: self.max_clients_per_address,
             address_budgets: self.address_budgets,
+            players: Players { tokens, spectators: self.spectators },
             allowed_origins: self.allowed_origins.clone(),
             codes: Arc::new(codes),
             admin_token: admin_token.map_err(|rule| StartError::setting("admin_token", rule))?,

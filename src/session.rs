@@ -9,7 +9,8 @@
 //! The driver calls [`Session::handle`] for each packet and carries out the [`Output`]s; a
 //! [`Breach`] closes the client. The session issues commands only for the client's own
 //! player, whatever player a packet claims to come from. What the packets of a game mean is up to
-//! its [`Verbs`].
+//! its [`Verbs`]. Whether the client may be greeted at all is for the driver to say: a client that it
+//! turns away ([`Session::turn_away`]) is told nothing, and everything that it sends is ignored.
 
 use std::time::Duration;
 
@@ -44,6 +45,7 @@ enum State {
     Greeting,
     Watching,
     Playing(PlayerId),
+    TurnedAway,
 }
 
 /// See the [module](self).
@@ -78,6 +80,16 @@ impl Session {
         self.state == State::Greeting
     }
 
+    /// Whether the client has been greeted: before that it is told nothing.
+    pub fn is_greeted(&self) -> bool {
+        matches!(self.state, State::Watching | State::Playing(_))
+    }
+
+    /// The client may neither play nor watch: nothing that it sends has an effect any more.
+    pub fn turn_away(&mut self) {
+        self.state = State::TurnedAway;
+    }
+
     /// The game's part of the session.
     pub fn verbs(&self) -> &dyn Verbs {
         &*self.verbs
@@ -91,7 +103,7 @@ impl Session {
     fn player(&self) -> Option<PlayerId> {
         match self.state {
             State::Playing(player) => Some(player),
-            State::Greeting | State::Watching => None,
+            State::Greeting | State::Watching | State::TurnedAway => None,
         }
     }
 
@@ -112,8 +124,10 @@ impl Session {
         now: Duration,
         outputs: &mut Vec<Output>,
     ) -> Result<(), Breach> {
-        if self.state == State::Greeting {
-            return self.greet(packet, outputs);
+        match self.state {
+            State::Greeting => return self.greet(packet, outputs),
+            State::TurnedAway => return Ok(()),
+            State::Watching | State::Playing(_) => {}
         }
         match packet.row.name.as_str() {
             "hello" => outputs.push(Output::Refused("hello_again", None)),
@@ -189,6 +203,7 @@ impl Session {
 const GREETING: u8 = 0;
 const WATCHING: u8 = 1;
 const PLAYING: u8 = 2;
+const TURNED_AWAY: u8 = 3;
 
 /// A session's state as bytes, for a capture that begins in the middle of a connection:
 ///
@@ -202,6 +217,7 @@ impl Session {
             State::Greeting => (GREETING, 0),
             State::Watching => (WATCHING, 0),
             State::Playing(player) => (PLAYING, player.0),
+            State::TurnedAway => (TURNED_AWAY, 0),
         };
         out.push(state);
         out.extend(player.to_le_bytes());
@@ -224,6 +240,7 @@ impl Session {
             GREETING => State::Greeting,
             WATCHING => State::Watching,
             PLAYING => State::Playing(player),
+            TURNED_AWAY => State::TurnedAway,
             _ => return None,
         };
         self.sequence = saved.u64()?;

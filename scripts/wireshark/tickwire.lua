@@ -88,7 +88,7 @@ to_client	pong	pp	0	0	0	-
 ]],
 [[
 native:int
-to_server	hello	1	version:u16 mode:u8<=1 name:str<=15|nil skin:u8|nil
+to_server	hello	1	version:u16 mode:u8<=1 name:str<=15|nil skin:u8|nil token:str<=256|nil
 to_server	enter	2	name:str<=15|nil skin:u8|nil
 to_server	move	3	sequence:u32 tick:u32.tick|nil direction:u16.turn16|nil
 to_server	aim	4	sequence:u32 tick:u32.tick|nil heading:u16.turn16
@@ -139,7 +139,7 @@ to_client	tags	31	tags:[player:u16,clan:u32|nil]
 ]],
 [[
 tanks:int
-to_server	hello	1	version:u16 mode:u8<=1 name:str<=15|nil
+to_server	hello	1	version:u16 mode:u8<=1 name:str<=15|nil token:str<=256|nil
 to_server	enter	2	name:str<=15|nil
 to_server	ping	3	nonce:u32
 to_server	control	4	sequence:u32 tick:u32.tick|nil drive:i8 turn:i8 aim:u16.turn16 fires:bool kind:u8<=1

@@ -17,6 +17,7 @@ mod keep;
 mod log;
 mod net;
 mod output;
+mod players;
 mod replay;
 mod rooms;
 mod serve;

@@ -18,6 +18,7 @@ use super::games::{Games, OptionValues};
 use super::keep::{self, Keep};
 use super::log::Log;
 use super::output::{Failure, print, print_aside};
+use super::players::{self, Given, PlayerArgs};
 use super::rooms::{FOREIGN_FLAG, FOREIGN_VARIABLE, RoomArg};
 use super::{codes, terminal, values};
 use crate::game::{About, Rates};
@@ -119,6 +120,8 @@ pub struct ServeArgs {
     /// new token, printed at startup.
     #[arg(long, value_name = "TOKEN", env = "TICKWIRE_ADMIN_TOKEN", hide_env_values = true)]
     admin_token: Option<Given>,
+    #[command(flatten)]
+    players: PlayerArgs,
     /// Directory in which the operator command `save` writes the world.
     #[arg(long, value_name = "DIR", default_value = ".", env = "TICKWIRE_SAVE_DIR")]
     save_dir: PathBuf,
@@ -150,22 +153,6 @@ pub struct ServeArgs {
     log: String,
 }
 
-/// A given token; no command-line error repeats it.
-#[derive(Clone)]
-struct Given(String);
-
-impl From<String> for Given {
-    fn from(text: String) -> Given {
-        Given(text)
-    }
-}
-
-impl fmt::Debug for Given {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Given(…)")
-    }
-}
-
 fn switch(text: &str) -> Result<bool, String> {
     match text {
         "on" => Ok(true),
@@ -185,6 +172,7 @@ pub fn run(args: &ServeArgs, all: &Games) -> Result<(), Failure> {
     rooms.iter().try_for_each(|room| room.handle().about.check_tables(&config.codes))?;
     let log = Log::start(&args.log)?;
     kept.tell();
+    args.players.warn();
     let served = serve(config, rooms, args);
     log.finish();
     served
@@ -319,6 +307,7 @@ fn config(args: &ServeArgs, games: &Games, options: &OptionValues) -> Result<Con
         max_clients: args.max_clients,
         max_clients_per_address: args.max_clients_per_address,
         address_budgets: args.address_budgets,
+        players: args.players.read()?,
         trusted_proxies: args.trusted_proxy.clone(),
         command_delay_ticks: args.command_delay_ticks,
         allowed_origins: args.allow_origin.clone(),
@@ -398,10 +387,11 @@ fn banner(server: &Server, is_new_token: bool) -> String {
     let identity = &config.identity;
     let dialects = config.game.about.foreign.map_or("", |_| "?dialect=NAME for another dialect, and ");
     text.push_str(&format!(
-        "\n  add {dialects}?format=json for JSON instead of MessagePack\n\n  \
+        "\n  add {dialects}?format=json for JSON instead of MessagePack\n\n{}  \
          bind {address}, {}, seed {}{},\n  \
          trusted proxies {},\n  this machine supports {},\n  \
          at most {} clients ({} per address, rate limits per address {}), command delay {} ticks, origins {}\n\n",
+        players::line(&config.players),
         rates(rooms[0].about, config.rates()),
         identity.seed,
         options(rooms[0].about, identity),

@@ -157,17 +157,20 @@ impl Connection {
         let id = host.clients.next_number();
         let client = Arc::new(Client::new((id, self.address), line, entry, host.now));
         let at = client.at(host.now);
-        let mut asked = Asked { client: &client, budgets: &host.budgets, books: &(), at };
-        client.receiver.lock().begin(id, &mut asked);
+        let mut asked = Asked { client: &client, budgets: &host.budgets, guard: &host.guard, books: &(), at };
+        let begun = client.receiver.lock().begin(id, &mut asked);
         host.clients.add(&client, opened);
         self.stage = Stage::Client(Arc::clone(&client));
-        self.hear(&client, rest, host);
+        match begun {
+            Ok(()) => self.hear(&client, rest, host),
+            Err(ending) => self.end(&client, &ending, host),
+        }
     }
 
     fn hear(&mut self, client: &Arc<Client<Pipe>>, bytes: &[u8], host: &mut Host) {
         let noted = Noted { client: client.id, sight: &client.line.sight };
         let at = client.at(host.now);
-        let mut asked = Asked { client, budgets: &host.budgets, books: &noted, at };
+        let mut asked = Asked { client, budgets: &host.budgets, guard: &host.guard, books: &noted, at };
         if let Err(ending) = conversation::hear(client, bytes, at, &mut asked) {
             self.end(client, &ending, host);
         }
@@ -303,7 +306,8 @@ fn carry_out(request: Request, watch: &mut Watch, number: u32, host: &Host) {
             let passed = clients.own(key).ok_or(watch::NOT_YOURS).and_then(|client| {
                 let noted = Noted { client: client.id, sight: &clients.sight };
                 let at = client.at(host.now);
-                let mut asked = Asked { client, budgets: &host.budgets, books: &noted, at };
+                let mut asked =
+                    Asked { client, budgets: &host.budgets, guard: &host.guard, books: &noted, at };
                 conversation::inject(client, &bytes, at, &mut asked).map(|()| client.id)
             });
             watch.injected(passed);

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::clients::Clients;
 use crate::host::admission::Admission;
 use crate::host::budgets::Budgets;
+use crate::host::tokens::Guard;
 use crate::packet::Codes;
 use crate::room::Handle;
 
@@ -27,6 +28,8 @@ pub struct Host {
     pub admission: Arc<Admission>,
     /// Rate limits per address.
     pub budgets: Budgets,
+    /// Knows who may play: everyone.
+    pub guard: Guard,
     /// The clients.
     pub clients: Clients,
     /// The time of day at which the clock stood at zero, in microseconds since 1970.

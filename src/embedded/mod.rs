@@ -38,6 +38,7 @@ use crate::games;
 use crate::host::admission::{Admission, Caps};
 use crate::host::budgets::Budgets;
 use crate::host::core::{Core, Kind as KindOf};
+use crate::host::tokens::Guard;
 use crate::limits;
 use crate::link::Conditions;
 use crate::packet::Codes;
@@ -141,6 +142,7 @@ impl Server {
             codes: Arc::new(codes),
             admission: Admission::new(Caps::default()),
             budgets: Budgets::new(true),
+            guard: Guard::default(),
             clients: Clients::new((game.audience)()),
             began_us: options.began_us,
         };

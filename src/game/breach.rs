@@ -39,14 +39,21 @@ pub enum Breach {
     /// The server fell behind and gave up events that the client should have received: more than
     /// [`limits::MISSED_EVENT_BYTES`] waited.
     Overloaded,
-    /// Another connection has come back to this client's seat with the same key.
+    /// Another connection has come back to this client's seat with the same key or token.
     TakenOver,
+    /// The server wants a token from those who play, and this client has none.
+    TokenMissing,
+    /// The client's token is not one of the server's; told after [`limits::TOKEN_WRONG_DELAY`].
+    TokenWrong,
+    /// The client's address has sent [`limits::ADMIN_FAILURES`] wrong tokens; its token was not
+    /// compared.
+    TokenTooOften,
     /// An internal bug.
     InternalError,
 }
 
 /// Each breach with its name, its close code (RFC 6455 7.4.1) and its sentence, in the order of the enum.
-const ROWS: [(Breach, &str, u16, &str); 15] = [
+const ROWS: [(Breach, &str, u16, &str); 18] = [
     (Breach::MessageRate, "message_rate", 1008, "more messages than a client may send"),
     (Breach::ByteRate, "byte_rate", 1008, "more bytes than a client may send"),
     (Breach::HelloLate, "hello_late", 1008, "no hello before the deadline"),
@@ -66,6 +73,14 @@ const ROWS: [(Breach, &str, u16, &str); 15] = [
     ),
     (Breach::Overloaded, "overloaded", 1013, "the server fell behind and lost events"),
     (Breach::TakenOver, "taken_over", 1008, "the game goes on over another connection"),
+    (Breach::TokenMissing, "token_missing", 1008, "this server wants a token from those who play"),
+    (Breach::TokenWrong, "token_wrong", 1008, "the token is wrong"),
+    (
+        Breach::TokenTooOften,
+        "token_too_often",
+        1008,
+        "too many wrong tokens from this address: wait a minute",
+    ),
     (Breach::InternalError, "internal_error", 1011, "a bug in the server"),
 ];
 

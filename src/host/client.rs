@@ -12,6 +12,7 @@ use tickwire_sim::PlayerId;
 
 use super::door::Entry;
 use super::inspect_key::InspectKey;
+use super::tokens::{Pass, Said};
 use crate::game::Breach;
 use crate::household::Household;
 use crate::peer::life::Due;
@@ -59,6 +60,10 @@ pub struct Client<L> {
     pub sender: Sender,
     /// The key by which a page proves at `/wire` that the client is its own.
     pub inspect_key: Option<InspectKey>,
+    /// The token in its query.
+    pub token: Option<Said>,
+    /// What it may do, once that was judged.
+    pass: Mutex<Option<Pass>>,
     /// The number of its player, 0 without one.
     player: AtomicU32,
     /// The name with which it entered last.
@@ -74,10 +79,12 @@ pub struct Client<L> {
 impl<L: Line> Client<L> {
     /// A newly upgraded client.
     pub fn new((id, address): (u64, SocketAddr), line: L, entry: Entry, now: Duration) -> Client<L> {
-        let Entry { room, endpoint, inspect_key, .. } = entry;
+        let Entry { room, endpoint, inspect_key, token, .. } = entry;
         Client {
             receiver: Mutex::new(receiver(&room, &endpoint, now)),
             inspect_key,
+            token,
+            pass: Mutex::default(),
             id,
             address,
             connected: now,
@@ -106,6 +113,16 @@ impl<L: Line> Client<L> {
     /// The time of what its reader reads `now`.
     pub fn at(&self, now: Duration) -> At {
         At { now, tick: self.room.tick() }
+    }
+
+    /// What it may do; `None` before that was judged.
+    pub fn pass(&self) -> Option<Pass> {
+        self.pass.lock().clone()
+    }
+
+    /// Sets what it may do.
+    pub fn set_pass(&self, pass: Pass) {
+        *self.pass.lock() = Some(pass);
     }
 
     /// Its player in the world, if it has one.

@@ -4,15 +4,23 @@
 //! Rate limits per address apply here, outside the receiver, so that a replay of the bytes gives the
 //! same result without them.
 
+use std::time::Duration;
+
 use tickwire_sim::{PlayerId, Raw};
 
 use super::budgets::{Budgets, Spending};
 use super::client::{Client, Line};
 use super::inspect_key::InspectKey;
+use super::tokens::{Guard, Pass, Said};
 use crate::game::{Breach, Profile, Shared};
 use crate::peer::receiver::{At, Books, Denied};
 use crate::peer::sender::Frames;
 use crate::peer::{Driver, Ending, Receiver};
+use crate::room::SeatKey;
+
+/// What a spectator is told that asks for a body.
+const ONLY_WATCHES: &str =
+    "to play, connect with a token from the operator of this server; without one you watch";
 
 /// See the [module](self).
 pub struct Asked<'a, L> {
@@ -20,6 +28,8 @@ pub struct Asked<'a, L> {
     pub client: &'a Client<L>,
     /// Rate limits per address.
     pub budgets: &'a Budgets,
+    /// Knows who may play.
+    pub guard: &'a Guard,
     /// Where it is noted.
     pub books: &'a dyn Books,
     /// When the bytes at hand were read.
@@ -85,6 +95,22 @@ pub fn inject<L: Line>(
 }
 
 impl<L: Line> Asked<'_, L> {
+    /// The key of the client's seat, if it has one: that of its token or, where everyone plays, of its
+    /// page.
+    fn seat_key(&self) -> Result<Option<SeatKey>, Denied> {
+        match self.client.pass() {
+            Some(Pass::Holder(holder)) => Ok(Some(holder.seat)),
+            Some(Pass::Anyone) => {
+                let outlives = self.client.room.options.seat_time > Duration::ZERO;
+                Ok(self.client.inspect_key.map(InspectKey::bytes).filter(|_| outlives))
+            }
+            Some(Pass::Spectator) | None => {
+                self.books.rejected(Breach::TokenMissing.name());
+                Err(Denied::Rejected(Breach::TokenMissing.name(), ONLY_WATCHES))
+            }
+        }
+    }
+
     /// Takes a token of the budget of this address.
     fn spend(&self, spending: Spending) -> Result<(), Denied> {
         self.budgets.take(self.client.household(), spending, self.at.now).map_err(|_| {
@@ -99,6 +125,26 @@ impl<L: Line> Driver for Asked<'_, L> {
         self.client.send(Frames::Lent(frames), self.at.now);
     }
 
+    /// A token in the hello goes before one in the query.
+    fn admit(&mut self, token: Option<&str>) -> Result<(), Denied> {
+        let of_query = self.client.token.as_ref().map(|Said(said)| said.as_str());
+        let said = token.filter(|said| !said.is_empty()).or(of_query);
+        match self.guard.admit(self.client.address.ip(), said, self.at.now) {
+            Ok(pass) => {
+                if let Pass::Holder(holder) = &pass {
+                    self.books.admitted(&holder.name);
+                }
+                self.client.set_pass(pass);
+                Ok(())
+            }
+            Err(Breach::TokenMissing) => Err(Denied::Closed(Breach::TokenMissing)),
+            Err(breach) => {
+                self.client.sender.life.turn_away(breach, self.at.now);
+                Err(Denied::Unanswered)
+            }
+        }
+    }
+
     fn follow(&mut self) {
         self.client.sender.life.greeted();
         self.client.follow();
@@ -106,16 +152,18 @@ impl<L: Line> Driver for Asked<'_, L> {
 
     /// A client whose address joins too often goes on watching, and may try again.
     fn join(&mut self, profile: Profile) -> Result<PlayerId, Denied> {
+        let key = self.seat_key()?;
         self.spend(Spending::Join)?;
         let Client { id, room, .. } = self.client;
-        let key = self.client.inspect_key.map(InspectKey::bytes);
         if let Some(player) = key.and_then(|key| room.come_back(key, *id)) {
             self.books.enters(player, &profile.name, self.at.tick);
             self.client.set_player(player, &profile.name);
             return Ok(player);
         }
         let player = room.take_seat(*id, self.at.now).ok_or(Denied::Closed(Breach::Full))?;
-        key.into_iter().for_each(|key| room.keep_seat(player, key));
+        if let Some(key) = key {
+            room.keep_seat(player, key);
+        }
         self.books.enters(player, &profile.name, self.at.tick);
         self.client.set_player(player, &profile.name);
         room.push_operator((room.about.join)(player, &profile));

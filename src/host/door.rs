@@ -8,6 +8,7 @@ use super::admission::{Permit, Place};
 use super::budgets::{Budgets, Spending};
 use super::inspect_key::InspectKey;
 use super::refused::Refused;
+use super::tokens::{self, Said};
 use crate::household::Household;
 use crate::packet::Codes;
 use crate::packet::endpoint::NoEndpoint;
@@ -45,6 +46,8 @@ pub struct Entry {
     pub endpoint: Endpoint,
     /// The key by which a page proves at `/wire` that the client is its own.
     pub inspect_key: Option<InspectKey>,
+    /// The player's token in its query, for dialects that have no place for one.
+    pub token: Option<Said>,
     /// The response.
     pub response: Vec<u8>,
 }
@@ -87,6 +90,7 @@ impl Door<'_> {
         taken.map_err(|wait| Refused::too_often(Spending::Client, wait))?;
         permit.becomes(Place::Client).inspect_err(|_| self.budgets.give_back(address, Spending::Client))?;
         let (room, inspect_key) = (Arc::clone(room), InspectKey::of(head));
-        Ok(Entry { room, endpoint, inspect_key, response: accepted.response })
+        let token = head.query(tokens::FIELD).map(Said);
+        Ok(Entry { room, endpoint, inspect_key, token, response: accepted.response })
     }
 }

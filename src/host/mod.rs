@@ -12,7 +12,8 @@
 //! [`conversation`] (what its bytes ask of the room), [`backlog`] (ticks that wait for a worker),
 //! [`audience`] (updates). A request for `/wire` becomes a [`watch`]. The drivers are `net` (sockets,
 //! threads, a clock), `embedded` (function calls) and `simulate` (a model of the network in virtual
-//! time). [`secrets`] are overwritten before anybody sees a request.
+//! time). [`tokens`] say who may play, and a [`gate`] limits how often an address may guess a [`secret`].
+//! [`secrets`] are overwritten before anybody sees a request.
 
 pub mod admission;
 pub mod audience;
@@ -22,8 +23,11 @@ pub mod client;
 pub mod conversation;
 pub mod core;
 pub mod door;
+pub mod gate;
 pub mod inspect_key;
 pub mod pool;
 pub mod refused;
+pub mod secret;
 pub mod secrets;
+pub mod tokens;
 pub mod watch;

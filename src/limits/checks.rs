@@ -38,6 +38,8 @@ const _: () = {
     assert!(EXPLAIN_PASTED_BYTES < EXPLAIN_BYTES);
     assert!(TALK_LINE_BYTES > 4 * MESSAGE_BYTES, "the longest message can be typed in hexadecimal");
     assert!(TOKEN_CHARS_MOST * 4 < HEAD_BYTES);
+    assert!(TOKENS < u32::MAX as usize, "a token has a number of 32 bits");
+    assert!(TOKEN_WRONG_DELAY.as_secs() < HELLO_TIME.as_secs());
     assert!(CAPTURE_SEGMENT_BYTES + 128 < 65_535, "an IP packet has 16 bits for its length");
     assert!(OUTBOX_BYTES < INSPECTOR_RING_BYTES);
     assert!(LINK_SEGMENT_BYTES < RELAY_READ_BYTES && RELAY_READ_BYTES < LINK_QUEUE_BYTES);

@@ -10,9 +10,9 @@ use std::net::SocketAddr;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
+use crate::host::gate::GateRefusal;
 use crate::host::refused::Refused;
 use crate::limits;
-use crate::net::console::gate::GateRefusal;
 use crate::net::forwarded::{self, Network};
 use crate::net::host::Host;
 use crate::net::metrics::Metrics;

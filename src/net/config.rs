@@ -13,6 +13,7 @@ use super::recorder::Rotation;
 use super::{Core, Kind};
 use crate::game::Rates;
 use crate::games;
+use crate::host::tokens::Players;
 use crate::limits;
 use crate::packet::Codes;
 use crate::platform;
@@ -51,6 +52,8 @@ pub struct Config {
     /// Whether the clients of one address share budgets for connecting, joining and messages to
     /// everyone.
     pub address_budgets: bool,
+    /// Who may play.
+    pub players: Players,
     /// Proxies whose `X-Forwarded-For` header is trusted; none by default.
     pub trusted_proxies: Vec<Network>,
     /// Delay, in ticks, of a command that names no tick.
@@ -86,6 +89,7 @@ impl Config {
             max_clients: limits::CLIENTS_DEFAULT,
             max_clients_per_address: limits::CLIENTS_PER_ADDRESS,
             address_budgets: true,
+            players: Players::default(),
             trusted_proxies: Vec::new(),
             command_delay_ticks: 0,
             allowed_origins: Vec::new(),

@@ -53,7 +53,7 @@ impl Noted<'_> {
     /// What the client's bytes may ask, when they are read now.
     fn asked(&self) -> Asked<'_, Socket> {
         let Noted { host, client } = self;
-        Asked { client, budgets: &host.budgets, books: self, at: client.at(host.now()) }
+        Asked { client, budgets: &host.budgets, guard: &host.guard, books: self, at: client.at(host.now()) }
     }
 }
 
@@ -77,7 +77,10 @@ pub fn run(host: &Host, client: &Arc<Client>, rest: &[u8]) {
     if host.admission.is_banned(client.household()) {
         client.close(Ending::Breach(Breach::Banned), host.now());
     }
-    client.receiver.lock().begin(client.id, &mut noted.asked());
+    let begun = client.receiver.lock().begin(client.id, &mut noted.asked());
+    if let Err(ending) = begun {
+        client.close(ending, host.now());
+    }
     // From now on the client receives updates.
     host.bells[client.id as usize % host.bells.len()].welcome(Arc::clone(client));
     let ending = talk(noted, rest);
@@ -170,6 +173,10 @@ impl Books for Noted<'_> {
 
     fn rejected(&self, reason: &'static str) {
         Metrics::count(&self.host.metrics.rejected_commands, "reason", reason);
+    }
+
+    fn admitted(&self, token_name: &str) {
+        info!(client = self.client.id, token_name, "client has a token");
     }
 
     fn enters(&self, player: PlayerId, name: &str, tick: u32) {

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use super::bell;
 use super::client::Client;
 use super::config::Config;
-use super::console::gate::Gate;
 use super::metrics::Metrics;
 use super::recorder::Recorder;
 use super::registry::Registry;
@@ -17,6 +16,8 @@ use super::tap::Tap;
 use super::threads::Threads;
 use crate::host::admission::Admission;
 use crate::host::budgets::Budgets;
+use crate::host::gate::Gate;
+use crate::host::tokens::Guard;
 use crate::room::Handle;
 
 /// The bell that wakes a worker.
@@ -42,8 +43,10 @@ pub struct Host {
     pub config: Config,
     /// The metrics.
     pub metrics: Arc<Metrics>,
-    /// Counts wrong tokens per address.
+    /// Counts wrong tokens of `/admin` per address.
     pub gate: Gate,
+    /// Knows who may play.
+    pub guard: Guard,
     /// Passes traffic to listeners.
     pub tap: Tap,
     /// Writes traffic to a file while a capture is running.
@@ -85,6 +88,7 @@ impl Host {
         tap.set_world_wanted(Box::new(move || to_rouse.rouse_all()));
         Host {
             budgets: Budgets::new(config.address_budgets),
+            guard: Guard::new(config.players.clone()),
             config,
             metrics,
             gate: Gate::default(),

@@ -49,6 +49,7 @@ pub type Core = dyn crate::host::core::Core<client::Socket>;
 /// A game, as a server starts it.
 pub type Kind = crate::host::core::Kind<client::Socket>;
 
+pub use crate::host::tokens::{Players, Tokens};
 pub use config::Config;
 pub use console::Console;
 pub use echo::EchoServer;

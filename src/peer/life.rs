@@ -1,8 +1,9 @@
-//! The deadlines of one connection: hello, ping, silence and close.
+//! The deadlines of one connection: hello, token, ping, silence and close.
 //!
 //! ```text
 //!   connected ──HELLO_TIME──► closed: hello_late            (until the client has said hello)
 //!   last sign of life ──PING_EVERY──► ping ──PING_EVERY──► ping … ──SILENCE──► closed: silent
+//!   wrong token ──TOKEN_WRONG_DELAY──► closed: token_wrong or token_too_often
 //!   our close frame ──CLOSE_TIME──► cut
 //! ```
 //!
@@ -24,6 +25,8 @@ pub struct Life {
     alive: AtomicU64,
     pinged: AtomicU64,
     closing: AtomicU64,
+    /// When the client is closed for its token, with the number of the breach in the lowest byte.
+    turned_away: AtomicU64,
 }
 
 /// What is due on a connection.
@@ -48,6 +51,7 @@ impl Life {
             alive: AtomicU64::new(stamp(now)),
             pinged: AtomicU64::new(0),
             closing: AtomicU64::new(0),
+            turned_away: AtomicU64::new(0),
         }
     }
 
@@ -59,6 +63,13 @@ impl Life {
     /// Notes that the client has said hello.
     pub fn greeted(&self) {
         self.hello_by.store(0, Ordering::Relaxed);
+    }
+
+    /// Notes that the client has said hello, and is closed for this reason after a constant delay.
+    pub fn turn_away(&self, breach: Breach, now: Duration) {
+        let at = stamp(now + limits::TOKEN_WRONG_DELAY);
+        self.turned_away.store(at << 8 | breach as u64, Ordering::Relaxed);
+        self.greeted();
     }
 
     /// Notes that our close frame was queued. Only the first counts.
@@ -79,6 +90,11 @@ impl Life {
             let end = since + limits::CLOSE_TIME;
             return if now > end { Due::Cut } else { Due::Nothing(end) };
         }
+        let turned_away = self.turned_away.load(Ordering::Relaxed);
+        let turned_away_at = time(turned_away >> 8).unwrap_or(Duration::MAX);
+        if now >= turned_away_at {
+            return Due::Close(Breach::ALL[(turned_away & 0xff) as usize]);
+        }
         let hello_by = of(&self.hello_by).unwrap_or(Duration::MAX);
         if now >= hello_by {
             return Due::Close(Breach::HelloLate);
@@ -93,7 +109,7 @@ impl Life {
             self.pinged.store(stamp(now), Ordering::Release);
             return Due::Ping;
         }
-        Due::Nothing(ping_at.min(silent_at).min(hello_by))
+        Due::Nothing(ping_at.min(silent_at).min(hello_by).min(turned_away_at))
     }
 }
 

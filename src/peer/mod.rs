@@ -14,10 +14,13 @@
 //! is the only code that turns a client's bytes into commands, and the only code that frames
 //! messages for a client.
 
+mod books;
 pub mod budgets;
+mod cover;
 pub mod ending;
 pub mod endpoint;
 pub mod life;
+mod observed;
 pub mod receiver;
 pub mod sender;
 

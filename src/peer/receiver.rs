@@ -14,8 +14,10 @@ use std::time::Duration;
 use rmpv::Value;
 use tickwire_sim::{Identity, PlayerId, Raw};
 
+pub use super::books::{At, Books, Piece};
 use super::budgets::Budgets;
-use super::{Ending, Endpoint};
+use super::observed::Observed;
+use super::{Ending, Endpoint, cover};
 use crate::game::{About, Breach, Profile, Saved, Shared};
 use crate::limits;
 use crate::packet::{Decoded, Direction, PacketError};
@@ -37,15 +39,6 @@ pub struct RoomFacts {
     pub update_hz: u8,
 }
 
-/// When bytes were read: all that they lead to is judged by this one time, so that a capture has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct At {
-    /// On the driver's clock.
-    pub now: Duration,
-    /// Ticks that the room had completed then.
-    pub tick: u32,
-}
-
 /// Why a request of a client is not granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Denied {
@@ -57,24 +50,19 @@ pub enum Denied {
     Unanswered,
 }
 
-/// Bytes of the client that were read.
-#[derive(Debug, Clone, Copy)]
-pub struct Piece<'a> {
-    /// Whole frames, or the unfinished end of what the client sent.
-    pub bytes: &'a [u8],
-    /// Whether a message begins with them.
-    pub begins: bool,
-    /// Whether no message is unfinished behind them.
-    pub is_whole: bool,
-    /// Whether some of them come from a watcher that proved that the client is its own.
-    pub is_injected: bool,
-}
-
 /// What a conversation may ask for. Limits per address are judged here, so that a replay comes to
 /// the same verdict as the server.
 pub trait Driver {
     /// Sends whole frames to the client.
     fn answer(&mut self, frames: &[u8]);
+    /// Judges whether the client may be greeted, by the token in its `hello`; in a dialect without
+    /// hello it says none there. A driver without tokens greets everyone.
+    ///
+    /// # Errors
+    /// The client is turned away.
+    fn admit(&mut self, _token: Option<&str>) -> Result<(), Denied> {
+        Ok(())
+    }
     /// The client follows its room from now on; its earlier answers are queued.
     fn follow(&mut self);
     /// Gives the client a body.
@@ -101,29 +89,6 @@ pub trait Driver {
     }
 }
 
-/// What is noted of a conversation: for metrics, log and tap.
-pub trait Books {
-    /// A packet was received.
-    fn packet(&self) {}
-    /// A packet had no effect.
-    fn dropped(&self, _rule: &'static str) {}
-    /// The client has spent half of this budget.
-    fn warned(&self, _rule: &'static str) {}
-    /// A budget of the address, or the inbox, has no room for a command.
-    fn rejected(&self, _reason: &'static str) {}
-    /// The client gets a body.
-    fn enters(&self, _player: PlayerId, _name: &str, _tick: u32) {}
-    /// Whether [`Books::observed`] wants the client's bytes.
-    fn observes(&self) -> bool {
-        false
-    }
-    /// Shows bytes of the client before they are handled; `saved` makes the state before them.
-    fn observed(&self, _at: At, _piece: Piece<'_>, _saved: &dyn Fn() -> Vec<u8>) {}
-}
-
-/// Nothing is noted.
-impl Books for () {}
-
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Receiver {
@@ -142,19 +107,6 @@ struct Talk {
     answers: Vec<u8>,
 }
 
-/// The bytes as they came, while the driver observes them.
-#[derive(Debug, Default)]
-struct Observed {
-    /// Whether the driver has seen all bytes before `bytes`, back to the beginning of a message.
-    follows: bool,
-    /// What is not shown yet.
-    bytes: Vec<u8>,
-    /// Whether a message begins with `bytes`.
-    begins: bool,
-    /// Whether some of `bytes` come from a watcher.
-    is_injected: bool,
-}
-
 impl Receiver {
     /// The receiver of a connection that begins `now`.
     pub fn new(endpoint: Endpoint, room: RoomFacts, now: Duration) -> Receiver {
@@ -169,8 +121,11 @@ impl Receiver {
 
     /// Begins the conversation. In a dialect without hello the server speaks first; another client
     /// is told nothing before its hello. `client` is the number of the connection.
-    pub fn begin(&mut self, client: u64, driver: &mut dyn Driver) {
-        if !self.talk.endpoint.is_native {
+    ///
+    /// # Errors
+    /// The connection ends.
+    pub fn begin(&mut self, client: u64, driver: &mut dyn Driver) -> Result<(), Ending> {
+        if !self.talk.endpoint.is_native && self.talk.admit(None, driver)? {
             let connection = format!("{}-{client}", self.talk.room.epoch);
             for (name, values) in self.talk.session.verbs().begin(&connection) {
                 self.talk.reply(name, &values);
@@ -178,6 +133,7 @@ impl Receiver {
             self.talk.flush(driver);
             driver.follow();
         }
+        Ok(())
     }
 
     /// Handles bytes of the client. Returns the number of messages and control frames, which are
@@ -190,7 +146,7 @@ impl Receiver {
         self.frames.receive(bytes);
         let result = self.handle(at, driver);
         if result.is_err() {
-            self.observed.end(at, &|| self.talk.save(at.now), driver.books());
+            self.observed.end(self.talk.tells(), at, &|| self.talk.save(at.now), driver.books());
         }
         self.talk.flush(driver);
         result
@@ -205,7 +161,12 @@ impl Receiver {
         let Receiver { frames, talk, observed } = self;
         let mut count = 0;
         while let Some(read) = frames.next_read().map_err(Ending::Violation)? {
-            observed.show((read.wire_bytes, read.is_boundary), at, &|| talk.save(at.now), driver.books());
+            let covered = observed.follows.then(|| talk.covered(&read.message)).flatten();
+            observed.read(read.wire_bytes, covered.as_deref());
+            // Before its hello, a client may send its token in parts.
+            if read.is_boundary || talk.session.is_greeted() {
+                observed.show(read.is_boundary, at, &|| talk.save(at.now), driver.books());
+            }
             talk.budgets.spend(read.wire_bytes, at.now).map_err(Ending::Breach)?;
             talk.warn(driver);
             talk.hear(read.message, at, driver)?;
@@ -218,7 +179,7 @@ impl Receiver {
     /// came after the end and are ignored.
     pub fn ignore(&mut self, bytes: &[u8], at: At, books: &dyn Books) {
         self.observed.take(bytes, self.frames.is_between_messages(), books);
-        self.observed.end(at, &|| self.talk.save(at.now), books);
+        self.observed.end(self.talk.tells(), at, &|| self.talk.save(at.now), books);
     }
 
     /// Whether no message of the client is unfinished.
@@ -288,7 +249,7 @@ impl Talk {
     /// Tells a client that has spent half of a budget what becomes of it if it goes on. Before its
     /// hello a client is told nothing.
     fn warn(&mut self, driver: &mut dyn Driver) {
-        if self.session.awaits_hello() {
+        if !self.session.is_greeted() {
             return;
         }
         if let Some(breach) = self.budgets.take_warning() {
@@ -329,17 +290,47 @@ impl Talk {
         if self.session.awaits_hello() {
             return Err(Ending::Breach(Breach::HelloFirst));
         }
-        self.complain(error.name(), &error.to_string());
+        if self.session.is_greeted() {
+            // What is wrong in a hello may be its token.
+            let is_hello = matches!(&error, PacketError::Arguments { packet, .. } if packet == "hello");
+            let detail = if is_hello { "hello: a wrong argument".to_owned() } else { error.to_string() };
+            self.complain(error.name(), &detail);
+        }
         Ok(())
     }
 
     fn packet(&mut self, packet: &Decoded<'_>, at: At, driver: &mut dyn Driver) -> Result<(), Ending> {
         driver.books().packet();
         let mut outputs = std::mem::take(&mut self.outputs);
-        let handled = self.session.handle(packet, at.now, &mut outputs).map_err(Ending::Breach);
+        let mut handled = self.session.handle(packet, at.now, &mut outputs).map_err(Ending::Breach);
+        if outputs.first() == Some(&Output::Welcome) {
+            let admitted = self.admit(packet.text("token").as_deref(), driver);
+            if admitted != Ok(true) {
+                outputs.clear();
+            }
+            handled = handled.and(admitted.map(|_| ()));
+        }
         let carried = outputs.drain(..).try_for_each(|output| self.carry_out(output, at.tick, driver));
         self.outputs = outputs;
         handled.and(carried)
+    }
+
+    /// Asks whether the client may be greeted; otherwise it is turned away, and told nothing.
+    fn admit(&mut self, token: Option<&str>, driver: &mut dyn Driver) -> Result<bool, Ending> {
+        let Err(denied) = driver.admit(token) else { return Ok(true) };
+        self.session.turn_away();
+        self.deny(denied).map(|()| false)
+    }
+
+    /// Whether what the client sends may contain a token wherever it stands: it has not been greeted,
+    /// as one that got its hello wrong.
+    fn tells(&self) -> bool {
+        !self.session.is_greeted()
+    }
+
+    /// The payload of a message with its token overwritten, if it may contain one.
+    fn covered(&self, message: &Message<'_>) -> Option<Vec<u8>> {
+        cover::message(message, &self.endpoint.dialect, self.tells())
     }
 
     fn carry_out(&mut self, output: Output, tick: u32, driver: &mut dyn Driver) -> Result<(), Ending> {
@@ -389,48 +380,5 @@ impl Talk {
         self.endpoint.write_named(&mut self.answers, "welcome", &values);
         self.flush(driver);
         driver.follow();
-    }
-}
-
-impl Observed {
-    /// Keeps bytes that came. An observer that comes in the middle of a message waits for the next.
-    fn take(&mut self, bytes: &[u8], is_boundary: bool, books: &dyn Books) {
-        if !books.observes() {
-            self.follows = false;
-            self.bytes = Vec::new();
-            return;
-        }
-        if is_boundary {
-            (self.follows, self.begins) = (true, true);
-            self.bytes.clear();
-        }
-        if self.follows {
-            self.bytes.extend_from_slice(bytes);
-        }
-    }
-
-    /// Shows the first bytes, which end with a frame; behind the last frame of a message, `is_whole`.
-    fn show(
-        &mut self,
-        (wire_bytes, is_whole): (usize, bool),
-        at: At,
-        saved: &dyn Fn() -> Vec<u8>,
-        books: &dyn Books,
-    ) {
-        if self.follows {
-            let end = wire_bytes.min(self.bytes.len());
-            let (bytes, begins, is_injected) = (&self.bytes[..end], self.begins, self.is_injected);
-            books.observed(at, Piece { bytes, begins, is_whole, is_injected }, saved);
-            self.bytes.drain(..end);
-            self.begins = is_whole;
-            self.is_injected &= !self.bytes.is_empty();
-        }
-    }
-
-    /// Shows what is left at the end of the connection.
-    fn end(&mut self, at: At, saved: &dyn Fn() -> Vec<u8>, books: &dyn Books) {
-        if !self.bytes.is_empty() {
-            self.show((self.bytes.len(), false), at, saved, books);
-        }
     }
 }

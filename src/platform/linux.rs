@@ -295,6 +295,11 @@ pub fn create_private(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Whether every user of the machine may read this file.
+pub fn everyone_reads(about: &Metadata) -> bool {
+    about.permissions().mode() & 0o004 != 0
+}
+
 /// Whether this is a named pipe, which cannot be opened for writing before it has a reader.
 pub fn is_named_pipe(about: &Metadata) -> bool {
     about.file_type().is_fifo()

@@ -349,6 +349,17 @@ pub fn create_private(path: &Path) -> io::Result<File> {
     options.write(true).create_new(true).open(path)
 }
 
+/// Whether every user of the machine may read this file; not known except on Unix.
+pub fn everyone_reads(about: &Metadata) -> bool {
+    #[cfg(unix)]
+    return std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o004 != 0;
+    #[cfg(not(unix))]
+    {
+        let _ = about;
+        false
+    }
+}
+
 /// Whether this is a named pipe, which cannot be opened for writing before it has a reader.
 #[cfg(unix)]
 pub fn is_named_pipe(about: &Metadata) -> bool {

@@ -16,6 +16,10 @@ use crate::ws::frame::{Header, Opcode};
 
 /// Packets that answer a client.
 const PACKETS: [&str; 6] = ["io_init", "init_data", "welcome", "pong", "error", "disconnect"];
+/// Those of them that a client may get without a greeting.
+const PARTINGS: [&str; 2] = ["error", "disconnect"];
+/// Why a client gets no greeting.
+const TOKENS: [Breach; 3] = [Breach::TokenMissing, Breach::TokenWrong, Breach::TokenTooOften];
 /// How the names of the rules of an address begin.
 const ADDRESS: &str = "address_";
 /// The answers of a replay, from a packet on.
@@ -96,6 +100,18 @@ pub fn learn(connection: &Connection<'_>, endpoint: &Endpoint, facts: &mut RoomF
     let hz = packet.get("update_hz").and_then(|value| value.as_u64()).unwrap_or_default();
     facts.update_hz = u8::try_from(hz).unwrap_or_default();
     0
+}
+
+/// Whether the server has not greeted a client because of its token, as far as the recording goes.
+pub fn is_turned_away(connection: &Connection<'_>, endpoint: &Endpoint) -> bool {
+    for frame in frames(connection) {
+        match Kind::of(&frame.bytes, endpoint) {
+            Some(Kind::Packet(packet)) if !PARTINGS.contains(&packet.row.name.as_str()) => return false,
+            Some(Kind::Close(reason)) => return TOKENS.iter().any(|breach| breach.name() == reason),
+            _ => {}
+        }
+    }
+    endpoint.is_native
 }
 
 /// What an answer is.

@@ -87,8 +87,12 @@ pub fn hear(
             endpoint = head.and_then(|head| find(room.about, &head));
             if let Some(endpoint) = &endpoint {
                 let number = answers::learn(connection, endpoint, &mut room);
+                asked.is_turned_away = answers::is_turned_away(connection, endpoint);
                 let begun = receiver.insert(Receiver::new(endpoint.clone(), room.clone(), now));
-                begun.begin(number, &mut asked);
+                if let Err(ending) = begun.begin(number, &mut asked) {
+                    asked.answers.add(piece.packet, &ending.frames(endpoint));
+                    receiver = None;
+                }
             }
         }
         let (Some(open), Some(endpoint)) = (&mut receiver, &endpoint) else { continue };
@@ -125,6 +129,8 @@ struct Asked {
     /// The packet of the bytes, and the player of a join that the server granted for them.
     packet: usize,
     joins: Option<PlayerId>,
+    /// The server did not greet the client, by a token that the recording does not have.
+    is_turned_away: bool,
     said: Vec<Said>,
     answers: Answers,
 }
@@ -132,6 +138,10 @@ struct Asked {
 impl Driver for Asked {
     fn answer(&mut self, frames: &[u8]) {
         self.answers.add(self.packet, frames);
+    }
+
+    fn admit(&mut self, _token: Option<&str>) -> Result<(), Denied> {
+        if self.is_turned_away { Err(Denied::Unanswered) } else { Ok(()) }
     }
 
     fn follow(&mut self) {}

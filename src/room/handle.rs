@@ -58,7 +58,7 @@ pub struct Handle {
 struct Intake {
     inbox: Inbox,
     seats: Seats,
-    /// The keys of seats, if seats outlive their connections.
+    /// The keys of seats.
     keys: Keys,
     evicted: BTreeSet<u64>,
     questions: Vec<Question>,
@@ -220,11 +220,9 @@ impl Handle {
         self.evicted.load(Ordering::Relaxed) > 0 && self.intake.lock().evicted.contains(&connection)
     }
 
-    /// Notes with which key the client of this seat may come back, if seats outlive their connections. A key has one seat.
+    /// Notes with which key the client of this seat may come back. A key has one seat.
     pub fn keep_seat(&self, player: PlayerId, key: SeatKey) {
-        if self.options.seat_time > Duration::ZERO {
-            self.intake.lock().keys.insert(player, key);
-        }
+        self.intake.lock().keys.insert(player, key);
     }
 
     /// Makes a player leave at once, whether or not a connection plays it, and nobody comes back to it.

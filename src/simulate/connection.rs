@@ -253,10 +253,11 @@ impl Talk {
     fn begin(&mut self, host: &SimHost) -> Result<(), Broken> {
         let Talk { client, twin, .. } = self;
         let at = client.at(client.connected);
-        let mut asked = Asked { client, budgets: &host.budgets, books: &(), at };
+        let mut asked = Asked { client, budgets: &host.budgets, guard: &host.guard, books: &(), at };
         let mut noted = Noted::new(&mut asked);
-        client.receiver.lock().begin(client.id, &mut noted);
-        twin.begin(client.id, noted)
+        let begun = client.receiver.lock().begin(client.id, &mut noted);
+        twin.begin(client.id, noted)?;
+        begun.map_err(|ending| Broken::new("everyone may play", ending.to_string()))
     }
 
     /// Passes bytes to the receiver and to its twin.
@@ -264,7 +265,7 @@ impl Talk {
         let Talk { client, twin, .. } = self;
         let at = client.at(host.clock.now());
         let is_closing = client.sender.ending().is_some();
-        let mut asked = Asked { client, budgets: &host.budgets, books: &(), at };
+        let mut asked = Asked { client, budgets: &host.budgets, guard: &host.guard, books: &(), at };
         let mut noted = Noted::new(&mut asked);
         let heard = conversation::hear(client, bytes, at, &mut noted);
         let spent: Vec<Spending> = noted.calls.iter().filter_map(spends).collect();

@@ -20,6 +20,7 @@ use crate::host::budgets::{Budgets, Spending};
 use crate::host::client::Client;
 use crate::host::door::{Door, Entry};
 use crate::host::refused::Refused;
+use crate::host::tokens::Guard;
 use crate::household::Household;
 use crate::limits;
 use crate::link::Conditions;
@@ -66,6 +67,8 @@ pub struct SimHost {
     pub admission: Arc<Admission>,
     /// Rate limits per address.
     pub budgets: Budgets,
+    /// Knows who may play: everyone.
+    pub guard: Guard,
     /// The game.
     pub game: Kind,
     /// How its bots speak, in turn.
@@ -122,6 +125,7 @@ impl SimHost {
             clock: Clock::default(),
             admission: Admission::new(caps),
             budgets: Budgets::new(true),
+            guard: Guard::default(),
             game,
             spoken,
             tick_hz: (game.about.identity)(0).tick_hz,

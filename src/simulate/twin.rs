@@ -15,6 +15,8 @@ use crate::peer::{Driver, Receiver};
 /// A request of a receiver to its driver, and what was granted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
+    /// [`Driver::admit`].
+    Admit(Option<String>, Result<(), Denied>),
     /// [`Driver::follow`].
     Follow,
     /// [`Driver::join`].
@@ -44,6 +46,12 @@ impl Driver for Noted<'_> {
     fn answer(&mut self, frames: &[u8]) {
         self.answers.extend_from_slice(frames);
         self.driver.answer(frames);
+    }
+
+    fn admit(&mut self, token: Option<&str>) -> Result<(), Denied> {
+        let granted = self.driver.admit(token);
+        self.calls.push(Call::Admit(token.map(str::to_owned), granted));
+        granted
     }
 
     fn follow(&mut self) {
@@ -93,7 +101,8 @@ impl Twin {
     /// It began differently.
     pub fn begin(&mut self, client: u64, noted: Noted<'_>) -> Result<(), Broken> {
         let mut again = Again::new(noted.calls);
-        self.receiver.begin(client, &mut again);
+        // The same ending as that of the receiver, which the caller has.
+        let _ = self.receiver.begin(client, &mut again);
         again.end(&noted.answers)
     }
 
@@ -155,6 +164,14 @@ impl Again {
 impl Driver for Again {
     fn answer(&mut self, frames: &[u8]) {
         self.answers.extend_from_slice(frames);
+    }
+
+    fn admit(&mut self, token: Option<&str>) -> Result<(), Denied> {
+        let asks = |call: &Call| matches!(call, Call::Admit(said, _) if said.as_deref() == token);
+        match self.next(&asks, "to be greeted") {
+            Some(Call::Admit(_, granted)) => granted,
+            _ => Err(Denied::Unanswered),
+        }
     }
 
     fn follow(&mut self) {

@@ -118,6 +118,17 @@ fn a_client_closed_without_fault_gets_disconnect_before_the_close_frame() {
     let names: Vec<&str> = of_the_server.map(Breach::name).collect();
     assert_eq!(
         names,
-        ["full", "kicked", "banned", "going_away", "overloaded", "taken_over", "internal_error"]
+        [
+            "full",
+            "kicked",
+            "banned",
+            "going_away",
+            "overloaded",
+            "taken_over",
+            "token_missing",
+            "token_wrong",
+            "token_too_often",
+            "internal_error"
+        ]
     );
 }

@@ -14,4 +14,5 @@ mod session;
 mod sessions;
 #[path = "../support/mod.rs"]
 mod support;
+mod tokens;
 mod twin;

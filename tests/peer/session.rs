@@ -197,6 +197,6 @@ fn a_restored_session_continues_unchanged() {
         for end in 0..saved.len() {
             assert!(restore(&saved[..end]).is_none());
         }
-        assert!(restore(&[&[3], &saved[1..]].concat()).is_none());
+        assert!(restore(&[&[4], &saved[1..]].concat()).is_none());
     }
 }

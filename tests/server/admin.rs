@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::program::{Program, tickwire};
 use crate::support::{PATIENCE, Peer, server, server_with};
+use tickwire::internal::host::gate::{Gate, GateRefusal};
 use tickwire::internal::net::Server;
-use tickwire::internal::net::console::gate::{Gate, GateRefusal};
 use tickwire::internal::net::console::token::Token;
 use tickwire::limits;
 

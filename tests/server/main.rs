@@ -59,6 +59,8 @@ mod talk;
 mod tanks;
 mod tanks_bots;
 mod tap;
+#[cfg(target_os = "linux")]
+mod tokens;
 mod units;
 mod wire;
 #[path = "../rows"]

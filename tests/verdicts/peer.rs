@@ -54,7 +54,7 @@ pub fn end(pieces: &[&[u8]]) -> Option<End> {
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
     let room = RoomFacts { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
     let mut receiver = Receiver::new(endpoint.clone(), room, AT.now);
-    receiver.begin(1, &mut Grants);
+    receiver.begin(1, &mut Grants).ok()?;
     let ending = frames.iter().find_map(|piece| receiver.receive(piece, AT, &mut Grants).err())?;
     let rule = if matches!(ending, Ending::PeerClosed(_)) { "" } else { ending.name() };
     let frames = ending.frames(&endpoint);

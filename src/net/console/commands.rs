@@ -12,6 +12,7 @@ use tracing::{debug, info};
 
 use super::save;
 use crate::game::{Breach, Order, OrderError as No, Roster};
+use crate::host::tokens::Pass;
 use crate::household::Household;
 use crate::limits;
 use crate::net::client::Client;
@@ -299,8 +300,12 @@ impl Desk<'_> {
         let mut text = format!("number  {heading}  address          name\n");
         for (player, name, line) in players {
             let client = self.client_of(player);
-            let address = client.map_or("-".to_owned(), |client| client.address.ip().to_string());
-            writeln!(text, "{:>6}  {line}  {address:<15}  {name:?}", player.0)
+            let address = client.as_ref().map_or("-".to_owned(), |client| client.address.ip().to_string());
+            let token = match client.and_then(|client| client.pass()) {
+                Some(Pass::Holder(holder)) => format!("  token {}", holder.name),
+                _ => String::new(),
+            };
+            writeln!(text, "{:>6}  {line}  {address:<15}  {name:?}{token}", player.0)
                 .expect("writing to a string does not fail");
         }
         Ok(text)

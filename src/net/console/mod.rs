@@ -8,13 +8,12 @@
 //! ```
 //!
 //! [`commands`] contains the table of commands and carries them out; [`save`] writes the world to a
-//! file; [`admin`] is the HTTP endpoint, with its [`token`] and its [`gate`]. Each line results in
+//! file; [`admin`] is the HTTP endpoint, with its [`token`]. Each line results in
 //! an [`Answer`], which is text of one or more lines, and in a log line. The console changes a
 //! world only through commands, and never makes its room wait.
 
 pub mod admin;
 pub mod commands;
-pub mod gate;
 pub mod save;
 pub mod token;
 

@@ -1,23 +1,21 @@
 //! The token of `/admin`.
 //!
 //! The operator chooses the token, or the kernel's random generator does. The token never appears
-//! in a log, in an error or in `Debug` output, and comparing it takes the same time however much of
-//! a guess is right.
+//! in a log, in an error or in `Debug` output; it is compared in constant time, as every
+//! [`Secret`].
 
-use std::fmt;
-use std::hint::black_box;
-
-use crate::limits;
+use crate::host::secret::Secret;
 use crate::platform;
 
 /// See the [module](self).
-#[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token(Secret);
 
 impl Token {
     /// A token that cannot be guessed: 128 random bits as 32 hexadecimal digits.
     pub fn random() -> Token {
-        Token(format!("{:032x}", u128::from_le_bytes(platform::random())))
+        let digits = format!("{:032x}", u128::from_le_bytes(platform::random()));
+        Token(Secret::new(&digits).expect("32 hexadecimal digits are a secret"))
     }
 
     /// A token chosen by the operator. It must be valid in a header and in a URL fragment without
@@ -26,35 +24,16 @@ impl Token {
     /// # Errors
     /// The requirement that the token misses; the error does not contain the token.
     pub fn new(text: &str) -> Result<Token, String> {
-        let (least, most) = (limits::TOKEN_CHARS_LEAST, limits::TOKEN_CHARS_MOST);
-        if !(least..=most).contains(&text.len()) {
-            return Err(format!("the token for /admin must have {least} to {most} characters"));
-        }
-        let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
-        if !text.bytes().all(is_fit) {
-            return Err("the token for /admin may contain only letters, digits and -._~+/=".to_owned());
-        }
-        Ok(Token(text.to_owned()))
+        Secret::new(text).map(Token).map_err(|rule| format!("the token for /admin {rule}"))
     }
 
-    /// Whether this is the token. Takes the same time however much of the guess is right.
+    /// Whether this is the token, in constant time.
     pub fn is(&self, said: &str) -> bool {
-        let own = self.0.as_bytes();
-        let mut differences = usize::from(own.len() != said.len());
-        for (at, byte) in said.bytes().enumerate() {
-            differences = black_box(differences | usize::from(byte ^ own[at % own.len()]));
-        }
-        differences == 0
+        self.0.is(said)
     }
 
     /// Its text, to be shown only to the user who started the server.
     pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Token(…)")
+        self.0.reveal()
     }
 }

@@ -1,5 +1,5 @@
-//! The gate of the operator's token, at `/admin`, `/wire` and `/metrics`: limits wrong tokens per
-//! address.
+//! A gate limits wrong tokens per address. The operator's token has one, for `/admin`, `/wire` and
+//! `/metrics`, and the [`tokens`](super::tokens) of the players have another.
 //!
 //! An attempt is counted and checked under one lock, so that many simultaneous connections get no
 //! more attempts than one. An address with too many wrong tokens is refused whatever it sends, even
@@ -8,8 +8,8 @@
 //! send such requests and would lock the operator out. The gate remembers at most
 //! [`limits::ADMIN_FAILURE_ADDRESSES`] addresses.
 
+use core::net::IpAddr;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::household::Household;

@@ -1,0 +1,81 @@
+//! A secret that the operator has chosen, such as a player's token.
+//!
+//! It never appears in `Debug` output or in an error, and comparing it takes the same time whatever is
+//! guessed: the `subtle` library compares it padded to the longest length, so that not even its own
+//! length shows.
+
+use std::fmt;
+
+use subtle::{Choice, ConstantTimeEq};
+
+use crate::limits;
+
+/// See the [module](self).
+#[derive(Clone)]
+pub struct Secret(String);
+
+/// A text as it is compared: padded, and its length.
+pub struct Padded([u8; limits::TOKEN_CHARS_MOST], u64);
+
+impl Secret {
+    /// A secret of [`limits::TOKEN_CHARS_LEAST`] to [`limits::TOKEN_CHARS_MOST`] characters that are
+    /// valid in a header and in a URL without escaping.
+    ///
+    /// # Errors
+    /// What the text must be; the error does not contain the text.
+    pub fn new(text: &str) -> Result<Secret, String> {
+        let (least, most) = (limits::TOKEN_CHARS_LEAST, limits::TOKEN_CHARS_MOST);
+        if !(least..=most).contains(&text.len()) {
+            return Err(format!("must have {least} to {most} characters"));
+        }
+        if !text.bytes().all(is_secret_char) {
+            return Err("may contain only letters, digits and -._~+/=".to_owned());
+        }
+        Ok(Secret(text.to_owned()))
+    }
+
+    /// Whether this is the secret, in constant time.
+    pub fn is(&self, said: &str) -> bool {
+        self.equals(&Padded::new(said)).into()
+    }
+
+    /// As [`Secret::is`], to be combined with other results without a branch.
+    pub fn equals(&self, said: &Padded) -> Choice {
+        let own = Padded::new(&self.0);
+        own.0.ct_eq(&said.0) & own.1.ct_eq(&said.1)
+    }
+
+    /// Its text. It must not reach a log, a capture or a watcher.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Padded {
+    /// A text that was said. Only its first [`limits::TOKEN_CHARS_MOST`] bytes are kept: a longer one
+    /// equals no secret by its length.
+    pub fn new(text: &str) -> Padded {
+        let (mut place, length) = ([0; limits::TOKEN_CHARS_MOST], text.len().min(limits::TOKEN_CHARS_MOST));
+        place[..length].copy_from_slice(&text.as_bytes()[..length]);
+        Padded(place, text.len() as u64)
+    }
+}
+
+/// Whether a secret may contain this byte.
+fn is_secret_char(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte)
+}
+
+impl PartialEq for Secret {
+    fn eq(&self, other: &Secret) -> bool {
+        self.is(&other.0)
+    }
+}
+
+impl Eq for Secret {}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Secret(…)")
+    }
+}

@@ -1,0 +1,52 @@
+//! What is noted of a conversation: for metrics, log and tap.
+
+use std::time::Duration;
+
+use tickwire_sim::PlayerId;
+
+/// When bytes were read: all that they lead to is judged by this one time, so that a capture has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct At {
+    /// On the driver's clock.
+    pub now: Duration,
+    /// Ticks that the room had completed then.
+    pub tick: u32,
+}
+
+/// Bytes of the client that were read.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece<'a> {
+    /// Whole frames, or the unfinished end of what the client sent.
+    pub bytes: &'a [u8],
+    /// Whether a message begins with them.
+    pub begins: bool,
+    /// Whether no message is unfinished behind them.
+    pub is_whole: bool,
+    /// Whether some of them come from a watcher that proved that the client is its own.
+    pub is_injected: bool,
+}
+
+/// What is noted of a conversation: for metrics, log and tap.
+pub trait Books {
+    /// A packet was received.
+    fn packet(&self) {}
+    /// A packet had no effect.
+    fn dropped(&self, _rule: &'static str) {}
+    /// The client has spent half of this budget.
+    fn warned(&self, _rule: &'static str) {}
+    /// A budget of the address, or the inbox, has no room for a command.
+    fn rejected(&self, _reason: &'static str) {}
+    /// The client has a token of this name.
+    fn admitted(&self, _token_name: &str) {}
+    /// The client gets a body.
+    fn enters(&self, _player: PlayerId, _name: &str, _tick: u32) {}
+    /// Whether [`Books::observed`] wants the client's bytes.
+    fn observes(&self) -> bool {
+        false
+    }
+    /// Shows bytes of the client before they are handled; `saved` makes the state before them.
+    fn observed(&self, _at: At, _piece: Piece<'_>, _saved: &dyn Fn() -> Vec<u8>) {}
+}
+
+/// Nothing is noted.
+impl Books for () {}

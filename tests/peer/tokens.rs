@@ -1,0 +1,423 @@
+//! Who may play, without a socket: the token file, the guard, the session of a client that is turned away, and what an
+//! observer sees of a token.
+
+use std::cell::RefCell;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use tickwire::game::{Breach, Game as _, Profile, Shared};
+use tickwire::internal::games::moo::Moo;
+use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
+use tickwire::internal::host::tokens::{Guard, Holder, Pass, Players, Tokens};
+use tickwire::internal::peer::life::Due;
+use tickwire::internal::peer::receiver::{At, Books, Denied, Piece, RoomFacts};
+use tickwire::internal::peer::{Driver, Ending, Endpoint, Life, Receiver};
+use tickwire::limits;
+use tickwire::packet::{Codes, Direction, Value};
+use tickwire::sim::Raw;
+use tickwire::ws::Side;
+use tickwire::ws::frame::{self, Opcode};
+use tickwire::ws::message::{Message, Reader};
+
+const ANN: &str = "anns-token-0123456789";
+const BOB: &str = "Bobs.Token~+/=_987654321";
+const AT: At = At { now: Duration::from_secs(9), tick: 33 };
+
+fn guard(text: &str, spectators: bool) -> Guard {
+    Guard::new(Players { tokens: Some(Tokens::read(text).expect("a token file")), spectators })
+}
+
+fn address(last: u8) -> IpAddr {
+    [203, 0, 113, last].into()
+}
+
+#[test]
+fn a_token_file_has_a_name_and_a_token_in_each_line() {
+    let text = format!("# players\n\nann\t{ANN}\r\n  bob   {BOB}  \n# cy {ANN}\n");
+    let guard = guard(&text, false);
+    for (token, name) in [(ANN, "ann"), (BOB, "bob")] {
+        let pass = guard.admit(address(1), Some(token), AT.now).expect("a right token");
+        let Pass::Holder(Holder { name: found, .. }) = pass else { panic!("{pass:?}") };
+        assert_eq!(*found, *name);
+    }
+}
+
+#[test]
+fn an_unusable_line_is_named_without_its_token() {
+    let (long, name) = ("x".repeat(limits::TOKEN_CHARS_MOST + 1), "n".repeat(limits::TOKEN_NAME_CHARS + 1));
+    for (text, line, rule) in [
+        (format!("ann {ANN}\nbob"), 2, "must be a name and a token"),
+        (format!("ann {ANN} {BOB}"), 1, "must be a name and a token"),
+        ("#\nann tooshort-0123".to_owned(), 2, "must have 16 to 256 characters"),
+        (format!("ann {long}"), 1, "must have 16 to 256 characters"),
+        ("ann anns-token-é123456789".to_owned(), 1, "may contain only"),
+        (format!("{name} {ANN}"), 1, "the name must be 1 to 32"),
+        (format!("a:b {ANN}"), 1, "the name must be 1 to 32"),
+        (format!("ann {ANN}\nann {BOB}"), 2, "another token has this name"),
+        (format!("ann {ANN}\n\nbob {ANN}"), 3, "another name has this token"),
+        // In the wrong order.
+        (format!("{ANN} ann"), 1, "must have 16"),
+    ] {
+        let bad = Tokens::read(&text).expect_err(&text);
+        assert_eq!(bad.line, line, "{text}");
+        assert!(bad.rule.contains(rule), "{text}: {}", bad.rule);
+        for secret in [ANN, BOB, "tooshort", "xxx", "é"] {
+            assert!(!bad.to_string().contains(secret), "{bad}");
+        }
+    }
+    let tokens = Tokens::read(&format!("ann {ANN}")).expect("good");
+    assert_eq!(format!("{tokens:?}"), "Tokens(1)");
+}
+
+#[test]
+fn without_a_file_everyone_plays_and_with_an_empty_one_everyone_watches() {
+    for said in [None, Some(""), Some(ANN)] {
+        assert_eq!(Guard::default().admit(address(1), said, AT.now), Ok(Pass::Anyone), "{said:?}");
+        for spectators in [false, true] {
+            let empty = guard("# nobody\n", spectators);
+            assert_eq!(empty.admit(address(1), said, AT.now), Ok(Pass::Spectator), "{said:?}");
+        }
+    }
+}
+
+#[test]
+fn without_a_token_one_watches_if_spectators_may() {
+    for said in [None, Some("")] {
+        let file = format!("ann {ANN}");
+        assert_eq!(guard(&file, false).admit(address(1), said, AT.now), Err(Breach::TokenMissing));
+        assert_eq!(guard(&file, true).admit(address(1), said, AT.now), Ok(Pass::Spectator));
+    }
+}
+
+#[test]
+fn a_token_has_its_own_seat_and_only_the_whole_token_is_right() {
+    let guard = guard(&format!("ann {ANN}\nbob {BOB}"), true);
+    let seat = |token: &str, last: u8| match guard.admit(address(last), Some(token), AT.now) {
+        Ok(Pass::Holder(holder)) => Ok(holder.seat),
+        Err(breach) => Err(breach),
+        other => panic!("{other:?}"),
+    };
+    let ann = seat(ANN, 1).expect("right");
+    assert_eq!(seat(ANN, 2), Ok(ann), "from everywhere");
+    assert_ne!(seat(BOB, 1), Ok(ann));
+    let wrong = [&ANN[1..], &ANN[..20], &format!("{ANN}x"), &ANN.to_uppercase(), &ANN.repeat(20), "x"];
+    for (last, wrong) in (10..).zip(wrong) {
+        assert_eq!(seat(wrong, last), Err(Breach::TokenWrong), "{wrong}");
+    }
+}
+
+#[test]
+fn an_address_has_so_many_wrong_tokens_a_minute_and_then_the_right_one_is_refused_too() {
+    let guard = guard(&format!("ann {ANN}"), true);
+    let admit = |last: u8, said: &str, now| guard.admit(address(last), Some(said), now);
+    for _ in 0..limits::ADMIN_FAILURES {
+        assert!(admit(1, ANN, AT.now).is_ok(), "a right one is not counted");
+        assert_eq!(admit(1, BOB, AT.now), Err(Breach::TokenWrong));
+    }
+    let later = AT.now + limits::ADMIN_FAILURE_TIME;
+    assert_eq!(admit(1, ANN, AT.now), Err(Breach::TokenTooOften));
+    assert!(admit(2, ANN, AT.now).is_ok(), "another address");
+    assert_eq!(guard.admit(address(1), None, AT.now), Ok(Pass::Spectator), "no token is no guess");
+    assert_eq!(admit(1, ANN, later - Duration::from_millis(1)), Err(Breach::TokenTooOften));
+    assert!(admit(1, ANN, later).is_ok(), "after a minute");
+}
+
+#[test]
+fn whoever_is_turned_away_is_closed_after_a_constant_delay_whenever_the_token_came() {
+    for breach in [Breach::TokenWrong, Breach::TokenTooOften] {
+        for hello_after in [Duration::ZERO, limits::HELLO_TIME - Duration::from_millis(1)] {
+            let life = Life::new(true, AT.now);
+            let said = AT.now + hello_after;
+            life.turn_away(breach, said);
+            let due = said + limits::TOKEN_WRONG_DELAY;
+            let poll = |now| life.poll(now, limits::SILENCE);
+            assert_eq!(poll(due - Duration::from_millis(1)), Due::Nothing(due));
+            assert_eq!(poll(due), Due::Close(breach));
+        }
+    }
+}
+
+/// Admits only a client with Ann's token, and notes what it observes.
+#[derive(Default)]
+struct Doors {
+    turns_away: bool,
+    said: Vec<Option<String>>,
+    joins: usize,
+    answers: Vec<u8>,
+    observed: RefCell<Vec<u8>>,
+    pieces: RefCell<usize>,
+}
+
+impl Driver for Doors {
+    fn answer(&mut self, frames: &[u8]) {
+        self.answers.extend_from_slice(frames);
+    }
+    fn admit(&mut self, token: Option<&str>) -> Result<(), Denied> {
+        self.said.push(token.map(str::to_owned));
+        if self.turns_away { Err(Denied::Unanswered) } else { Ok(()) }
+    }
+    fn follow(&mut self) {}
+    fn join(&mut self, _profile: Profile) -> Result<PlayerId, Denied> {
+        self.joins += 1;
+        Ok(PlayerId(7))
+    }
+    fn command(&mut self, _: Raw, _: Option<u32>, _: Option<&'static Shared>) -> Result<(), Denied> {
+        Ok(())
+    }
+    fn watch(&mut self, _player: Option<PlayerId>) {}
+    fn books(&self) -> &dyn Books {
+        self
+    }
+}
+
+impl Books for Doors {
+    fn observes(&self) -> bool {
+        true
+    }
+    fn observed(&self, _at: At, piece: Piece<'_>, _saved: &dyn Fn() -> Vec<u8>) {
+        self.observed.borrow_mut().extend_from_slice(piece.bytes);
+        *self.pieces.borrow_mut() += 1;
+    }
+}
+
+fn receiver(dialect: &str, is_json: bool) -> Receiver {
+    let endpoint = Endpoint::new(Codes::builtin().dialect(dialect).expect("built in"), is_json);
+    let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
+    let room = RoomFacts { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
+    Receiver::new(endpoint, room, AT.now)
+}
+
+fn framed(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    frame::write(&mut bytes, opcode, Some([1, 2, 3, 4]), payload);
+    bytes
+}
+
+/// A message in so many frames.
+fn in_frames(opcode: Opcode, payload: &[u8], most: usize, between: &[u8]) -> Vec<u8> {
+    let pieces: Vec<&[u8]> = payload.chunks(most).collect();
+    let mut bytes = Vec::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        let mut one = framed(if at == 0 { opcode } else { Opcode::Continuation }, piece);
+        if at + 1 < pieces.len() {
+            one[0] &= 0x7f;
+        }
+        bytes.extend(one);
+        bytes.extend_from_slice(if at + 1 < pieces.len() { between } else { b"" });
+    }
+    bytes
+}
+
+fn hello(values: &[Value]) -> Vec<u8> {
+    let dialect = Codes::builtin().dialect("native").expect("built in");
+    dialect.encode(Direction::ToServer, "hello", values).expect("fits the table")
+}
+
+fn hello_with(token: &str) -> Vec<u8> {
+    hello(&[1.into(), 1.into(), "Ada".into(), 4.into(), token.into()])
+}
+
+/// Everything in these frames, unmasked.
+fn unmasked(bytes: &[u8]) -> Vec<u8> {
+    let (mut out, mut at) = (Vec::new(), 0);
+    while let Ok(Some((header, size))) = frame::Header::decode(&bytes[at..], Side::Client) {
+        let start = at + size;
+        at = (start + header.length as usize).min(bytes.len());
+        let mut payload = bytes[start..at].to_vec();
+        if let Some(key) = header.mask {
+            frame::mask(&mut payload, key, 0);
+        }
+        out.extend(payload);
+    }
+    out.extend_from_slice(&bytes[at..]);
+    out
+}
+
+fn contains(bytes: &[u8], part: &str) -> bool {
+    bytes.windows(part.len()).any(|window| window == part.as_bytes())
+}
+
+#[test]
+fn the_token_of_a_hello_is_overwritten_for_an_observer_however_it_is_cut() {
+    let payload = hello_with(ANN);
+    let ping = framed(Opcode::Ping, b"anybody there");
+    for most in [1, 3, 7, 1_000] {
+        for between in [&b""[..], &ping] {
+            let bytes = in_frames(Opcode::Binary, &payload, most, between);
+            for cut in [1, 5, 1_000] {
+                let (mut receiver, mut doors) = (receiver("native", false), Doors::default());
+                for piece in bytes.chunks(cut) {
+                    receiver.receive(piece, AT, &mut doors).expect("a good hello");
+                }
+                assert_eq!(doors.said, [Some(ANN.to_owned())]);
+                assert_eq!((doors.joins, *doors.pieces.borrow()), (1, 1));
+                let seen = doors.observed.into_inner();
+                assert_eq!(seen.len(), bytes.len());
+                assert!(!contains(&unmasked(&seen), &ANN[..8]), "{most} {cut}");
+                // The same packet, with another token.
+                let mut reader = Reader::new(Side::Client, limits::FROM_CLIENTS);
+                reader.receive(&seen);
+                let mut last = Vec::new();
+                while let Some(message) = reader.next_message().expect("good frames") {
+                    if let Message::Binary(payload) = message {
+                        last = payload.to_vec();
+                    }
+                }
+                assert_eq!(last, hello_with(&"*".repeat(ANN.len())));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_rest_of_a_message_is_shown_as_it_is() {
+    let long = "a name that is far too long 0123456789abcdef";
+    for payload in [hello(&[1.into(), 1.into(), "Ada".into(), 4.into()]), hello(&[1.into(), 0.into()])] {
+        let bytes = framed(Opcode::Binary, &payload);
+        let (mut receiver, mut doors) = (receiver("native", false), Doors::default());
+        receiver.receive(&bytes, AT, &mut doors).expect("a good hello");
+        assert_eq!(*doors.observed.borrow(), bytes);
+        let chat = framed(Opcode::Binary, b"\x92\x05\x93\x01\xc0\xb20123456789abcdefgh");
+        receiver.receive(&chat, AT, &mut doors).expect("chat");
+        assert!(doors.observed.borrow().ends_with(&chat));
+    }
+    let (mut receiver, mut doors) = (receiver("native", true), Doors::default());
+    let text = format!(r#"["hello",[1,1,"{long}",0,"{ANN}"]]"#);
+    receiver.receive(&framed(Opcode::Text, text.as_bytes()), AT, &mut doors).expect("a good hello");
+    let expected = text.replace(ANN, &"*".repeat(ANN.len()));
+    assert_eq!(unmasked(&doors.observed.borrow()), expected.as_bytes());
+}
+
+#[test]
+fn a_second_hello_is_covered_too() {
+    let (mut receiver, mut doors) = (receiver("native", false), Doors::default());
+    for _ in 0..2 {
+        receiver.receive(&framed(Opcode::Binary, &hello_with(BOB)), AT, &mut doors).expect("a packet");
+    }
+    let wrong = [b"\x92\x01\x92\xb5".as_slice(), ANN.as_bytes(), b"\x01"].concat();
+    receiver.receive(&framed(Opcode::Binary, &wrong), AT, &mut doors).expect("dropped");
+    let seen = unmasked(&doors.observed.borrow());
+    assert!(!contains(&seen, &BOB[..8]) && !contains(&seen, &ANN[..8]));
+    assert_eq!(doors.said.len(), 1);
+    assert!(!contains(&doors.answers, &ANN[..8]), "no answer quotes it");
+}
+
+/// What the first message of a client may get wrong while it has a token.
+fn bad_first_messages() -> Vec<(Opcode, Vec<u8>)> {
+    let text = |json: String| (Opcode::Text, json.into_bytes());
+    let packed = |parts: &[&[u8]]| (Opcode::Binary, parts.concat());
+    let (token, length) = (ANN.as_bytes(), ANN.len() as u8);
+    vec![
+        text(format!(r#"["hello",[1,1,"Ada",0,"{ANN}"]]"#)),
+        text(format!(r#"["hello",["{ANN}"]]"#)),
+        text(format!(r#"["hello",[1,1,"Ada",0,"{ANN}"#)),
+        text(format!(r#"["hello",[1,1,"Ada",0,{ANN}]]"#)),
+        text(format!(r#"{{"token":"{ANN}"}}"#)),
+        text(ANN.to_owned()),
+        packed(&[b"\x92\x01\x95\x63\x01\xa3Ada\x00\xb5", token]),
+        packed(&[b"\x92\x01\x95\x01\x01\xa3Ada\x00\xd9", &[length], token]),
+        packed(&[b"\x92\x01\x95\x01\x01\xa3Ada\x00\xc4", &[length], token]),
+        packed(&[b"\x92\x01\x96\x01\x01\xa3Ada\x00\xc0\xb5", token]),
+        packed(&[b"\x92\x01\x91\xb5", token]),
+        packed(&[b"\x92\x02\x91\xb5", token]),
+        packed(&[b"\x92\x01\x95\x01\x01\xa3Ada\x00\xd9\x40", token]),
+        packed(&[b"\x92\x01\x95\x01\x01\xa3Ada\x00\xa5", token]),
+        packed(&[b"\x92\x01\x95\x01\x01\xa3Ada\x00\xc1", token]),
+        packed(&[b"\x92\x01\x95\x01\x01\xa3Ada\x00\xb6", token, b"\xff"]),
+        packed(&[token]),
+        (Opcode::Continuation, hello_with(ANN)),
+    ]
+}
+
+#[test]
+fn a_token_in_a_wrong_first_message_is_covered_and_the_broken_rule_stays_the_same() {
+    for is_json in [false, true] {
+        for (opcode, payload) in bad_first_messages() {
+            let shown = String::from_utf8_lossy(&payload).into_owned();
+            let bytes = framed(opcode, &payload);
+            let end = |bytes: &[u8]| {
+                let (mut receiver, mut doors) = (receiver("native", is_json), Doors::default());
+                let ending = receiver.receive(bytes, AT, &mut doors).err();
+                (ending.as_ref().map(Ending::name), doors.observed.into_inner())
+            };
+            let (rule, seen) = end(&bytes);
+            assert_eq!(seen.len(), bytes.len(), "{shown}");
+            assert!(!contains(&unmasked(&seen), &ANN[..8]), "{shown}");
+            assert!(!contains(&seen, &ANN[..8]), "{shown}");
+            assert_eq!(end(&seen).0, rule, "{shown}");
+        }
+    }
+}
+
+#[test]
+fn an_unfinished_or_unmasked_hello_is_covered() {
+    let hello = hello_with(ANN);
+    let mut unmasked_hello = Vec::new();
+    frame::write(&mut unmasked_hello, Opcode::Binary, None, &hello);
+    let mut compressed = framed(Opcode::Binary, &hello);
+    compressed[0] |= 0x40;
+    let mut fragment = framed(Opcode::Binary, &hello);
+    fragment[0] &= 0x7f;
+    let close = framed(Opcode::Close, &1000_u16.to_be_bytes());
+    let whole = framed(Opcode::Binary, &hello);
+    for bytes in [
+        unmasked_hello,
+        compressed,
+        [&fragment[..], &close].concat(),
+        whole[..whole.len() - 2].to_vec(),
+        [&fragment[..], &whole].concat(),
+    ] {
+        let (mut receiver, mut doors) = (receiver("native", false), Doors::default());
+        let ended = receiver.receive(&bytes, AT, &mut doors);
+        receiver.ignore(&[], AT, &doors);
+        // What comes after the end is ignored, and covered too.
+        receiver.ignore(&whole, AT, &doors);
+        let seen = doors.observed.into_inner();
+        assert_eq!(seen.len(), bytes.len() + whole.len(), "{ended:?}");
+        assert!(!contains(&seen, &ANN[..8]) && !contains(&unmasked(&seen), &ANN[..8]), "{ended:?}");
+    }
+}
+
+#[test]
+fn escapes_and_long_characters_of_a_token_keep_their_length() {
+    let said = r#"\u0061\n\"é…🔑\ud83d\ude00abcdefghijklmnop"#;
+    let text = format!(r#"["hello",[1,1,"Ada",0,"{said}","{ANN}"],"{BOB}"]"#);
+    let decoded = |bytes: &[u8]| {
+        let (mut receiver, mut doors) = (receiver("native", true), Doors::default());
+        receiver.receive(bytes, AT, &mut doors).expect("a good hello");
+        (doors.said.remove(0).expect("a token"), doors.observed.into_inner())
+    };
+    let (token, seen) = decoded(&framed(Opcode::Text, text.as_bytes()));
+    assert!(token.starts_with("a\n\"é…🔑😀abc"), "{token}");
+    let shown = String::from_utf8(unmasked(&seen)).expect("UTF-8");
+    assert_eq!(shown.len(), text.len());
+    assert!(!["é", "ud83d", "abcd", ANN, BOB].iter().any(|secret| shown.contains(secret)), "{shown}");
+    assert!(shown.starts_with(r#"["hello",[1,1,"Ada",0,"\u002a\/\/"#), "{shown}");
+    decoded(&seen);
+}
+
+#[test]
+fn a_client_that_is_turned_away_is_told_nothing_and_can_do_nothing() {
+    for (dialect, is_native) in [("native", true), ("letters", false)] {
+        let (mut receiver, mut doors) =
+            (receiver(dialect, false), Doors { turns_away: true, ..Doors::default() });
+        receiver.begin(3, &mut doors).expect("no ending");
+        if is_native {
+            receiver.receive(&framed(Opcode::Binary, &hello_with(BOB)), AT, &mut doors).expect("no ending");
+        }
+        let saved = receiver.save(AT.now);
+        for payload in [&hello_with(ANN)[..], b"\x92\x06\x91\x05", b"\x92\x02\x90", b"\x92\xa1M\x91\x80"] {
+            receiver.receive(&framed(Opcode::Binary, payload), AT, &mut doors).expect("ignored");
+        }
+        receiver.receive(&framed(Opcode::Ping, b"a"), AT, &mut doors).expect("a pong");
+        assert_eq!(doors.answers, b"\x8a\x01a", "{dialect}");
+        assert_eq!((doors.joins, doors.said.len()), (0, 1), "{dialect}: it has one try");
+        assert!(!contains(&unmasked(&doors.observed.borrow()), &ANN[..8]));
+        // A capture that begins now knows.
+        let endpoint = Endpoint::new(Codes::builtin().dialect(dialect).expect("built in"), false);
+        let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
+        let room = RoomFacts { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
+        let restored = Receiver::restore(endpoint, room, &saved, AT.now).expect("what was saved");
+        assert_eq!(restored.save(AT.now), saved);
+    }
+}

@@ -1,0 +1,302 @@
+//! Who may play, in a whole server: each way to say a token, what those without one may do, and that no token is found where
+//! others can read.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use tickwire::internal::games;
+use tickwire::internal::net::console::Source;
+use tickwire::internal::net::{Players, Server, Tokens};
+use tickwire::internal::replay;
+use tickwire::internal::room::kept;
+use tickwire::limits;
+use tickwire::packet::{Codes, Direction, Value};
+use tungstenite::Message;
+use tungstenite::client::IntoClientRequest as _;
+
+use crate::clients::Native;
+use crate::program::{Program, tickwire};
+use crate::replay::File;
+use crate::support::{PATIENCE, Peer, server_with};
+
+const ANN: &str = "anns-token-0123456789";
+const BOB: &str = "bobs.token~987654321";
+const CYD: &str = "CYDS-TOKEN-abcdefghij";
+const DAN: &str = "dans=token+zyxwvutsrq";
+/// Nobody has it.
+const WRONG: &str = "a-wrong-token-of-the-test";
+const FILE: &str = "ann anns-token-0123456789\nbob bobs.token~987654321\ncyd CYDS-TOKEN-abcdefghij\ndan dans=token+zyxwvutsrq\n";
+
+fn guarded(text: &str, spectators: bool) -> Server {
+    let tokens = Some(Tokens::read(text).expect("a token file"));
+    server_with(|config| config.players = Players { tokens, spectators })
+}
+
+fn watch(address: SocketAddr, path: &str, token: Option<&str>) -> Native {
+    greet(address, path, 0, token)
+}
+
+fn greet(address: SocketAddr, path: &str, mode: u8, token: Option<&str>) -> Native {
+    let mut native = Native { peer: Peer::connect(address, path) };
+    native.say(
+        "hello",
+        &[1.into(), mode.into(), "Ann".into(), 2.into(), token.map_or(Value::Nil, Value::from)],
+    );
+    native
+}
+
+/// The player of a client that plays with a token in its hello.
+fn play(address: SocketAddr, token: &str) -> (Native, u64) {
+    let mut native = greet(address, "/play", 1, Some(token));
+    let player = native.hear("spawned")[0].as_u64().expect("a number");
+    (native, player)
+}
+
+/// A client of a dialect without hello, with a token in its path, and the player that it gets.
+fn play_letters(address: SocketAddr, token: &str) -> (Peer, u64) {
+    let dialect = Codes::builtin().dialect("letters").expect("built in");
+    let mut peer = Peer::connect(address, &format!("/server?token={}", token.replace('+', "%2B")));
+    let profile = Value::Map(vec![
+        ("name".into(), "Cyd".into()),
+        ("moofoll".into(), true.into()),
+        ("skin".into(), 1.into()),
+    ]);
+    peer.send(&dialect.encode(Direction::ToServer, "enter_game", &[profile]).expect("fits"));
+    let is_setup = |message: &[u8]| {
+        dialect.decode(Direction::ToClient, message).is_ok_and(|packet| packet.row.name == "setup")
+    };
+    let setup = peer.receive_until(is_setup).expect("a body");
+    let packet = dialect.decode(Direction::ToClient, &setup).expect("our own");
+    (peer, packet.values[0].as_u64().expect("a number"))
+}
+
+#[test]
+fn a_later_connection_with_the_token_takes_the_seat_over_whichever_way_it_says_it() {
+    let server = guarded(FILE, false);
+    let address = server.address();
+    let (mut one, player) = play(address, ANN);
+    let (mut other, of_bob) = play(address, BOB);
+    assert_ne!(player, of_bob);
+    let by_query = format!("/play?inspect_key=00112233445566778899aabbccddeeff&token={ANN}");
+    let (mut two, _, again) = Native::play_at(address, &by_query, "Ann");
+    assert_eq!(again, player, "the key of the page does not matter");
+    assert_eq!(one.peer.receive_close(), "1008 taken_over");
+    let (mut three, again) = play_letters(address, ANN);
+    assert_eq!(again, player);
+    assert_eq!(two.peer.receive_close(), "1008 taken_over");
+    // A token in the hello goes before one in the path.
+    let mut four = greet(address, &format!("/play?token={BOB}"), 1, Some(ANN));
+    assert_eq!(four.hear("spawned")[0].as_u64(), Some(player));
+    assert!(three.receive_close().contains("taken_over"));
+    let told = server.console().run("players", Source::Program).expect("told");
+    assert!(told.text.contains("token ann") && told.text.contains("token bob"), "{}", told.text);
+    other.say("ping", &[7.into()]);
+    other.hear("pong");
+    server.stop();
+}
+
+#[test]
+fn a_key_of_a_page_is_no_way_to_the_seat_of_a_token() {
+    let server = guarded(FILE, true);
+    let path = "/play?inspect_key=00112233445566778899aabbccddeeff";
+    let mut ann = greet(server.address(), path, 1, Some(ANN));
+    ann.hear("spawned");
+    let mut thief = greet(server.address(), path, 1, None);
+    assert_eq!(thief.hear("error")[0], Value::from("token_missing"));
+    thief.say("enter", &["Ann".into(), 1.into()]);
+    assert_eq!(thief.hear("error")[0], Value::from("token_missing"));
+    server.stop();
+}
+
+#[test]
+fn without_a_token_one_is_closed_or_watches_and_with_an_empty_file_everyone_watches() {
+    let server = guarded(FILE, false);
+    for path in ["/play", "/play?token="] {
+        assert_eq!(watch(server.address(), path, None).peer.receive_close(), "1008 token_missing");
+    }
+    let mut letters = Peer::connect(server.address(), "/server");
+    assert_eq!(letters.receive().expect("a packet"), b"\x92\xa1B\x91\xadtoken_missing", "disconnect");
+    assert_eq!(letters.receive_close(), "1008 token_missing");
+    server.stop();
+    for (text, spectators, token) in [(FILE, true, None), ("", false, None), ("# nobody", true, Some(WRONG))]
+    {
+        let server = guarded(text, spectators);
+        let mut native = watch(server.address(), "/play", token);
+        native.hear("welcome");
+        native.hear("leaderboard");
+        native.say("enter", &["Ann".into(), 1.into()]);
+        assert_eq!(native.hear("error")[0], Value::from("token_missing"));
+        assert!(
+            server.metrics_text().contains("tickwire_commands_rejected_total{reason=\"token_missing\"} 1")
+        );
+        server.stop();
+    }
+}
+
+#[test]
+fn a_wrong_token_is_closed_after_a_constant_delay_and_too_many_shut_out_the_right_one() {
+    let server = guarded(FILE, true);
+    let address = server.address();
+    let asked = Instant::now();
+    let mut wrong: Vec<Peer> = (0..limits::ADMIN_FAILURES)
+        .map(|at| match at % 2 {
+            0 => watch(address, "/play", Some(WRONG)).peer,
+            _ => Peer::connect(address, &format!("/server?token={WRONG}")),
+        })
+        .collect();
+    for peer in &mut wrong {
+        assert!(peer.receive_close().ends_with("token_wrong"));
+        peer.close();
+    }
+    assert!(asked.elapsed() >= limits::TOKEN_WRONG_DELAY);
+    let asked = Instant::now();
+    let mut right = watch(address, "/play", Some(ANN));
+    assert_eq!(right.peer.receive_close(), "1008 token_too_often");
+    right.peer.close();
+    assert!(asked.elapsed() >= limits::TOKEN_WRONG_DELAY);
+    watch(address, "/play", None).hear("welcome");
+    let metrics = server.metrics_text();
+    let counted = format!("tickwire_clients_closed_total{{rule=\"token_wrong\"}} {}", limits::ADMIN_FAILURES);
+    assert!(metrics.contains(&counted), "{metrics}");
+    assert!(metrics.contains("tickwire_clients_closed_total{rule=\"token_too_often\"} 1"), "{metrics}");
+    server.stop();
+}
+
+/// What a watcher of a client is sent at `/wire` until the server ends. It watches when this returns.
+fn watched(address: SocketAddr, client: u64) -> JoinHandle<Vec<u8>> {
+    let stream = TcpStream::connect(address).expect("a connection");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    let request = format!("ws://{address}/wire").into_client_request().expect("a request");
+    let (mut socket, _) = tungstenite::client(request, stream).expect("from this machine");
+    socket.send(Message::Text(format!(r#"{{"watch":{client}}}"#).into())).expect("sent");
+    let mut seen = Vec::new();
+    while !holds(&seen, b"GET /") {
+        seen.extend_from_slice(&socket.read().expect("the request of the client").into_data());
+    }
+    thread::spawn(move || {
+        while let Ok(message) = socket.read() {
+            seen.extend_from_slice(&message.into_data());
+        }
+        seen
+    })
+}
+
+fn holds(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+/// The text of a page of this server.
+fn page(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("a connection");
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes()).expect("sent");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("an answer");
+    text
+}
+
+/// Fails if some bytes contain a token: as it is, escaped, in hexadecimal, or masked.
+fn is_without_tokens(place: &str, bytes: &[u8]) {
+    // The differences of bytes over four do not depend on the key of a mask.
+    let masked =
+        |bytes: &[u8]| bytes.iter().zip(&bytes[4..]).map(|(one, next)| one ^ next).collect::<Vec<u8>>();
+    for token in [ANN, BOB, CYD, DAN, WRONG] {
+        let escaped = token.replace('+', "%2B").replace('=', "%3D");
+        let hex: String = token.bytes().map(|byte| format!("{byte:02x}")).collect();
+        for spelling in [token, &escaped, &hex] {
+            assert!(!holds(bytes, spelling.as_bytes()), "{token} in {place}");
+        }
+        assert!(!holds(&masked(bytes), &masked(token.as_bytes())), "{token} in {place}, masked");
+    }
+}
+
+/// Clients that say their tokens in every way, each beside a watcher. Returns what the watchers will have seen, and the
+/// clients that play.
+fn say_tokens(address: SocketAddr) -> (Vec<JoinHandle<Vec<u8>>>, [Peer; 4]) {
+    let mut watchers = Vec::new();
+    let mut ann = Native { peer: Peer::connect(address, "/play") };
+    watchers.push(watched(address, 1));
+    ann.say("hello", &[1.into(), 1.into(), "Ann".into(), 2.into(), ANN.into()]);
+    ann.hear("spawned");
+    let mut bob = Peer::connect(address, "/play?format=json");
+    watchers.push(watched(address, 2));
+    for _ in 0..2 {
+        bob.send_text(&format!(r#"["hello",[1,1,"Bob",0,"{BOB}"]]"#));
+    }
+    bob.receive_until(|message| message.starts_with(b"[3,[")).expect("spawned");
+    let (cyd, _) = play_letters(address, CYD);
+    let (dan, _) = play_letters(address, DAN);
+    watchers.extend([3, 4].map(|client| watched(address, client)));
+    let mut wrong = Native { peer: Peer::connect(address, &format!("/play?token={WRONG}")) };
+    watchers.push(watched(address, 5));
+    wrong.say("hello", &[1.into(), 0.into(), Value::Nil, Value::Nil, WRONG.into()]);
+    wrong.say("ping", &[5.into()]);
+    let mut broken = Peer::connect(address, "/play?format=json");
+    watchers.push(watched(address, 6));
+    broken.send_text(&format!(r#"["hello",["{WRONG}"]]"#));
+    assert_eq!(broken.receive_close(), "1008 hello_first");
+    ann.say("hello", &[1.into(), 1.into(), "Ann".into(), 2.into(), ANN.into()]);
+    ann.say("chat", &[1.into(), Value::Nil, "the end".into()]);
+    ann.hear("chat");
+    assert_eq!(wrong.peer.receive_close(), "1008 token_wrong");
+    wrong.peer.close();
+    (watchers, [ann.peer, bob, cyd, dan])
+}
+
+#[test]
+fn no_token_is_found_in_a_capture_the_log_at_wire_in_metrics_in_pages_or_in_a_save() {
+    let capture = File::new("tokens");
+    let folder = capture.0.with_extension("saves");
+    fs::create_dir_all(&folder).expect("a folder");
+    let mut command = tickwire(&["--bind", "127.0.0.1:0", "--spectators", "--log", "trace", "--capture"]);
+    command.arg(&capture.0).arg("--save-dir").arg(&folder).env("TICKWIRE_TOKENS", FILE);
+    let mut program = Program::start(&mut command);
+    assert!(program.banner.contains("4 tokens for players; clients without one watch"), "{}", program.banner);
+    let (watchers, _players) = say_tokens(program.address);
+    let pages = ["/metrics", "/rooms", "/rooms?format=json", "/healthz"];
+    let pages = pages.map(|path| page(program.address, path)).concat();
+    assert!(pages.contains("tickwire_clients_closed_total{rule=\"token_wrong\"} 1"), "{pages}");
+    program.type_only("players");
+    let roster: String = (0..5).map(|_| program.answer() + "\n").collect();
+    assert!(
+        ["ann", "bob", "cyd", "dan"].iter().all(|name| roster.contains(&format!("token {name}\n"))),
+        "{roster}"
+    );
+    let saved = program.type_line("save");
+    let log = program.stop();
+    assert!(log.contains("token_name=\"ann\""), "{log}");
+    let seen: Vec<Vec<u8>> = watchers.into_iter().map(|watcher| watcher.join().expect("it ends")).collect();
+    assert!(seen.iter().all(|seen| seen.len() > 500));
+    let recorded = fs::read(&capture.0).expect("the capture");
+    let saves = fs::read_dir(&folder).expect("the folder");
+    let saves = saves.map(|entry| fs::read(entry.expect("an entry").path()).expect("a file"));
+    let save: Vec<u8> = saves.flatten().collect();
+    assert!(save.len() > 1_000, "{saved}");
+    let _ = fs::remove_dir_all(&folder);
+    for (place, bytes) in [
+        ("capture", &recorded[..]),
+        ("/wire", &seen.concat()),
+        ("log", log.as_bytes()),
+        ("pages", pages.as_bytes()),
+        ("players", roster.as_bytes()),
+        ("save", &save),
+    ] {
+        is_without_tokens(place, bytes);
+    }
+    assert!(holds(&recorded, b"token=xxx"), "the requests are there");
+    let report = replay::json::of_file(&recorded, games::ABOUT, None).expect("a capture");
+    assert_eq!(report["verdict"], "same", "{report:#}");
+}
+
+#[test]
+fn a_world_that_is_kept_does_not_contain_tokens_and_its_seats_are_those_of_the_tokens() {
+    let server = guarded(FILE, false);
+    let (_ann, player) = play(server.address(), ANN);
+    let kept = server.kept();
+    server.stop();
+    is_without_tokens("the kept world", &kept::write(&kept));
+    let keys = &kept[0].1.keys;
+    assert_eq!(keys.iter().map(|(_, player)| u64::from(player.0)).collect::<Vec<_>>(), [player]);
+}
