@@ -173,7 +173,10 @@ impl<S: SimpleGame> Agent for Guest<S> {
 
     fn begin(&mut self, out: &mut Outcome) {
         let name = Value::from(self.name.as_str());
-        self.say("hello", &[("version", 1.into()), ("mode", 1.into()), ("name", name)], false, out);
+        // A bot's token is in its URL.
+        let token = Value::Nil;
+        let values = [("version", 1.into()), ("mode", 1.into()), ("name", name), ("token", token)];
+        self.say("hello", &values, false, out);
     }
 
     fn hear(&mut self, packet: &Decoded<'_>, _: Duration, out: &mut Outcome) {
@@ -292,7 +295,7 @@ mod tests {
         let (mut guest, mut out) = (Guest::<Tanks>::new(&part), Outcome::default());
         guest.begin(&mut out);
         let hello = dialect.decode(Direction::ToServer, &out.packets[0]).expect("by the table");
-        assert_eq!(hello.to_string(), r#"hello version=1 mode=1 name="bot 3""#);
+        assert_eq!(hello.to_string(), r#"hello version=1 mode=1 name="bot 3" token=null"#);
         for text in packets {
             let packet = dialect.decode_json(Direction::ToClient, text).expect("by the table");
             guest.hear(&packet, Duration::ZERO, &mut out);
