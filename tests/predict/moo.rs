@@ -43,7 +43,9 @@ fn play(
             let mut heard = Vec::new();
             let player = &mut players[at];
             let dialect = player.dialect.clone();
-            player.frame(server, *now, |packet, _| heard.push((packet.row.name.clone(), packet.values.clone())));
+            player.frame(server, *now, |packet, _| {
+                heard.push((packet.row.name.clone(), packet.values.clone()))
+            });
             for (name, values) in heard {
                 let row = dialect.row(tickwire::packet::Direction::ToClient, &name).expect("its row");
                 see(at, &players[at], &Decoded { row, values }, *now);

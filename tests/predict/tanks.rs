@@ -63,10 +63,7 @@ fn a_tank_that_is_predicted_is_where_the_server_has_it() {
     let [p50, p99] = [50, 99].map(|percent| all[all.len() * percent / 100]);
     turned.sort_unstable();
     let turned = [50, 99].map(|percent| f64::from(turned[turned.len() * percent / 100]) * 360.0 / 65_536.0);
-    println!(
-        "corrections of hull and turret: p50 {} degrees, p99 {:.2}",
-        turned[0], turned[1]
-    );
+    println!("corrections of hull and turret: p50 {} degrees, p99 {:.2}", turned[0], turned[1]);
     assert!(turned[0] == 0.0 && turned[1] <= 2.0, "{turned:?} degrees");
     println!("p50 {p50} px, p99 {p99:.2} px");
     assert!(p50 == 0.0 && p99 <= 2.0, "p50 {p50} px, p99 {p99} px");
