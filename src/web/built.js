@@ -34,6 +34,13 @@ export class Built {
     this.offersVersion = (this.offersVersion ?? 0) + 1;
   }
 
+  /** What one has built, in numbers of `predict.wasm`: item, x, y, heading, and so on. @param {number[]} flat */
+  setForeseen(flat) {
+    for (let at = 0; at + 4 <= flat.length; at += 4) {
+      this.foreseen.push({ item: flat[at], x: flat[at + 1], y: flat[at + 2], heading: flat[at + 3] * UNIT.angle16 });
+    }
+  }
+
   /** @param {any[]} flat @param {number} nowMs */
   add(flat, nowMs) {
     eachGroup('structures', flat, (id, item, owner, x, y, heading) => {

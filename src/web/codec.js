@@ -10,7 +10,7 @@ import { decode as fromMsgpack, encode as toMsgpack } from './msgpack.js';
 /**
  * `codes.json`, and `tickwire codes --format json`.
  * @typedef {{ name: string, type: string, members?: Argument[] }} Argument
- * @typedef {{ direction: string, name: string, codes: Record<string, number | string>, arguments: Argument[] }} Row
+ * @typedef {{ direction: string, name: string, lane?: string, meaning?: string, codes: Record<string, number | string>, arguments: Argument[] }} Row
  * @typedef {{ hash?: string, tables: { dialects?: string[], rows: Row[] }[] }} Codes
  */
 
@@ -76,6 +76,19 @@ function bounds(word, most) {
 }
 
 /**
+ * The rows of a dialect as the text of a packet table.
+ * @param {Codes} codes @param {string} dialect
+ */
+export function tableText(codes, dialect) {
+  const rows = codes.tables.flatMap((one) => one.rows).filter((row) => row.codes[dialect] !== undefined);
+  const type = typeof rows[0]?.codes[dialect] === 'string' ? 'str' : 'int';
+  const line = (/** @type {Row} */ row) => [row.direction, row.name, row.lane, row.codes[dialect],
+    row.arguments.map((argument) => `${argument.name}:${argument.type}`).join(' '), row.meaning];
+  return [['direction', 'name', 'lane', `${dialect}:${type}`, 'arguments', 'meaning'], ...rows.map(line)]
+    .map((cells) => `${cells.join('\t')}\n`).join('');
+}
+
+/**
  * The dialect that a page speaks if it names none: the first that greets as tickwire does.
  * @param {Codes} codes @returns {string}
  * @throws {Error} when no dialect has both `hello` and `welcome`
@@ -101,6 +114,7 @@ export class Dialect {
   constructor(codes, name, units = false) {
     this.name = name;
     this.units = units;
+    this.codes = codes;
     /** @type {Map<string, Packet>} by name */
     this.toServer = new Map();
     /** @type {Map<number | string, Packet>} by code */

@@ -13,9 +13,9 @@ const EARLY_MESSAGES = 5000;
 const AT = Object.freeze({ on: 0, tick: 1, part: 2, x: 3, y: 4, lead: 5, trip: 6, compared: 7, corrected: 8, last: 9, p99: 10, events: 11 });
 const PX = 1 / 65536;
 
-/** What is predicted at a moment. @typedef {{ tick: number, x: number, y: number, weapon: number, item: number | null, built: { item: number, x: number, y: number, heading: number }[] }} Ahead */
+/** What is predicted at a moment: the running tick, the place in px, and what the game shows besides. @typedef {{ tick: number, x: number, y: number, numbers: number[] }} Ahead */
 
-/** What shows but once: the weapon of a swing, and whether it hits. @typedef {{ weapon: number, hit: boolean }} Swing */
+/** What shows but once, such as a swing, as two numbers of the game. @typedef {[number, number]} Event */
 
 export class Prediction {
   /** @param {() => Promise<WebAssembly.Module>} load gets `predict.wasm` */
@@ -35,8 +35,8 @@ export class Prediction {
     this.switches = { prediction: true, reconciliation: true, interpolation: true, reckoning: true };
     /** What is shown now; null without a body, or without prediction. @type {Ahead | null} */
     this.ahead = null;
-    /** @type {Swing[]} */
-    this.swings = [];
+    /** @type {Event[]} */
+    this.events = [];
     /** How far the player is ahead of the newest update, the newest correction and the one that 99 % of the last updates did not exceed. */
     this.figures = { leadMs: 0, compared: 0, corrected: 0, lastPx: 0, p99Px: 0 };
   }
@@ -103,16 +103,10 @@ export class Prediction {
     figures.corrected = numbers[AT.corrected];
     figures.lastPx = numbers[AT.last] * PX;
     figures.p99Px = numbers[AT.p99] * PX;
-    const events = AT.events + 1 + 2 * numbers[AT.events];
-    for (let at = AT.events + 1; at < events; at += 2) this.swings.push({ weapon: numbers[at], hit: numbers[at + 1] !== 0 });
+    const rest = AT.events + 1 + 2 * numbers[AT.events];
+    for (let at = AT.events + 1; at < rest; at += 2) this.events.push([numbers[at], numbers[at + 1]]);
     if (numbers[AT.on] === 0) return;
-    const built = [];
-    const hand = events + 1;
-    for (let at = hand + 2; at + 4 <= numbers.length; at += 4) {
-      built.push({ item: numbers[at], x: numbers[at + 1], y: numbers[at + 2], heading: (numbers[at + 3] * 2 * Math.PI) / 65536 });
-    }
-    this.ahead = { tick: numbers[AT.tick], x: numbers[AT.x] * PX, y: numbers[AT.y] * PX, weapon: numbers[hand],
-      item: numbers[hand + 1] < 0 ? null : numbers[hand + 1], built };
+    this.ahead = { tick: numbers[AT.tick], x: numbers[AT.x] * PX, y: numbers[AT.y] * PX, numbers: [...numbers.subarray(rest)] };
   }
 
   /** The tick that a command sent now is for; null if that is not known here. */
@@ -120,9 +114,9 @@ export class Prediction {
     return this.ahead?.tick ?? null;
   }
 
-  /** The swings since the last call. */
-  takeSwings() {
-    return this.swings.splice(0);
+  /** The events since the last call. */
+  takeEvents() {
+    return this.events.splice(0);
   }
 
   /**

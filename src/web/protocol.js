@@ -5,6 +5,7 @@
  * @module protocol
  */
 
+import { tableText } from './codec.js';
 import { decode as fromMsgpack, encode as toMsgpack } from './msgpack.js';
 
 /** Offered in the upgrade request. */
@@ -24,7 +25,7 @@ export const CLAN_CHARS = 7;
 /**
  * A packet of the tables, as `codes.json` and `tickwire codes --format json` have it.
  * @typedef {{ name: string, type: string, members?: Argument[] }} Argument
- * @typedef {{ direction: string, name: string, lane: string, meaning: string, codes: Record<string, number | string>, arguments: Argument[] }} Row
+ * @typedef {{ direction: string, name: string, codes: Record<string, number | string>, arguments: Argument[] }} Row
  * @typedef {{ tables: { rows: Row[] }[] }} Codes
  */
 
@@ -47,7 +48,7 @@ const strides = new Map();
 /** Takes the packet tables in force. @param {Codes} codes */
 export function useCodes(codes) {
   for (const known of [toServer, toClient, strides]) known.clear();
-  table = textOf(codes);
+  table = tableText(codes, DIALECT);
   for (const row of codes.tables.flatMap((table) => table.rows)) {
     const code = row.codes[DIALECT];
     if (code === undefined) continue;
@@ -59,16 +60,6 @@ export function useCodes(codes) {
     toClient.set(code, { name: row.name, args });
     for (const { name, members } of row.arguments) if (members) strides.set(name, members.length);
   }
-}
-
-/** The rows of the dialect as the text of a table. @param {Codes} codes */
-function textOf(codes) {
-  const rows = codes.tables.flatMap((one) => one.rows).filter((row) => row.codes[DIALECT] !== undefined);
-  const type = typeof rows[0]?.codes[DIALECT] === 'string' ? 'str' : 'int';
-  const line = (/** @type {Row} */ row) => [row.direction, row.name, row.lane, row.codes[DIALECT],
-    row.arguments.map((argument) => `${argument.name}:${argument.type}`).join(' '), row.meaning];
-  return [['direction', 'name', 'lane', `${DIALECT}:${type}`, 'arguments', 'meaning'], ...rows.map(line)]
-    .map((cells) => `${cells.join('\t')}\n`).join('');
 }
 
 /** What `predict.wasm` begins with: the game, the dialect and its table. @returns {[game: string, dialect: string, table: string]} */

@@ -74,6 +74,8 @@ export interface Options<ToClient> {
   path?: string;
   /** The packet tables, or where they are; default: `codes.json` beside the endpoint, fetched for each connection. */
   codes?: object | string;
+  /** The name of the game, to run the player's own part of it ahead of the server: `game.ahead`. */
+  predict?: string;
   /** Handlers, as for `game.on`: they also hear what happens before the first `welcome`. */
   on?: Handlers<ToClient>;
   /** For Node before 22. */
@@ -106,6 +108,12 @@ export interface Game<ToServer, ToClient> {
   newest<Packet extends Name<ToClient>>(name: Packet): Received<ToClient[Packet]> | null;
   /** Values of a packet as they were about two updates ago, so that things move evenly. */
   between<Packet extends Name<ToClient>>(name: Packet, how?: { also?: string[]; now?: number }): Received<ToClient[Packet]> | null;
+  /** The player's own part of the game ahead of the server, after the commands that were sent; null without `predict` and without a body. */
+  ahead(now?: number): { tick: number; x: number; y: number; numbers: number[] } | null;
+  /** How far that is ahead of the newest update, and what the server has corrected; null without `predict`. */
+  readonly prediction: { works: boolean; leadMs: number; compared: number; corrected: number; lastPx: number; p99Px: number } | null;
+  /** Turns prediction or reconciliation off or on, to show what each does. */
+  predict(switches: { prediction?: boolean; reconciliation?: boolean }): void;
   /** Leaves the game for good. */
   close(): void;
 }

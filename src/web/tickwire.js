@@ -19,10 +19,13 @@
  * @module tickwire
  */
 
+import { tableText } from './codec.js';
 import { EDITION } from './edition.js';
 import { Link } from './link.js';
+import { Prediction } from './prediction.js';
 import { fromRoot, isPrivate, privateName, roomOf } from './room.js';
 import { States } from './states.js';
+import { compile } from './tab-module.js';
 
 /** The protocol's version, sent in `hello`. */
 const VERSION = 1;
@@ -47,6 +50,8 @@ const EVENTS = ['open', 'close', 'error'];
  * @property {string} [path] of the endpoint, relative to this module; default: `play`
  * @property {import('./codec.js').Codes | string} [codes] the packet tables, or where they are;
  *   default: `codes.json` beside the endpoint, fetched for each connection
+ * @property {string} [predict] the name of the game, to run the player's own part of it ahead of the server: `game.ahead`.
+ *   The server must have its rules as `predict.wasm`
  * @property {Record<string, (event: any) => void>} [on] handlers, as for `game.on`: they also hear
  *   what happens before the first `welcome`
  * @property {new (url: URL, protocols: string[]) => any} [WebSocket] for Node before 22
@@ -102,6 +107,8 @@ export class Game {
   #sent = new Map();
   /** @type {number[]} */
   #pings = [];
+  /** @type {Prediction | null} */
+  #prediction = null;
   #beat;
   #begun;
   #failed;
@@ -123,6 +130,7 @@ export class Game {
     this.closed = null;
     /** Since the page was opened. `unknown`: packets that the tables lack; `unreadable`: bytes that are no packet. */
     this.counts = { messagesIn: 0, messagesOut: 0, bytesIn: 0, bytesOut: 0, unknown: 0, unreadable: 0 };
+    if (options.predict !== undefined) this.#prediction = new Prediction(() => compile(new URL('predict.wasm', import.meta.url)));
     for (const [name, handler] of Object.entries(options.on ?? {})) this.on(name, handler);
     this.#link = new Link(options, {
       opened: (dialect) => this.#opened(dialect),
@@ -172,7 +180,7 @@ export class Game {
     const lacks = (/** @type {string} */ argument) => values[argument] === undefined && this.#dialect?.takes(name, argument);
     const all = { ...values };
     if (lacks('sequence')) all.sequence = this.#sequence + 1;
-    if (lacks('tick')) all.tick = this.#states?.commandTick(performance.now()) ?? this.tick;
+    if (lacks('tick')) all.tick = this.#commandTick(performance.now());
     const bytes = this.#dialect.encode(name, all);
     this.#sequence = all.sequence ?? this.#sequence;
     return this.#write(bytes);
@@ -211,13 +219,41 @@ export class Game {
     return (packet && this.#states?.between(packet, now, { units: this.#options.units ?? false, also })) ?? null;
   }
 
+  /**
+   * The player's own part of the game as it is after the commands that were sent, ahead of the server; null without the option `predict`, without a
+   * body, and until the line is measured. Call it once a frame.
+   * @param {number} [now] `performance.now()`
+   * @returns {{ tick: number, x: number, y: number, numbers: number[] } | null} the place in px, and what else the game shows
+   */
+  ahead(now = performance.now()) {
+    this.#prediction?.advance(now);
+    return this.#prediction?.switches.prediction ? this.#prediction.ahead : null;
+  }
+
+  /** How far `ahead` is ahead of the newest update, and what the server has corrected; null without the option `predict`. */
+  get prediction() {
+    return this.#prediction && { works: this.#prediction.works, ...this.#prediction.figures };
+  }
+
+  /** Turns prediction or reconciliation off or on, to show what each does. @param {{ prediction?: boolean, reconciliation?: boolean }} switches */
+  predict(switches) {
+    this.#prediction?.switch(switches);
+  }
+
   /** Leaves the game for good. */
   close() {
     this.#link.close();
   }
 
+  /** The tick that a command sent now is for. @param {number} now */
+  #commandTick(now) {
+    this.#prediction?.advance(now);
+    return this.#prediction?.commandTick ?? this.#states?.commandTick(now) ?? this.tick;
+  }
+
   /** @param {import('./codec.js').Dialect} dialect */
   #opened(dialect) {
+    this.#prediction?.forget();
     this.#dialect = dialect;
     this.#sequence = 0;
     this.#sent.clear();
@@ -233,6 +269,7 @@ export class Game {
   /** @param {Uint8Array<ArrayBuffer>} bytes */
   #write(bytes) {
     this.#link.send(bytes);
+    this.#prediction?.take(bytes, false, performance.now());
     this.counts.bytesOut += bytes.length;
     this.counts.messagesOut += 1;
     return true;
@@ -243,6 +280,7 @@ export class Game {
     this.#heardAt = now;
     this.counts.bytesIn += bytes.length;
     this.counts.messagesIn += 1;
+    this.#prediction?.take(bytes, true, now);
     let packet;
     try {
       packet = this.#dialect?.decode(bytes);
@@ -265,10 +303,21 @@ export class Game {
     [this.state, this.welcome, this.closed, this.#pings] = ['open', welcome, null, []];
     for (const name of this.#handlers.keys()) this.#check(name);
     if (!this.#watches && !this.#dialect?.takes('hello', 'mode') && this.#dialect?.toServer.has('enter')) this.enter();
+    if (this.#prediction && this.#dialect) this.#predict(this.#prediction, this.#dialect);
     this.#ping(now);
     this.#begun();
     this.#emit('welcome', welcome);
     this.#emit('open', { welcome, again, fresh });
+  }
+
+  /** Without prediction one plays as well, and sees oneself later. @param {Prediction} prediction @param {import('./codec.js').Dialect} dialect */
+  async #predict(prediction, { name, codes }) {
+    try {
+      await prediction.begin(this.#options.predict ?? '', name, tableText(codes, name));
+    } catch (error) {
+      prediction.fail();
+      console.warn('prediction is off:', error);
+    }
   }
 
   /** @param {string} name @param {Record<string, any>} values @param {number} now */

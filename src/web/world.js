@@ -351,12 +351,15 @@ export class World {
   foresee(nowMs) {
     const { ahead } = this;
     const own = this.ownId === null ? undefined : this.players.get(this.ownId);
-    const swings = this.prediction?.takeSwings() ?? [];
-    this.built.foreseen = ahead?.built ?? [];
+    const swings = this.prediction?.takeEvents() ?? [];
+    this.built.foreseen = [];
     if (!ahead || !own) return;
-    own.weapon = ahead.weapon;
-    own.item = ahead.item;
-    for (const { hit } of swings) {
+    const [, weapon, item, ...built] = ahead.numbers;
+    this.built.setForeseen(built);
+    own.weapon = weapon;
+    own.item = item < 0 ? null : item;
+    for (const [, hits] of swings) {
+      const hit = hits !== 0;
       this.foreseenAt = nowMs;
       own.swing.atMs = nowMs;
       own.swing.hit = hit;
