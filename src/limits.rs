@@ -462,8 +462,6 @@ pub const INBOX_COMMANDS: usize = 48 * 1024;
 /// Operator commands, joins and leaves among them, in one tick: together with [`INBOX_COMMANDS`]
 /// they fit the 65,535 commands of one command frame. Beyond: moved to the next tick, in order.
 pub const OPERATOR_COMMANDS_PER_TICK: usize = 16 * 1024 - 1;
-/// Commands of one player in one tick. Beyond: rejected and counted.
-pub const COMMANDS_PER_PLAYER_TICK: usize = 16;
 /// Bytes of the events of one room that wait for a fan-out worker: half a minute of a crowded fight,
 /// with 100 events a tick. Beyond: the worker's clients in that room are closed with 1013
 /// `overloaded`, because they would miss events.

@@ -30,6 +30,13 @@ const _: () = {
         ECHO_COPIES * ECHO_MESSAGE_BYTES_MOST <= ECHO_MEMORY_BYTES,
         "at least one client must fit in memory"
     );
+    assert!(
+        (COMMANDS_PER_PLAYER_TICK as u32) * COMMAND_AHEAD_MS * 15 / 1000 >= CLIENT_MESSAGES_BURST,
+        "at any tick rate from 15 Hz, the ticks ahead hold what a line delivers at once after a stall"
+    );
+    assert!(
+        COMMAND_BYTES_PER_PLAYER_TICK >= PACKET_VALUES * 8 && MESSAGE_BYTES <= COMMAND_BYTES_PER_PLAYER_TICK
+    );
     assert!(PRIVATE_NAME_CHARS <= ROOM_NAME_CHARS);
     assert!(
         (PRIVATE_NAME_CHARS - "p-".len() - PRIVATE_NAME_SHOWN) * 5 >= 96,

@@ -62,3 +62,12 @@ pub const KEPT_SEAT_TIME: Duration = Duration::from_secs(60);
 pub const DEV_LOOK: Duration = Duration::from_millis(150);
 /// Time that the server of `dev` has to stop before it is replaced. Beyond: it is killed, and its worlds are lost.
 pub const DEV_STOP_TIME: Duration = Duration::from_secs(10);
+
+/// Commands of one player in one tick. Beyond: moved to the next tick, and rejected and counted when
+/// all ticks of [`COMMAND_AHEAD_MS`](super::COMMAND_AHEAD_MS) are full. A line that stalls for two
+/// seconds delivers 240 commands at once, at most, which take 15 ticks.
+pub const COMMANDS_PER_PLAYER_TICK: usize = 16;
+/// Bytes of the actions of one player in one tick: 1,024 values, which is the longest packet, of eight
+/// bytes each. A burst of [`CLIENT_BYTES_BURST`](super::CLIENT_BYTES_BURST) would otherwise be in one
+/// command frame. Beyond: as above.
+pub const COMMAND_BYTES_PER_PLAYER_TICK: usize = 8 * 1024;

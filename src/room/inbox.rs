@@ -1,6 +1,8 @@
 //! The inbox of a room: commands, ordered by the tick that will execute them.
 //!
-//! Three limits hold for players' commands: per player and tick, in total, and per address. The
+//! Three limits hold for players' commands: per player and tick, in count and bytes; in total; and
+//! per address. What is too much for a tick moves to the next one, as after a stall of the line, which
+//! delivers at once what was said over seconds; it is rejected when the ticks ahead are full. The
 //! limit of an address is a dynamic threshold: an address that has `k` commands waiting may add
 //! another only while `k` is less than the number of free entries. So an address with no command
 //! waiting can take at most half of the free entries (rounded up), and can add a command unless the
@@ -34,8 +36,12 @@ pub enum Rejected {
     Full,
     /// The address has as many commands waiting as there is room left.
     AddressShare,
-    /// [`limits::COMMANDS_PER_PLAYER_TICK`] of this player are waiting for that tick.
+    /// [`limits::COMMANDS_PER_PLAYER_TICK`] of this player are waiting for that tick, and it is the
+    /// last.
     PlayerTick,
+    /// With it, those of this player would have more than [`limits::COMMAND_BYTES_PER_PLAYER_TICK`]
+    /// in that tick, and it is the last; or it has more by itself.
+    PlayerBytes,
     /// Another connection has the player's seat.
     TakenOver,
 }
@@ -47,6 +53,7 @@ impl Rejected {
             Rejected::Full => "inbox_full",
             Rejected::AddressShare => "address_share_full",
             Rejected::PlayerTick => "player_tick_full",
+            Rejected::PlayerBytes => "player_bytes_full",
             Rejected::TakenOver => "taken_over",
         }
     }
@@ -91,6 +98,19 @@ struct Slot {
 struct Queued {
     address: Household,
     commands: Vec<Raw>,
+    /// Of their actions.
+    bytes: usize,
+}
+
+impl Queued {
+    /// Whether one more command with an action of so many bytes has room.
+    fn has_room(&self, bytes: usize) -> Result<(), Rejected> {
+        if self.commands.len() >= limits::COMMANDS_PER_PLAYER_TICK {
+            return Err(Rejected::PlayerTick);
+        }
+        let is_over = self.bytes + bytes > limits::COMMAND_BYTES_PER_PLAYER_TICK;
+        if is_over { Err(Rejected::PlayerBytes) } else { Ok(()) }
+    }
 }
 
 impl Inbox {
@@ -113,7 +133,8 @@ impl Inbox {
     }
 
     /// Queues a player's command for `max(intended, next)`, at most `ahead_ticks` ahead, and not
-    /// before the player's previous command. `address` is the address of the player's connection.
+    /// before the player's previous command; for the tick after that if it is full. `address` is the
+    /// address of the player's connection.
     ///
     /// # Errors
     /// [`Rejected`] when a bound is reached; the command is then lost.
@@ -126,11 +147,16 @@ impl Inbox {
             None => next.saturating_add(self.delay_ticks),
         };
         let tick = tick.max(self.last_ticks.get(&player).copied().unwrap_or_default());
+        let bytes = command.action.bytes().len();
+        let tick = match self.fits(player, tick, bytes) {
+            Ok(()) => tick,
+            Err(reason) if tick >= latest => return Err(reason),
+            // None of the player's commands waits for a later tick than its last one.
+            Err(_) => self.fits(player, tick + 1, bytes).map(|()| tick + 1)?,
+        };
         let queued = self.slots.entry(tick).or_default().players.entry(player);
-        let queued = queued.or_insert_with(|| Queued { address, commands: Vec::new() });
-        if queued.commands.len() >= limits::COMMANDS_PER_PLAYER_TICK {
-            return Err(Rejected::PlayerTick);
-        }
+        let queued = queued.or_insert_with(|| Queued { address, commands: Vec::new(), bytes: 0 });
+        queued.bytes += bytes;
         queued.commands.push(command);
         self.last_ticks.insert(player, tick);
         self.waiting += 1;
@@ -183,6 +209,15 @@ impl Inbox {
             if let Some(margin) = margins.get_mut(usize::from(player.0)) {
                 *margin = ticks;
             }
+        }
+    }
+
+    /// Whether one more command of this player, with an action of so many bytes, has room in a tick.
+    fn fits(&self, player: PlayerId, tick: u32, bytes: usize) -> Result<(), Rejected> {
+        match self.slots.get(&tick).and_then(|slot| slot.players.get(&player)) {
+            Some(queued) => queued.has_room(bytes),
+            None if bytes > limits::COMMAND_BYTES_PER_PLAYER_TICK => Err(Rejected::PlayerBytes),
+            None => Ok(()),
         }
     }
 

@@ -101,7 +101,7 @@ fn every_scalar_and_unit_of_the_tables_is_in_the_document() {
 fn the_limits_of_the_document_are_the_limits_of_the_code() {
     use tickwire::limits::*;
     let (_, text) = document();
-    let constants: [(&str, u64); 26] = [
+    let constants: [(&str, u64); 27] = [
         ("MESSAGE_BYTES", MESSAGE_BYTES as u64),
         ("MESSAGE_FRAGMENTS", MESSAGE_FRAGMENTS as u64),
         ("CONTROL_PAYLOAD_BYTES", CONTROL_PAYLOAD_BYTES as u64),
@@ -124,6 +124,7 @@ fn the_limits_of_the_document_are_the_limits_of_the_code() {
         ("ADDRESS_JOINS_BURST", u64::from(ADDRESS_JOINS_BURST)),
         ("ADDRESS_ACTION_RATE_FACTOR", u64::from(ADDRESS_ACTION_RATE_FACTOR)),
         ("COMMANDS_PER_PLAYER_TICK", COMMANDS_PER_PLAYER_TICK as u64),
+        ("COMMAND_BYTES_PER_PLAYER_TICK", COMMAND_BYTES_PER_PLAYER_TICK as u64),
         ("INBOX_COMMANDS", INBOX_COMMANDS as u64),
         ("ADMIN_BODY_BYTES", ADMIN_BODY_BYTES as u64),
         ("ADMIN_LINES", ADMIN_LINES as u64),

@@ -97,12 +97,46 @@ fn a_command_never_runs_before_its_predecessor_until_the_player_is_forgotten() {
 }
 
 #[test]
-fn one_player_cannot_fill_a_tick_and_all_addresses_together_not_the_inbox() {
-    let mut inbox = inbox();
-    for sequence in 0..PER_TICK {
+fn all_that_a_line_delivers_after_a_stall_runs_in_order_and_in_time() {
+    let mut inbox = Inbox::new(100, 0, 30, 0);
+    // Those of two seconds and more, each meant for a tick of that time.
+    for sequence in 1..=limits::CLIENT_MESSAGES_BURST {
+        inbox.push(home(), stop(1, sequence), Some(40 + sequence / 4)).unwrap();
+    }
+    let mut ran = Vec::new();
+    for tick in 100..115 {
+        let of_tick = sequences(&mut inbox, tick);
+        assert_eq!(of_tick.len(), PER_TICK as usize, "tick {tick}");
+        ran.extend(of_tick);
+    }
+    assert_eq!(ran, (1..=u64::from(limits::CLIENT_MESSAGES_BURST)).collect::<Vec<_>>());
+    assert!(inbox.is_empty());
+}
+
+#[test]
+fn a_tick_holds_so_many_bytes_of_one_player_and_the_rest_moves_to_the_next() {
+    const MOST: usize = limits::COMMAND_BYTES_PER_PLAYER_TICK;
+    let long = |sequence: u32, bytes: usize| {
+        let action = Encoded::new(&vec![7; bytes]);
+        Raw { player: PlayerId(1), sequence: sequence.into(), action }
+    };
+    let mut inbox = Inbox::new(0, 0, 1, 0);
+    assert_eq!(inbox.push(home(), long(1, MOST + 1), None), Err(Rejected::PlayerBytes), "in no tick");
+    for (sequence, bytes) in [(2, MOST - 1), (3, 1), (4, MOST - 10)] {
+        inbox.push(home(), long(sequence, bytes), None).unwrap();
+    }
+    assert_eq!(inbox.push(home(), long(5, 11), None), Err(Rejected::PlayerBytes), "all ticks are full");
+    inbox.push(home(), long(6, 10), None).unwrap();
+    assert_eq!([0, 1].map(|tick| sequences(&mut inbox, tick)), [vec![2, 3], vec![4, 6]]);
+}
+
+#[test]
+fn one_player_cannot_fill_the_ticks_ahead_and_all_addresses_together_not_the_inbox() {
+    let (mut inbox, ahead) = (inbox(), 31 * PER_TICK);
+    for sequence in 0..ahead {
         inbox.push(home(), stop(1, sequence), None).unwrap();
     }
-    assert_eq!(inbox.push(home(), stop(1, PER_TICK), None), Err(Rejected::PlayerTick));
+    assert_eq!(inbox.push(home(), stop(1, ahead), None), Err(Rejected::PlayerTick));
     // Each address pushes until it is stopped; then the next one comes.
     let mut stopped = BTreeMap::new();
     for number in 2..u16::MAX {
@@ -117,7 +151,7 @@ fn one_player_cannot_fill_a_tick_and_all_addresses_together_not_the_inbox() {
     assert_eq!(stopped["inbox_full"], 1, "{stopped:?}");
     inbox.forget(PlayerId(1));
     inbox.push(home(), stop(60_000, 1), None).expect("the room of the player that left");
-    assert_eq!(drained(&mut inbox, 0).len(), limits::INBOX_COMMANDS + 1 - PER_TICK as usize);
+    assert_eq!(drained(&mut inbox, 0).len(), limits::INBOX_COMMANDS + 1 - ahead as usize);
 }
 
 /// A handful of addresses fill the ticks ahead; each has players, who leave at once or stay. Gives
