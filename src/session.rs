@@ -38,6 +38,8 @@ pub enum Output {
     /// The packet had no effect; a rule's name for the metrics, and what the client is told, if
     /// anything.
     Refused(&'static str, Option<&'static str>),
+    /// The same for a packet of a player with a sequence, which is first: a command that is answered.
+    Rejected(u64, &'static str, Option<&'static str>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,7 +177,14 @@ impl Session {
     fn grant(&mut self, sequence: Option<u32>, tick: Option<u32>, ask: Ask, outputs: &mut Vec<Output>) {
         match ask {
             Ask::Act(action, shared) => self.command(sequence, tick, (action, shared), outputs),
-            Ask::Refuse(rule, detail) => outputs.push(Output::Refused(rule, detail)),
+            Ask::Refuse(rule, detail) => outputs.push(self.refused(sequence, rule, detail)),
+        }
+    }
+
+    fn refused(&self, sequence: Option<u32>, rule: &'static str, detail: Option<&'static str>) -> Output {
+        match sequence.filter(|_| self.player().is_some()) {
+            Some(sequence) => Output::Rejected(sequence.into(), rule, detail),
+            None => Output::Refused(rule, detail),
         }
     }
 
@@ -190,11 +199,12 @@ impl Session {
         let Some(player) = self.player() else {
             return outputs.push(Output::Refused("not_playing", None));
         };
-        let sequence = sequence.map_or(self.sequence.saturating_add(1), u64::from);
-        if sequence <= self.sequence {
+        let next = sequence.map_or(self.sequence.saturating_add(1), u64::from);
+        if next <= self.sequence {
             let detail = "a sequence number must be greater than the previous one";
-            return outputs.push(Output::Refused("repeated", Some(detail)));
+            return outputs.push(self.refused(sequence, "repeated", Some(detail)));
         }
+        let sequence = next;
         self.sequence = sequence;
         outputs.push(Output::Command(Raw { player, sequence, action }, tick, shared));
     }

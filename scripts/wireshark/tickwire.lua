@@ -136,6 +136,8 @@ to_client	mates	28	mates:[player:u16,x:u16.px,y:u16.px]
 to_client	map_ping	29	player:u16 x:u16.px y:u16.px
 to_client	say	30	text:str<=60
 to_client	tags	31	tags:[player:u16,clan:u32|nil]
+to_client	command_accepted	33	commands:[sequence:u32,count:u8,tick:u32.tick]
+to_client	command_rejected	34	commands:[sequence:u32,reason:str]
 ]],
 [[
 tanks:int
@@ -150,6 +152,9 @@ to_client	error	4	rule:str detail:str
 to_client	state	5	tick:u32.tick round:u16 over:bool left_s:u16.s winner:u16|nil tanks:[player:u16,x:u16.hpx,y:u16.hpx,hull:u8.turn8,turret:u16.turn16,health:u8,shells:u8,piercing:u8,reload:u8.tick] shells:[id:u16,x:u16.hpx,y:u16.hpx,way:u8.turn8,kind:u8]
 to_client	roster	6	players:[player:u16,name:str<=15,score:u16,destroyed:u16,lost:u16]
 to_client	hit	7	player:u16 by:u16 damage:u8 destroyed:bool
+to_client	command_accepted	8	commands:[sequence:u32,count:u8,tick:u32.tick]
+to_client	command_rejected	9	commands:[sequence:u32,reason:str]
+to_client	own	10	tick:u32.tick sequence:u32 margin:i16.tick x:i32.fix16 y:i32.fix16 hull:u16.turn16 turret:u16.turn16 reload:u8.tick health:u8 shells:u8 piercing:u8
 ]],
 }
 -- table:end

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::line::{Pipe, Sight};
-use crate::game::Tick;
 use crate::host::audience::{Audience, Desk, Served, Turns};
 use crate::host::backlog::Backlog;
 use crate::host::client::Client;
 use crate::host::inspect_key::InspectKey;
 use crate::host::watch;
 use crate::inspector::observed::Opened;
+use crate::room::Ticked;
 
 /// A client, and its handshake for a watcher who comes later.
 pub struct Listed {
@@ -92,9 +92,9 @@ impl Clients {
     }
 
     /// Sends each client the update of a tick, and does what is due by its deadlines.
-    pub fn tell(&mut self, published: Arc<dyn Tick>, now: Duration) {
-        self.players = published.players();
-        let backlog = Backlog::new(published);
+    pub fn tell(&mut self, ticked: Ticked, now: Duration) {
+        self.players = ticked.published.players();
+        let backlog = Backlog::new(ticked.published, ticked.answers);
         self.audience.visit(Some(&backlog), &mut std::iter::empty(), now);
         self.audience.serve(Some(&backlog), &mut self.desk, &mut Now(now));
     }

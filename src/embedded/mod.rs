@@ -297,7 +297,7 @@ impl Server {
 
     fn tick(&mut self) {
         let ticked = self.room.tick(self.host.now, Wants::default());
-        self.host.clients.tell(ticked.published, self.host.now);
+        self.host.clients.tell(ticked, self.host.now);
         self.step_bots();
         for connection in self.connections.values_mut() {
             connection.turn(&mut self.host);

@@ -82,6 +82,7 @@ impl About {
             if dialect.row(Direction::ToServer, "hello").is_none() {
                 continue;
             }
+            super::answers::check(&dialect)?;
             let common = ["welcome", "spawned"].into_iter().chain(self.needs.iter().copied());
             let missing = common.map(|packet| (Direction::ToClient, packet));
             let mut missing = missing.chain([(Direction::ToServer, "enter")]);

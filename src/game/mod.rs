@@ -61,6 +61,8 @@
 
 mod about;
 pub mod agent;
+pub(crate) mod answers;
+pub(crate) mod asked;
 mod breach;
 mod dice;
 mod messages;

@@ -12,12 +12,14 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::answers::Pending;
 use super::backlog::Backlog;
 use super::client::{Client, Line};
 use crate::game::{Breach, Game, Messages, Published, Turn, View as _};
 use crate::limits;
 use crate::peer::Ending;
 use crate::peer::sender::Frames;
+use crate::room::Answers;
 
 /// The clients of one room at one worker.
 pub trait Audience<L: Line>: Debug + Send {
@@ -66,17 +68,19 @@ pub struct Members<G: Game, L> {
     visited: Duration,
 }
 
-/// A client and its known set.
+/// A client, its known set, and the answers that wait for its next turn.
 #[derive(Debug)]
 pub struct Member<G: Game, L> {
     /// The client.
     pub client: Arc<Client<L>>,
     view: G::View,
+    answers: Pending,
 }
 
 /// The buffers that a worker lends to each client in turn.
 #[derive(Debug, Default)]
 pub struct Desk {
+    answers: Messages,
     messages: Messages,
     frames: Vec<u8>,
 }
@@ -94,13 +98,18 @@ pub struct Served {
 struct Ticks<'a, G: Game> {
     missed: Vec<Arc<G::Events>>,
     newest: &'a Published<G>,
+    answers: &'a [Arc<Answers>],
 }
 
 impl<'a, G: Game> Ticks<'a, G> {
     /// `None` if the ticks are of another game, which no host does.
     fn of(backlog: &'a Backlog) -> Option<Ticks<'a, G>> {
         let missed = backlog.missed.iter().map(|events| Arc::clone(events).downcast().ok());
-        Some(Ticks { missed: missed.collect::<Option<_>>()?, newest: backlog.newest.of::<G>()? })
+        Some(Ticks {
+            missed: missed.collect::<Option<_>>()?,
+            newest: backlog.newest.of::<G>()?,
+            answers: &backlog.answers,
+        })
     }
 }
 
@@ -152,7 +161,8 @@ impl<G: Game, L: Line> Audience<L> for Members<G, L> {
 impl<G: Game, L: Line> Member<G, L> {
     /// A client that knows nothing yet.
     fn new(client: Arc<Client<L>>) -> Member<G, L> {
-        Member { view: G::View::new(&client.endpoint.dialect), client }
+        let dialect = &client.endpoint.dialect;
+        Member { view: G::View::new(dialect), answers: Pending::new(dialect), client }
     }
 
     fn serve(
@@ -169,25 +179,31 @@ impl<G: Game, L: Line> Member<G, L> {
         served
     }
 
-    /// The events of all these ticks, and the newest state.
+    /// The events of all these ticks, and the newest state. If it is the client's turn, what became
+    /// of its commands comes first.
     fn update(
         &mut self,
-        Ticks { missed, newest }: &Ticks<'_, G>,
+        Ticks { missed, newest, answers: brought }: &Ticks<'_, G>,
         scratch: &mut G::Scratch,
-        Desk { messages, frames }: &mut Desk,
+        Desk { answers, messages, frames }: &mut Desk,
         now: Duration,
     ) -> Served {
         let client = &self.client;
+        answers.clear();
         messages.clear();
         frames.clear();
         self.view.follow(client.player(), client.watched());
         let is_behind = !client.sender.takes_state();
         let dialect = &client.endpoint.dialect;
         let turn = self.view.update(missed, newest, is_behind, dialect, scratch, messages);
-        if messages.is_empty() {
+        brought.iter().for_each(|tick| self.answers.take(tick, client.id));
+        if turn != Turn::NotDue {
+            self.answers.write(dialect, answers);
+        }
+        if answers.is_empty() && messages.is_empty() {
             return Served { turn, sends: None };
         }
-        for message in messages.iter() {
+        for message in answers.iter().chain(messages.iter()) {
             client.endpoint.write_message(frames, message);
         }
         let sends_before = client.sender.sends();

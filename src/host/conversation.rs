@@ -187,6 +187,10 @@ impl<L: Line> Driver for Asked<'_, L> {
         Ok(())
     }
 
+    fn reject(&mut self, sequence: u64, rule: &'static str) {
+        self.client.room.reject(self.client.id, sequence, rule);
+    }
+
     fn watch(&mut self, player: Option<PlayerId>) {
         self.client.set_watched(player);
     }

@@ -16,6 +16,7 @@
 //! [`secrets`] are overwritten before anybody sees a request.
 
 pub mod admission;
+mod answers;
 pub mod audience;
 pub mod backlog;
 pub mod budgets;

@@ -71,3 +71,6 @@ pub const COMMANDS_PER_PLAYER_TICK: usize = 16;
 /// bytes each. A burst of [`CLIENT_BYTES_BURST`](super::CLIENT_BYTES_BURST) would otherwise be in one
 /// command frame. Beyond: as above.
 pub const COMMAND_BYTES_PER_PLAYER_TICK: usize = 8 * 1024;
+/// Rejected commands of all clients whose answers wait for one tick: the whole burst of 273 clients. A
+/// client has few, because each is a message of its own. Beyond: the client is not told.
+pub const COMMAND_REJECTIONS: usize = 64 * 1024;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::game::Tick;
-use crate::host::backlog::Backlog;
+use crate::host::backlog::{Answers, Backlog};
 use crate::limits;
 use crate::sync::{Condvar, Mutex};
 
@@ -40,16 +40,16 @@ impl<Newcomer> Default for Bell<Newcomer> {
 }
 
 impl<Newcomer> Bell<Newcomer> {
-    /// Hands over a tick of a room; a worker without clients has no use for it.
-    pub fn ring(&self, room: u64, tick: Arc<dyn Tick>) {
+    /// Hands over a tick of a room, with its answers; a worker without clients has no use for it.
+    pub fn ring(&self, room: u64, tick: Arc<dyn Tick>, answers: Option<Arc<Answers>>) {
         let mut state = self.state.lock();
         if !state.has_clients {
             return;
         }
         if let Some(backlog) = state.backlogs.get_mut(&room) {
-            backlog.push(tick);
+            backlog.push(tick, answers);
         } else {
-            state.backlogs.insert(room, Backlog::new(tick));
+            state.backlogs.insert(room, Backlog::new(tick, answers));
         }
         drop(state);
         self.rung.notify_one();

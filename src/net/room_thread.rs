@@ -159,7 +159,9 @@ pub fn tick(host: &Host, room: &Hosted, core: &mut Core) {
     }
     book(host, room, &ticked);
     room.has_players(ticked.published.players());
-    host.bells.iter().for_each(|bell| bell.ring(room.number, Arc::clone(&ticked.published)));
+    for bell in &host.bells {
+        bell.ring(room.number, Arc::clone(&ticked.published), ticked.answers.clone());
+    }
     room.figures.ticks.inc();
     host.metrics.ticked(host.now().saturating_sub(began));
 }

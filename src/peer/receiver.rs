@@ -18,6 +18,7 @@ pub use super::books::{At, Books, Piece};
 use super::budgets::Budgets;
 use super::observed::Observed;
 use super::{Ending, Endpoint, cover};
+use crate::game::answers::answers_commands;
 use crate::game::{About, Breach, Profile, Saved, Shared};
 use crate::limits;
 use crate::packet::{Decoded, Direction, PacketError};
@@ -42,7 +43,7 @@ pub struct RoomFacts {
 /// Why a request of a client is not granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Denied {
-    /// The client gets an `error` packet with the rule and the remedy, and goes on.
+    /// The client is told the rule and the remedy, and goes on.
     Rejected(&'static str, &'static str),
     /// The client is closed.
     Closed(Breach),
@@ -81,6 +82,9 @@ pub trait Driver {
         intended: Option<u32>,
         shared: Option<&'static Shared>,
     ) -> Result<(), Denied>;
+    /// Answers a command that was not queued, with the client's next update: its sequence, and the
+    /// rule. A driver without updates has nothing to do.
+    fn reject(&mut self, _sequence: u64, _rule: &'static str) {}
     /// Sets the player to watch without a body; `None` is the leader.
     fn watch(&mut self, player: Option<PlayerId>);
     /// Where the conversation is noted.
@@ -344,15 +348,39 @@ impl Talk {
                     self.complain(rule, detail);
                 }
             }
+            Output::Rejected(sequence, rule, detail) => {
+                driver.books().dropped(rule);
+                self.reject(sequence, rule, detail, driver);
+            }
             Output::Join(profile) => {
                 let joined = driver.join(profile).map(|player| self.session.joined(player));
                 return joined.or_else(|denied| self.deny(denied));
             }
             Output::Command(command, intended, shared) => {
-                return driver.command(command, intended, shared).or_else(|denied| self.deny(denied));
+                let sequence = command.sequence;
+                match driver.command(command, intended, shared) {
+                    Err(Denied::Rejected(rule, detail)) => self.reject(sequence, rule, Some(detail), driver),
+                    granted => return granted.or_else(|denied| self.deny(denied)),
+                }
             }
         }
         Ok(())
+    }
+
+    /// Answers a command: in a dialect with answers like every other one, otherwise by the packet
+    /// `error`, if there is anything to say.
+    fn reject(
+        &mut self,
+        sequence: u64,
+        rule: &'static str,
+        detail: Option<&'static str>,
+        driver: &mut dyn Driver,
+    ) {
+        if answers_commands(&self.endpoint.dialect) {
+            driver.reject(sequence, rule);
+        } else if let Some(detail) = detail {
+            self.complain(rule, detail);
+        }
     }
 
     fn deny(&mut self, denied: Denied) -> Result<(), Ending> {

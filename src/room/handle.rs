@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use tickwire_sim::{Encoded, Identity, PlayerId, Raw, Sim, Stepped};
 
+use super::answers::Batch;
 use super::inbox::{Inbox, Rejected, Ticket};
 use super::keys::{Keys, SeatKey};
 use super::seats::{Seat, Seats};
@@ -162,18 +163,21 @@ impl Handle {
     ///
     /// # Errors
     /// [`Rejected`] when a bound is reached, or another connection has the seat; the command is then
-    /// lost.
-    pub fn push(
-        &self,
-        (from, connection): (Household, u64),
-        command: Raw,
-        intended: Option<u32>,
-    ) -> Result<(), Rejected> {
+    /// lost, and the connection gets an answer.
+    pub fn push(&self, from: (Household, u64), command: Raw, intended: Option<u32>) -> Result<(), Rejected> {
         let intake = &mut *self.intake.lock();
-        if intake.seats.get(command.player) != Some(Seat::Connected(connection)) {
-            return Err(Rejected::TakenOver);
+        if intake.seats.get(command.player) == Some(Seat::Connected(from.1)) {
+            return intake.inbox.push(from, command, intended);
         }
-        intake.inbox.push(from, command, intended)
+        let reason = Rejected::TakenOver;
+        intake.inbox.reject(from.1, command.sequence, reason.name());
+        Err(reason)
+    }
+
+    /// Answers a command of this connection, which the room is not asked to execute: it is rejected
+    /// for the reason of this name.
+    pub fn reject(&self, connection: u64, sequence: u64, reason: &'static str) {
+        self.intake.lock().inbox.reject(connection, sequence, reason);
     }
 
     /// Queues operator commands that belong together: no client sees the first without the others.
@@ -339,20 +343,20 @@ impl Handle {
         Ok(answered)
     }
 
-    /// A tick begins: moves its commands into `commands`, and returns the questions that can be
+    /// A tick begins: moves its commands into `batch`, and returns the questions that can be
     /// answered after it. Players whose seat has been without a connection for too long leave in it.
     pub(crate) fn begin(
         &self,
         tick: u32,
         now: Duration,
-        commands: &mut Vec<Raw>,
+        batch: &mut Batch,
         margins: &mut [i16],
     ) -> Vec<Question> {
         let intake = &mut *self.intake.lock();
         while let Some(player) = intake.seats.next_overdue(now) {
             intake.inbox.push_operator(vec![(self.about.leave)(player)]);
         }
-        intake.inbox.drain(tick, commands, margins);
+        intake.inbox.drain(tick, batch, margins);
         let is_later =
             |question: &Question| matches!(question, Question::Outcome(ticket, _) if ticket.tick > tick);
         let (later, asked) = std::mem::take(&mut intake.questions).into_iter().partition(is_later);

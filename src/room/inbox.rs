@@ -21,6 +21,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use tickwire_sim::{Encoded, FRAME_COMMANDS, PlayerId, Raw};
 
+use super::answers::{Answer, Batch};
 use crate::household::Household;
 use crate::limits;
 
@@ -84,6 +85,8 @@ pub struct Inbox {
     /// The same for each player that has commands waiting.
     last_ticks: HashMap<PlayerId, u32>,
     margins: HashMap<PlayerId, i16>,
+    /// The answers to commands that were rejected since the last tick.
+    rejected: Vec<Answer>,
 }
 
 /// The commands of one tick.
@@ -97,6 +100,7 @@ struct Slot {
 #[derive(Debug)]
 struct Queued {
     address: Household,
+    connection: u64,
     commands: Vec<Raw>,
     /// Of their actions.
     bytes: usize,
@@ -129,16 +133,41 @@ impl Inbox {
             operator_tick: next_tick,
             last_ticks: HashMap::new(),
             margins: HashMap::new(),
+            rejected: Vec::new(),
         }
     }
 
     /// Queues a player's command for `max(intended, next)`, at most `ahead_ticks` ahead, and not
-    /// before the player's previous command; for the tick after that if it is full. `address` is the
-    /// address of the player's connection.
+    /// before the player's previous command; for the tick after that if it is full. The connection is
+    /// the one that has the player's seat, with its address.
     ///
     /// # Errors
-    /// [`Rejected`] when a bound is reached; the command is then lost.
-    pub fn push(&mut self, address: Household, command: Raw, intended: Option<u32>) -> Result<(), Rejected> {
+    /// [`Rejected`] when a bound is reached; the command is then lost, and the next tick answers so.
+    pub fn push(
+        &mut self,
+        (address, connection): (Household, u64),
+        command: Raw,
+        intended: Option<u32>,
+    ) -> Result<(), Rejected> {
+        let sequence = command.sequence;
+        let queued = self.queue((address, connection), command, intended);
+        queued.inspect_err(|reason| self.reject(connection, sequence, reason.name()))
+    }
+
+    /// Notes the answer to a command that is not executed: the next tick has it. Each is to a message,
+    /// which its client has few of; beyond [`limits::COMMAND_REJECTIONS`] in a tick there is no answer.
+    pub fn reject(&mut self, connection: u64, sequence: u64, reason: &'static str) {
+        if self.rejected.len() < limits::COMMAND_REJECTIONS {
+            self.rejected.push(Answer::rejected(connection, sequence, reason));
+        }
+    }
+
+    fn queue(
+        &mut self,
+        (address, connection): (Household, u64),
+        command: Raw,
+        intended: Option<u32>,
+    ) -> Result<(), Rejected> {
         self.has_room(address)?;
         let (next, player) = (self.next_tick, command.player);
         let latest = next.saturating_add(self.ahead_ticks);
@@ -155,7 +184,7 @@ impl Inbox {
             Err(_) => self.fits(player, tick + 1, bytes).map(|()| tick + 1)?,
         };
         let queued = self.slots.entry(tick).or_default().players.entry(player);
-        let queued = queued.or_insert_with(|| Queued { address, commands: Vec::new(), bytes: 0 });
+        let queued = queued.or_insert_with(|| Queued { address, connection, commands: Vec::new(), bytes: 0 });
         queued.bytes += bytes;
         queued.commands.push(command);
         self.last_ticks.insert(player, tick);
@@ -188,21 +217,23 @@ impl Inbox {
         self.last_ticks.remove(&player);
     }
 
-    /// Moves the commands of `tick` into `commands`, and the new margins into `margins`, by player
-    /// number. Later pushes go to later ticks.
-    pub fn drain(&mut self, tick: u32, commands: &mut Vec<Raw>, margins: &mut [i16]) {
+    /// Moves the commands of `tick` and the answers that wait for it into `batch`, and the new margins
+    /// into `margins`, by player number. Later pushes go to later ticks.
+    pub fn drain(&mut self, tick: u32, batch: &mut Batch, margins: &mut [i16]) {
         self.next_tick = tick + 1;
-        commands.clear();
+        batch.clear();
+        batch.rejected.append(&mut self.rejected);
         while let Some(slot) = self.slots.first_entry().filter(|slot| *slot.key() <= tick) {
             let slot = slot.remove();
-            commands.extend(slot.operator);
+            batch.commands.extend(slot.operator);
             for (player, queued) in slot.players {
                 self.release(&queued);
                 // A later tick holds more of them, or the next command is not bound to any tick.
                 if self.last_ticks.get(&player).is_some_and(|last| *last <= tick) {
                     self.last_ticks.remove(&player);
                 }
-                commands.extend(queued.commands);
+                batch.senders.push((queued.connection, queued.commands.len()));
+                batch.commands.extend(queued.commands);
             }
         }
         for (player, ticks) in self.margins.drain() {

@@ -3,7 +3,8 @@
 //! ```text
 //!  readers  ─ commands, seats ─────►┐                    ┌─► the published tick
 //!  operator ─ commands, questions ─►┼─► Handle ─► Room ──┼─► command frame, checksum, snapshot, if wanted
-//!                                   └── answers ◄────────┴─► rejected commands
+//!                                   └── answers ◄────────┼─► rejected commands
+//!                                                        └─► answers to commands, by connection
 //! ```
 //!
 //! The game is a type of the room, and of nothing else here.
@@ -12,6 +13,7 @@
 //! operator use the [`Handle`], whose only lock is never held during a step. [`Room`] owns the
 //! game. A room has no access to other rooms, and knows connections only by number.
 
+pub mod answers;
 pub mod handle;
 pub mod inbox;
 pub mod kept;
@@ -22,6 +24,8 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use answers::Answers;
+use answers::Batch;
 use handle::Question;
 pub use handle::{Busy, Handle, Kept, Options, Snapshot};
 pub use inbox::Rejected;
@@ -50,6 +54,8 @@ pub struct Ticked {
     pub tick: u32,
     /// The published state and events, for the views.
     pub published: Arc<dyn Tick>,
+    /// What became of commands, for those who sent them.
+    pub answers: Option<Arc<Answers>>,
     /// See [`Wants`]; also `None` if the commands do not fit a frame, which the inbox prevents.
     pub frame: Option<Arc<[u8]>>,
     /// Whom the commands let in or make leave; of interest to whoever wants the frame.
@@ -69,7 +75,7 @@ pub struct Room<G: Game> {
     publisher: G::Publisher,
     /// How early or late each player's last command arrived, by player number.
     margins: Vec<i16>,
-    raw: Vec<Raw>,
+    batch: Batch,
     commands: Vec<Command<ActionOf<G>>>,
     stepped: Stepped,
     handle: Arc<Handle>,
@@ -81,7 +87,7 @@ impl<G: Game> Room<G> {
         Room {
             publisher: G::Publisher::new(&world, options.rates),
             margins: vec![0; usize::from(limits::PLAYERS) + 1],
-            raw: Vec::new(),
+            batch: Batch::default(),
             commands: Vec::new(),
             stepped: Stepped::default(),
             handle: Arc::new(Handle::new(G::ABOUT, &world, options)),
@@ -104,7 +110,7 @@ impl<G: Game> Room<G> {
     /// Runs one tick at this time of the host's clock.
     pub fn tick(&mut self, now: Duration, wants: Wants) -> Ticked {
         let tick = self.world.tick();
-        let asked = self.handle.begin(tick, now, &mut self.raw, &mut self.margins);
+        let asked = self.handle.begin(tick, now, &mut self.batch, &mut self.margins);
         let is_asked = asked.iter().any(|question| matches!(question, Question::Snapshot(_)));
         let frame = wants.frame.then(|| self.frame()).flatten();
         let checksum = wants.checksum.then(|| self.world.checksum());
@@ -113,7 +119,7 @@ impl<G: Game> Room<G> {
             && asked.iter().any(|question| matches!(question, Question::Kept(_)));
         let kept = is_kept.then(|| Kept { named: self.world.named(), keys: self.handle.keys() });
         // The game has made these bytes, so none is lost.
-        self.commands.extend(self.raw.iter().filter_map(Raw::decoded));
+        self.commands.extend(self.batch.commands.iter().filter_map(Raw::decoded));
         let changes = self.commands.iter().filter(|_| wants.frame).filter_map(|one| one.action.membership());
         let changes = changes.collect();
         self.world.step(&mut self.commands, &mut self.stepped);
@@ -122,18 +128,19 @@ impl<G: Game> Room<G> {
                 *margin = 0;
             }
         }
+        let answers = Answers::of_tick(tick, &self.batch, &self.stepped);
         self.handle.end(self.world.tick(), &self.stepped, now);
         let rejected = &self.stepped.rejected;
         let rejected = rejected.iter().map(|rejected| (rejected.player, rejected.reason)).collect();
         let margin = |player: PlayerId| self.margins.get(usize::from(player.0)).copied().unwrap_or_default();
         let published: Arc<dyn Tick> = Arc::new(self.publisher.publish(&self.world, &margin));
         self.answer(asked, &*published, snapshot.as_ref(), kept.as_ref());
-        Ticked { tick, published, frame, changes, checksum, snapshot, rejected }
+        Ticked { tick, published, answers, frame, changes, checksum, snapshot, rejected }
     }
 
     fn frame(&self) -> Option<Arc<[u8]>> {
         let mut bytes = Vec::new();
-        frame::encode_raw(self.world.tick(), &self.raw, &mut bytes).ok()?;
+        frame::encode_raw(self.world.tick(), &self.batch.commands, &mut bytes).ok()?;
         Some(bytes.into())
     }
 

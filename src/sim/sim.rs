@@ -121,7 +121,7 @@ pub struct Rejected {
     pub sequence: u64,
     /// The player that it would have let in, if it is a join.
     pub joining: Option<PlayerId>,
-    /// The reason's name in logs, metrics and the `error` packet.
+    /// The reason's name in logs, metrics and the `command_rejected` packet.
     pub reason: &'static str,
 }
 

@@ -16,7 +16,7 @@ use crate::host::core::Core;
 use crate::limits;
 use crate::packet::Dialect;
 use crate::room::seats::Seat;
-use crate::room::{Handle, Options, Ticked, Wants};
+use crate::room::{Answers, Handle, Options, Ticked, Wants};
 
 /// Updates per second of clients of foreign dialects.
 const FOREIGN_HZ: u32 = 10;
@@ -45,6 +45,9 @@ pub enum OperatorAction {
     /// End the room, and restart it from its snapshot.
     Restart,
 }
+
+/// A tick, and what it answers.
+pub type Answered = (Arc<dyn Tick>, Option<Arc<Answers>>);
 
 /// See the [module](self).
 pub struct Game {
@@ -98,11 +101,11 @@ impl Game {
         }
     }
 
-    /// Runs one tick.
+    /// Runs one tick, which brings answers to commands.
     ///
     /// # Errors
     /// The second world differs, or the room broke an invariant.
-    pub fn tick(&mut self, now: Duration, counts: &mut Counts) -> Result<Arc<dyn Tick>, Broken> {
+    pub fn tick(&mut self, now: Duration, counts: &mut Counts) -> Result<Answered, Broken> {
         let is_second = self.handle.tick().is_multiple_of(self.tick_hz);
         let wants = Wants { frame: true, checksum: is_second, snapshot: self.wants_restart };
         let ticked = self.room.tick(now, wants);
@@ -122,7 +125,7 @@ impl Game {
             self.begin_again(&snapshot.bytes)?;
             counts.add("room restarted from its snapshot");
         }
-        Ok(published)
+        Ok((published, ticked.answers))
     }
 
     /// Ends the room; another with the same name continues from this snapshot.

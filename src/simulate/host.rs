@@ -206,7 +206,7 @@ impl SimHost {
         for room in 0..self.games.len() {
             let action = self.games[room].operate(now, counts);
             self.carry_out(action, room, now, counts);
-            let published = self.games[room].tick(now, counts)?;
+            let (published, answers) = self.games[room].tick(now, counts)?;
             if !Arc::ptr_eq(&self.handles[room], &self.games[room].handle) {
                 // The room was restarted: the clients of its previous run are closed.
                 let over = std::mem::replace(&mut self.handles[room], Arc::clone(&self.games[room].handle));
@@ -218,8 +218,8 @@ impl SimHost {
                 let part = &mut worker.parts[room];
                 part.ticks.push(Arc::clone(&published));
                 match &mut part.backlog {
-                    Some(backlog) => backlog.push(Arc::clone(&published)),
-                    None => part.backlog = Some(Backlog::new(Arc::clone(&published))),
+                    Some(backlog) => backlog.push(Arc::clone(&published), answers.clone()),
+                    None => part.backlog = Some(Backlog::new(Arc::clone(&published), answers.clone())),
                 }
             }
         }

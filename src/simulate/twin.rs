@@ -23,6 +23,8 @@ pub enum Call {
     Join(Profile, Result<PlayerId, Denied>),
     /// [`Driver::command`].
     Command((Raw, Option<u32>), Option<&'static Shared>, Result<(), Denied>),
+    /// [`Driver::reject`].
+    Reject(u64, &'static str),
     /// [`Driver::watch`].
     Watch(Option<PlayerId>),
 }
@@ -74,6 +76,11 @@ impl Driver for Noted<'_> {
         let granted = self.driver.command(command.clone(), intended, shared);
         self.calls.push(Call::Command((command, intended), shared, granted));
         granted
+    }
+
+    fn reject(&mut self, sequence: u64, rule: &'static str) {
+        self.calls.push(Call::Reject(sequence, rule));
+        self.driver.reject(sequence, rule);
     }
 
     fn watch(&mut self, player: Option<PlayerId>) {
@@ -199,6 +206,10 @@ impl Driver for Again {
             Some(Call::Command(_, _, granted)) => granted,
             _ => Err(Denied::Unanswered),
         }
+    }
+
+    fn reject(&mut self, sequence: u64, rule: &'static str) {
+        self.next(&|call| *call == Call::Reject(sequence, rule), "an answer to a command");
     }
 
     fn watch(&mut self, player: Option<PlayerId>) {

@@ -320,7 +320,8 @@ impl fmt::Display for Report {
             tally.messages_in, tally.updates, tally.messages_out
         )?;
         writeln!(out, "  in view       {} (median of other players)", self.in_view())?;
-        for (line, deeds) in tally.deeds.0.chunks(5).enumerate().filter(|_| !tally.deeds.is_empty()) {
+        let lines = tally.deeds.0.chunks(5).filter(|deeds| deeds.iter().any(|(.., count)| *count > 0));
+        for (line, deeds) in lines.enumerate() {
             let deeds: Vec<String> =
                 deeds.iter().map(|(_, words, count)| format!("{words} {count}")).collect();
             let title = if line == 0 { "played" } else { "and" };

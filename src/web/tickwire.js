@@ -325,9 +325,18 @@ export class Game {
     this.#states?.heard(name, values, now, name === 'pong');
     if (name === 'spawned') this.player = values.player;
     else if (name === 'pong') this.#ponged(values.nonce, now);
-    // Somebody else has sent a command for this client, such as the inspector.
-    else if (name === 'error' && values.rule === 'repeated') this.#sequence += 1;
+    else if (name === 'error') this.#refused(values.rule);
     this.#emit(name, values);
+    if (name !== 'command_rejected') return;
+    for (const { sequence, reason } of values.commands) {
+      this.#refused(reason);
+      this.#emit('error', { rule: reason, detail: `command ${sequence} was rejected` });
+    }
+  }
+
+  /** Somebody else has sent a command for this client, such as the inspector. @param {string} rule */
+  #refused(rule) {
+    if (rule === 'repeated') this.#sequence += 1;
   }
 
   /** @param {number} now */

@@ -91,7 +91,7 @@ export class Story {
     if (entry.injected && entry.from === 'client') return this.read(explain(entry.n));
     if (!this.isRead || entry.from !== 'server') return false;
     if (entry.opcode === 'close') return this.closed(explain(entry.n));
-    if (entry.packet === 'error') return this.refused(explain(entry.n));
+    if (entry.packet === 'error' || entry.packet === 'command_rejected') return this.refused(explain(entry.n));
     if (entry.packet === 'update' && this.direction !== null) return this.updated(explain(entry.n));
     return false;
   }
@@ -121,8 +121,8 @@ export class Story {
 
   /** @param {any} explained */
   refused(explained) {
-    const [rule, detail] = ['rule', 'detail'].map((name) => explained.frames && find(explained.frames[0].tree, name)?.raw);
-    return this.tell('no', `The server dropped it: ${rule ?? 'an error'}${detail ? `, ${detail}` : ''}.`);
+    const [rule, detail, reason] = ['rule', 'detail', 'reason'].map((name) => explained.frames && find(explained.frames[0].tree, name)?.raw);
+    return this.tell('no', `The server dropped it: ${rule ?? reason ?? 'an error'}${detail ? `, ${detail}` : ''}.`);
   }
 
   /** @param {any} explained */

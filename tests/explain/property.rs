@@ -14,7 +14,7 @@ use tickwire::ws::message::{Limits, Reader};
 use tickwire::ws::{Side, upgrade};
 
 /// Rows of all dialects in both directions, as the round trip of the packets counts them.
-const ROWS: usize = 17 + 3 * 18 + 4 * 37 + 16 + 32;
+const ROWS: usize = 17 + 3 * 18 + 4 * 37 + 16 + 34;
 
 fn side(direction: Direction) -> Side {
     match direction {

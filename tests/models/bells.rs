@@ -46,7 +46,7 @@ pub fn the_worker_hears_all() {
         newcomers
     });
     let ringing = thread::spawn(move || {
-        ticks().iter().for_each(|tick| world.ring(0, std::sync::Arc::clone(tick)));
+        ticks().iter().for_each(|tick| world.ring(0, std::sync::Arc::clone(tick), None));
     });
     let welcoming = thread::spawn(move || reader.welcome(7));
     let mut newcomers = telling.join().expect("no panic");
@@ -69,7 +69,7 @@ pub fn a_worker_without_clients_is_woken() {
         }
         newcomers
     });
-    let ringing = thread::spawn(move || world.ring(0, std::sync::Arc::clone(&ticks()[0])));
+    let ringing = thread::spawn(move || world.ring(0, std::sync::Arc::clone(&ticks()[0]), None));
     reader.welcome(7);
     assert_eq!(telling.join().expect("no panic"), [7]);
     ringing.join().expect("no panic");

@@ -10,6 +10,7 @@ use shuttle::thread;
 use crate::game::{Game as _, Rates};
 use crate::household::Household;
 use crate::limits;
+use crate::room::answers::Batch;
 use crate::room::{Handle, Options};
 use crate::sync::Mutex;
 use tickwire::internal::games::moo::Moo;
@@ -18,9 +19,9 @@ use tickwire::sim::{Membership, Stepped};
 
 /// One tick of the room, in which those that leave have left.
 fn tick(handle: &Handle, now: Duration) {
-    let (tick, mut commands) = (handle.tick(), Vec::new());
-    drop(handle.begin(tick, now, &mut commands, &mut []));
-    let left = commands.iter().filter_map(|command| match (handle.about.membership)(&command.action) {
+    let (tick, mut batch) = (handle.tick(), Batch::default());
+    drop(handle.begin(tick, now, &mut batch, &mut []));
+    let left = batch.commands.iter().filter_map(|command| match (handle.about.membership)(&command.action) {
         Some(Membership::Leaves(player)) => Some(player),
         _ => None,
     });

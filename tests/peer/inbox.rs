@@ -5,19 +5,20 @@ use std::collections::BTreeMap;
 use tickwire::internal::games::moo::world::{Action, Command, PlayerId};
 use tickwire::internal::household::Household;
 use tickwire::internal::room::Rejected;
+use tickwire::internal::room::answers::Batch;
 use tickwire::internal::room::inbox::{Inbox, Ticket};
 use tickwire::limits;
 use tickwire::sim::{Action as _, Encoded, Raw, frame};
 
 const PER_TICK: u32 = limits::COMMANDS_PER_PLAYER_TICK as u32;
 
-/// An IPv4 address, by number.
-fn address(number: u32) -> Household {
-    Household::of(std::net::Ipv4Addr::from_bits(number).into())
+/// A connection from an IPv4 address, both by number.
+fn address(number: u32) -> (Household, u64) {
+    (Household::of(std::net::Ipv4Addr::from_bits(number).into()), number.into())
 }
 
-/// The address of the honest player.
-fn home() -> Household {
+/// The connection of the honest player.
+fn home() -> (Household, u64) {
     address(u32::MAX)
 }
 
@@ -35,9 +36,9 @@ fn inbox() -> Inbox {
 }
 
 fn drained(inbox: &mut Inbox, tick: u32) -> Vec<Raw> {
-    let mut commands = Vec::new();
-    inbox.drain(tick, &mut commands, &mut []);
-    commands
+    let mut batch = Batch::default();
+    inbox.drain(tick, &mut batch, &mut []);
+    batch.commands
 }
 
 fn sequences(inbox: &mut Inbox, tick: u32) -> Vec<u64> {
@@ -56,10 +57,10 @@ fn a_command_runs_in_its_tick_the_next_one_or_the_bound_and_one_without_a_tick_a
     ] {
         let mut inbox = Inbox::new(10, 0, 30, delay);
         inbox.push(home(), stop(1, 7), intended).unwrap();
-        let (mut ran, mut margins, mut commands) = (Vec::new(), [0; 2], Vec::new());
+        let (mut ran, mut margins, mut batch) = (Vec::new(), [0; 2], Batch::default());
         for tick in 10..=40 {
-            inbox.drain(tick, &mut commands, &mut margins);
-            ran.extend(commands.iter().map(|command| (tick, command.sequence)));
+            inbox.drain(tick, &mut batch, &mut margins);
+            ran.extend(batch.commands.iter().map(|command| (tick, command.sequence)));
         }
         assert_eq!(ran, [(expected, 7)], "{intended:?} with a delay of {delay}");
         assert_eq!(margins, [0, margin]);
@@ -206,7 +207,7 @@ fn forget_drops_the_queued_commands_of_one_player_only() {
         inbox.push(home(), stop(player, sequence), Some(tick)).unwrap();
     }
     inbox.forget(PlayerId(1));
-    inbox.drain(0, &mut Vec::new(), &mut margins);
+    inbox.drain(0, &mut Batch::default(), &mut margins);
     assert_eq!(margins, [0, 0, 4]);
     let ran: Vec<u64> = (1..=30).flat_map(|tick| sequences(&mut inbox, tick)).collect();
     assert_eq!((ran, inbox.waiting()), (vec![2, 4], 0));

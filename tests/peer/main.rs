@@ -1,6 +1,7 @@
 //! A connection, its host and its room without I/O: driven with bytes and times.
 
 mod admission;
+mod answers;
 mod budgets;
 mod inbox;
 mod limits;

@@ -369,9 +369,9 @@ fn missed_ticks_keep_their_events_up_to_a_bound_beyond_which_the_clients_are_clo
     let (early, late) = (client(1), client(2));
     let ticks = [(); 3].map(|()| running.tick().published);
     let [first, second, third] = &ticks;
-    let mut backlog = Backlog::new(Arc::clone(first));
-    backlog.push(Arc::clone(second));
-    backlog.push(Arc::clone(third));
+    let mut backlog = Backlog::new(Arc::clone(first), None);
+    backlog.push(Arc::clone(second), None);
+    backlog.push(Arc::clone(third), None);
     assert!(Arc::ptr_eq(&backlog.newest, third) && !backlog.is_lost);
     assert_eq!(backlog.missed.len(), 2);
     for (missed, tick) in backlog.missed.iter().zip([first, second]) {
@@ -388,7 +388,7 @@ fn missed_ticks_keep_their_events_up_to_a_bound_beyond_which_the_clients_are_clo
     assert!(!visit(&mut audience, None, None, limits::WORKER_IDLE));
     assert!(visit(&mut audience, None, None, early_visit + limits::WORKER_IDLE), "deadlines");
     for _ in 0..limits::MISSED_EVENT_BYTES / third.event_bytes() {
-        backlog.push(Arc::clone(third));
+        backlog.push(Arc::clone(third), None);
     }
     assert!(backlog.is_lost && backlog.missed.is_empty(), "{}", backlog.missed.len());
     assert!(visit(&mut audience, Some(&backlog), Some(Arc::clone(&late)), limits::WORKER_IDLE * 2));

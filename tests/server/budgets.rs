@@ -56,7 +56,11 @@ fn chats_until_rejected(server: &Server) {
             talk.say(&ClientPacket::Chat { sequence: Some(sequence), tick: None, text }).expect("said");
         }
         let is_rejected = |talk: &mut Talk| {
-            talk.hear_until(limits::CHAT_INTERVAL, |heard| is_error(heard, "address_chat_rate")).is_ok()
+            let is_told = |heard: &Heard| match heard {
+                Heard::Rejected(list) => list.iter().any(|(_, reason)| reason == "address_chat_rate"),
+                _ => false,
+            };
+            talk.hear_until(limits::CHAT_INTERVAL, is_told).is_ok()
         };
         if talks.iter_mut().any(is_rejected) {
             return;

@@ -174,7 +174,8 @@ fn native_clients_meet_walk_and_talk() {
     assert_eq!(ada.hear("pong")[0], Value::from(99));
     ada.say("chat", &[1.into(), Value::Nil, "one".into()]);
     ada.say("chat", &[2.into(), Value::Nil, "two".into()]);
-    assert_eq!(ada.hear("error")[0], Value::from("chat_too_soon"));
+    let rejected = Value::Array(vec![2.into(), "chat_too_soon".into()]);
+    assert_eq!(ada.hear("command_rejected"), [rejected]);
     let place = ada.hear("leaderboard");
     assert!(place[1].as_u64().is_some_and(|place| place <= 2) && place[2].as_u64() == Some(2), "{place:?}");
     server.stop();

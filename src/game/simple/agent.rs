@@ -16,6 +16,8 @@ use super::rules::SimpleGame;
 use super::tactics::Tactics;
 use crate::game::Dice;
 use crate::game::agent::{Agent, Deeds, Excuse, Manner, Outcome, Part, Sight};
+use crate::game::answers::{ACCEPTED, REJECTED, answers_commands};
+use crate::game::asked::{Asked, tick_to_name};
 use crate::packet::{Decoded, Dialect, Direction, Lane, Value};
 
 /// Time between two pings.
@@ -31,7 +33,7 @@ const NAME: &str = "bot ";
 const WRONG: [&str; 6] =
     ["misfit", "repeated", "already_playing", "unknown_issuer", "message_rate", "byte_rate"];
 /// Packets to clients that are no events of the game.
-const ANSWERS: [&str; 4] = ["welcome", "spawned", "pong", "error"];
+const ANSWERS: [&str; 6] = ["welcome", "spawned", "pong", "error", ACCEPTED, REJECTED];
 
 /// See the [module](self).
 pub struct Guest<S> {
@@ -54,6 +56,8 @@ pub struct Guest<S> {
     nonce: u32,
     pinged: Option<Duration>,
     sequence: u32,
+    /// Its commands, if it is told what becomes of them.
+    asked: Option<Asked>,
     /// `error` packets that no packet of its own can have caused yet.
     errors: u32,
     acts: Duration,
@@ -82,6 +86,7 @@ impl<S: SimpleGame> Guest<S> {
             nonce: 0,
             pinged: None,
             sequence: 0,
+            asked: answers_commands(&part.dialect).then(Asked::default),
             errors: 0,
             acts,
             is_late: false,
@@ -114,9 +119,14 @@ impl<S: SimpleGame> Guest<S> {
     fn send(&mut self, name: &str, mut values: Vec<(&str, Value)>, is_absurd: bool, out: &mut Outcome) {
         self.sequence += 1;
         self.errors += 1;
+        let tick = tick_to_name(self.sequence, self.ticks[0].max(self.ticks[1]));
         values.push(("sequence", self.sequence.into()));
-        values.push(("tick", Value::Nil));
+        values.push(("tick", tick.map_or(Value::Nil, Value::from)));
+        let before = out.packets.len();
         self.say(name, &values, is_absurd, out);
+        if let Some(asked) = self.asked.as_mut().filter(|_| out.packets.len() > before) {
+            asked.said(self.sequence, tick);
+        }
     }
 
     /// What any client can judge.
@@ -151,6 +161,11 @@ impl<S: SimpleGame> Guest<S> {
             }
             "error" => self.judge_error(packet, out),
             _ => {}
+        }
+        if let Some(asked) = &mut self.asked {
+            let settled = if name == "state" { asked.settle() } else { Ok(()) };
+            let judged = asked.hear(packet).and(settled);
+            judged.unwrap_or_else(|what| out.fault("answer", what));
         }
     }
 
@@ -233,10 +248,13 @@ impl<S: SimpleGame> Agent for Guest<S> {
 
     fn excuse(&mut self, excuse: Excuse) {
         self.is_late |= excuse == Excuse::Network;
+        self.asked.iter_mut().for_each(|asked| asked.excuse(excuse));
     }
 
     fn take_deeds(&mut self) -> Deeds {
-        self.tactics.as_mut().map_or_else(Deeds::default, |tactics| tactics.take_deeds())
+        let mut deeds = self.tactics.as_mut().map_or_else(Deeds::default, |tactics| tactics.take_deeds());
+        deeds.add(&self.asked.as_mut().map_or_else(Deeds::default, Asked::take_deeds));
+        deeds
     }
 
     fn marks(&self) -> &[u32] {
@@ -319,6 +337,9 @@ mod tests {
         assert_eq!(broken(&[WELCOME, r#"["pong",[9,8]]"#]), ["pong"]);
         assert_eq!(broken(&[WELCOME, &error("no_tank")]), ["server_error"], "it has asked for nothing");
         assert_eq!(broken(&[WELCOME, spawned, &error("misfit")]), ["server_error"]);
+        let accepted = r#"["command_accepted",[[1,1,6]]]"#;
+        assert_eq!(broken(&[WELCOME, spawned, STATE, accepted]), [""; 0], "it has acted once at least");
+        assert_eq!(broken(&[WELCOME, accepted]), ["answer"], "it has not acted");
         assert_eq!(broken(&[WELCOME, r#"["hit",[2,2,10,false]]"#]), ["hit"], "a rule of the game");
     }
 }

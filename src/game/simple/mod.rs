@@ -37,6 +37,7 @@ use world::code_hash;
 pub use world::{Deed, World};
 
 use super::agent::Bots;
+use super::answers::answers_commands;
 use super::messages::{Messages, Writer};
 use super::play::{Game, Published, Publisher, Rates, Turn, View};
 use super::predict::StartPredictor;
@@ -195,11 +196,14 @@ pub struct Watcher {
     version: u64,
     /// What was sent of the own player last.
     own: Row,
+    /// Whether it is told in another way what became of its commands.
+    is_answered: bool,
 }
 
 impl<S: SimpleGame> View<Simple<S>> for Watcher {
-    fn new(_: &Dialect) -> Watcher {
-        Watcher { player: None, spawned: None, version: 0, own: Row::default() }
+    fn new(dialect: &Dialect) -> Watcher {
+        let is_answered = answers_commands(dialect);
+        Watcher { player: None, spawned: None, version: 0, own: Row::default(), is_answered }
     }
 
     fn follow(&mut self, player: Option<PlayerId>, _: Option<PlayerId>) {
@@ -227,7 +231,8 @@ impl<S: SimpleGame> View<Simple<S>> for Watcher {
             let packets = once(&events.encoded, dialect, encode);
             let mut out = messages.writer(dialect, Lane::Reliable);
             for (told, bytes) in events.told.iter().zip(packets.iter()) {
-                let is_meant = told.to.is_none() || told.to == self.player;
+                let is_answered = told.is_answer && self.is_answered;
+                let is_meant = (told.to.is_none() || told.to == self.player) && !is_answered;
                 match bytes {
                     _ if !is_meant => {}
                     Ok(bytes) => out.whole(told.packet, |_, out| {

@@ -16,7 +16,8 @@ use crate::packet::Decoded;
 ///
 /// The state is the type itself. It is deterministic: integers only, no clock, no hash maps; random
 /// numbers come from [`Turns::random`]. The table must have the packets that every game has (`hello`,
-/// `enter` and `ping`; `welcome`, `spawned`, `pong` and `error`), and `state`.
+/// `enter` and `ping`; `welcome`, `spawned`, `pong` and `error`), and `state`. With `command_accepted`
+/// and `command_rejected` in it, clients are told what became of each command.
 pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static {
     /// Its name, as in `--game`: a few of a-z, 0-9 and -.
     const NAME: &'static str;
@@ -64,7 +65,7 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     ///
     /// # Errors
     /// A rule's name: the player may not do this, and nothing has changed. Its client is told so by the
-    /// packet `error`.
+    /// packet `command_rejected`, or if the table lacks it, by `error`.
     fn act(
         &mut self,
         player: PlayerId,
@@ -114,6 +115,18 @@ impl Turns<'_> {
 
     /// Tells the client of a player, by the packet `error`, that something was refused by this rule.
     pub fn refuse(&mut self, player: PlayerId, rule: &str) {
+        self.complain(player, rule);
+    }
+
+    /// The same for a command that is rejected: a dialect with `command_rejected` has its own answer.
+    pub(super) fn reject(&mut self, player: PlayerId, rule: &str) {
+        self.complain(player, rule);
+        if let Some(told) = self.told.last_mut() {
+            told.is_answer = true;
+        }
+    }
+
+    fn complain(&mut self, player: PlayerId, rule: &str) {
         let detail = format!("the rules of the game refuse this: {}", rule.replace('_', " "));
         self.tell_to(player, "error", |row| {
             row.set("rule", rule);
@@ -124,7 +137,7 @@ impl Turns<'_> {
     fn note(&mut self, to: Option<PlayerId>, packet: &'static str, values: impl FnOnce(&mut Row)) {
         let mut row = Row::default();
         values(&mut row);
-        self.told.push(Told { to, packet, row });
+        self.told.push(Told { to, packet, row, is_answer: false });
     }
 }
 
@@ -137,4 +150,6 @@ pub struct Told {
     pub packet: &'static str,
     /// Its values.
     pub row: Row,
+    /// Whether it says that a command was rejected.
+    pub is_answer: bool,
 }

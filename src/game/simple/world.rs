@@ -142,7 +142,7 @@ impl<S: SimpleGame> World<S> {
                 let World { identity, tick, random, game, told, .. } = self;
                 let mut turns = Turns { tick: *tick, tick_hz: identity.tick_hz, random, told };
                 let acted = game.act(player, action, &mut turns).map(|()| None);
-                acted.inspect_err(|rule| turns.refuse(player, rule))
+                acted.inspect_err(|rule| turns.reject(player, rule))
             }
             Deed::Act(_) => Err("player_only"),
             _ if player != PlayerId::OPERATOR => Err("operator_only"),

@@ -84,6 +84,10 @@ impl Observer for Checked {
         }
     }
 
+    fn checks(&self) -> bool {
+        true
+    }
+
     fn excuse(&mut self, excuse: Excuse) {
         match excuse {
             Excuse::SharedAddress => self.shares_address = true,

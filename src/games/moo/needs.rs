@@ -127,6 +127,8 @@ const NATIVE: &[(&str, &str)] = &[
     ("say", r#"["a message from the operator"]"#),
     ("tags", "[[ID,null]]"),
     ("kill", r#"[ID,"a name",ID,"a name"]"#),
+    ("command_accepted", "[[ALL,255,ALL]]"),
+    ("command_rejected", "[[ALL,NAME]]"),
 ];
 
 /// Checks a row against what the server reads or writes in it.

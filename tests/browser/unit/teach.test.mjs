@@ -211,6 +211,11 @@ test('the story of a frame that breaks nothing, and of one that the server did n
   story.observed({ ...entry, from: 'server', packet: 'error' }, () => refusal);
   assert.equal(story.lines[2].text, 'The server dropped it: repeated, a sequence number.');
   story.begin(16, '');
+  story.observed({ ...entry, injected: true }, (n) => explainer.explain(n));
+  const answer = { frames: [{ tree: { name: 'frame', children: [{ name: 'sequence', raw: 17, children: [] }, { name: 'reason', raw: 'repeated', children: [] }] } }] };
+  story.observed({ ...entry, from: 'server', packet: 'command_rejected' }, () => answer);
+  assert.equal(story.lines.at(-1).text, 'The server dropped it: repeated.');
+  story.begin(16, '');
   story.answered({ injected: null, error: 'no such client' });
   assert.deepEqual([story.lines[1].kind, story.lines[1].text], ['no', 'Not sent: no such client.']);
   story.ended('silent');

@@ -140,9 +140,13 @@ test('sequence and tick are filled in, in order, and an error names what is wron
   game.enter();
   game.send('chat', { text: 'a', tick: null });
   assert.deepEqual(socket.last('chat'), { sequence: 4, tick: null, text: 'a' }, 'enter is a command as well');
-  socket.say('error', { rule: 'repeated', detail: '' });
+  const errors = [];
+  const off = game.on('error', (error) => errors.push(error));
+  socket.say('command_rejected', { commands: [{ sequence: 4, reason: 'repeated' }] });
   game.send('aim', { heading: 1 });
   assert.equal(socket.last('aim').sequence, 6);
+  assert.deepEqual(errors, [{ rule: 'repeated', detail: 'command 4 was rejected' }]);
+  off();
   assert.throws(() => game.send('move', { angle: 1 }), /move has no argument angle/);
   assert.throws(() => game.send('fly'), /no packet fly to the server/);
   game.send('aim', { heading: 1 });

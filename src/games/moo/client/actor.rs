@@ -6,10 +6,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::heard::Heard;
+use super::heard::{Heard, Update};
 use super::picture::Picture;
 use super::policy::{Intent, Policy};
 use crate::game::agent::{Agent, Deeds, Excuse, Outcome, Sight};
+use crate::game::answers::answers_commands;
+use crate::game::asked::{Asked, tick_to_name};
 use crate::games::moo::client_packet::{ClientPacket, Mode};
 use crate::packet::{Decoded, Dialect};
 use crate::session::NATIVE_VERSION;
@@ -36,6 +38,11 @@ pub trait Observer: Send + 'static {
 
     /// The server has sent a packet, which arrived `now`; appends the rules that it breaks.
     fn hear(&mut self, heard: &Heard, now: Duration, out: &mut Outcome);
+
+    /// Whether it judges what it hears.
+    fn checks(&self) -> bool {
+        false
+    }
 
     /// As [`Agent::excuse`].
     fn excuse(&mut self, excuse: Excuse) {
@@ -86,6 +93,10 @@ pub struct Actor<O> {
     /// When a dead bot enters again.
     returns: Option<Duration>,
     sequence: u32,
+    /// Its commands, if it judges what it hears, and is told what becomes of them.
+    asked: Option<Asked>,
+    /// The newest tick that it knows.
+    tick: Option<u32>,
     nonce: u32,
     pinged: Option<Duration>,
     intents: Vec<Intent>,
@@ -98,6 +109,7 @@ impl<O: Observer> Actor<O> {
     /// from the index.
     pub fn new(index: usize, dialect: Arc<Dialect>, policy: Box<dyn Policy>, observer: O) -> Actor<O> {
         let is_native = dialect.name() == "native";
+        let is_told = is_native && observer.checks() && answers_commands(&dialect);
         Actor {
             dialect,
             is_native,
@@ -107,6 +119,8 @@ impl<O: Observer> Actor<O> {
             mourning: MOURNING + MOURNING_STEP * (index % MOURNERS) as u32,
             returns: None,
             sequence: 0,
+            asked: is_told.then(Asked::default),
+            tick: None,
             nonce: 0,
             pinged: None,
             intents: Vec::new(),
@@ -121,6 +135,7 @@ impl<O: Observer> Actor<O> {
             self.returns = None;
             // Entering again is a command like any other, and uses a sequence implicitly.
             self.sequence += 1;
+            self.asked.iter_mut().for_each(|asked| asked.said(self.sequence, None));
             let (name, skin) = (Some(self.name.clone()), Some(self.skin));
             self.say(&ClientPacket::EnterGame { name, skin, moofoll: false }, out);
         }
@@ -131,7 +146,7 @@ impl<O: Observer> Actor<O> {
             self.sequence += 1;
             self.sequence
         });
-        let tick = None;
+        let tick = tick_to_name(self.sequence, self.tick.filter(|_| self.asked.is_some()));
         let packet = match intent {
             Intent::Walk(direction) => ClientPacket::Move { sequence, tick, direction },
             Intent::Aim(heading) => ClientPacket::Aim { sequence, tick, heading },
@@ -146,7 +161,28 @@ impl<O: Observer> Actor<O> {
             Intent::Ping => ClientPacket::MapPing { sequence, tick },
             Intent::Chat(text) => ClientPacket::Chat { sequence, tick, text },
         };
+        let before = out.packets.len();
         self.say(&packet, out);
+        if let Some(asked) = self.asked.as_mut().filter(|_| out.packets.len() > before) {
+            asked.said(self.sequence, tick);
+        }
+    }
+
+    /// Judges what the server says of commands.
+    fn judge(&mut self, packet: &Decoded<'_>, heard: &Heard, out: &mut Outcome) {
+        let Some(asked) = &mut self.asked else { return };
+        let judged = asked.hear(packet).and_then(|()| match heard {
+            Heard::Update(Update { own, .. }) => asked.settle().and_then(|()| match own {
+                Some(own) if own.sequence != asked.last() => Err(format!(
+                    "own has the sequence {}, but {} was accepted last",
+                    own.sequence,
+                    asked.last()
+                )),
+                _ => Ok(()),
+            }),
+            _ => Ok(()),
+        });
+        judged.unwrap_or_else(|what| out.fault("answer", what));
     }
 
     fn say(&mut self, packet: &ClientPacket<'_>, out: &mut Outcome) {
@@ -180,6 +216,12 @@ impl<O: Observer> Agent for Actor<O> {
 
     fn hear(&mut self, packet: &Decoded<'_>, now: Duration, out: &mut Outcome) {
         let heard = Heard::from_decoded(packet);
+        self.judge(packet, &heard, out);
+        self.tick = match &heard {
+            Heard::Update(update) => Some(update.tick),
+            Heard::Pong { tick, .. } => (*tick).max(self.tick),
+            _ => self.tick,
+        };
         self.observer.hear(&heard, now, out);
         out.is_update = matches!(heard, Heard::Update(_) | Heard::Players(_));
     }
@@ -214,10 +256,13 @@ impl<O: Observer> Agent for Actor<O> {
 
     fn excuse(&mut self, excuse: Excuse) {
         self.observer.excuse(excuse);
+        self.asked.iter_mut().for_each(|asked| asked.excuse(excuse));
     }
 
     fn take_deeds(&mut self) -> Deeds {
-        self.observer.take_deeds()
+        let mut deeds = self.observer.take_deeds();
+        deeds.add(&self.asked.as_mut().map_or_else(Deeds::default, Asked::take_deeds));
+        deeds
     }
 
     fn marks(&self) -> &[u32] {

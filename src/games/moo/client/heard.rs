@@ -36,6 +36,10 @@ pub enum Heard {
         /// Text for people.
         detail: String,
     },
+    /// Native: commands that were executed: the sequence of the first, how many in a row, their tick.
+    Accepted(Vec<(u32, u8, u32)>),
+    /// Native: commands that were not executed: their sequences, and the names of the reasons.
+    Rejected(Vec<(u32, String)>),
     /// MooMoo: the first packet.
     IoInit,
     /// MooMoo: the second packet.
@@ -226,6 +230,13 @@ mod tests {
         assert_eq!(update.turned, [(6, 192 << 8)]);
         let Heard::Update(short) = hear("native", "[2,[91]]") else { panic!("no update") };
         assert_eq!(short, Update { tick: 91, ..Update::default() });
+    }
+
+    #[test]
+    fn answers_to_commands() {
+        assert_eq!(hear("native", "[33,[[7,2,90,12,1,91]]]"), Heard::Accepted(vec![(7, 2, 90), (12, 1, 91)]));
+        let rejected = Heard::Rejected(vec![(9, "too_dear".to_owned())]);
+        assert_eq!(hear("native", r#"[34,[[9,"too_dear"]]]"#), rejected);
     }
 
     #[test]

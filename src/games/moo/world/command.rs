@@ -241,7 +241,7 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    /// The reason's name in logs, metrics and the wire's `error` packet.
+    /// The reason's name in logs, metrics and the wire's `command_rejected` packet.
     pub fn name(self) -> &'static str {
         match self {
             Rejection::Repeated => "repeated",

@@ -30,6 +30,14 @@ fn typed(decoded: &Decoded<'_>) -> Option<Heard> {
         "spawned" => Heard::Spawned { player: whole(decoded.get("player")?)? },
         "watching" => Heard::Watching { player: decoded.get("player").and_then(whole) },
         "error" => Heard::Error { rule: text(decoded.get("rule")?)?, detail: text(decoded.get("detail")?)? },
+        "command_accepted" => {
+            let run = |[first, count, tick]: &[Value; 3]| Some((whole(first)?, whole(count)?, whole(tick)?));
+            Heard::Accepted(groups(decoded.get("commands"), run)?)
+        }
+        "command_rejected" => {
+            let one = |[sequence, reason]: &[Value; 2]| Some((whole(sequence)?, text(reason)?));
+            Heard::Rejected(groups(decoded.get("commands"), one)?)
+        }
         "io_init" => Heard::IoInit,
         "init_data" => Heard::InitData,
         "setup" => Heard::Setup { player: whole(decoded.get("sid")?)? },

@@ -1,0 +1,46 @@
+//! The packets that answer commands: their names, and what tables must say of them.
+//!
+//! They are the same in every game. A dialect that has both rows gets answers; in another one, a
+//! client is told by the packet `error` what it did wrong itself, and nothing else.
+
+use crate::packet::{Dialect, Direction, Lane, Value};
+
+/// The commands that were executed, and in which tick.
+pub const ACCEPTED: &str = "command_accepted";
+/// The commands that were not, and why.
+pub const REJECTED: &str = "command_rejected";
+
+/// Whether clients of a dialect are told what became of their commands.
+pub fn answers_commands(dialect: &Dialect) -> bool {
+    dialect.row(Direction::ToClient, REJECTED).is_some()
+}
+
+/// Checks that a dialect has both packets or none, and that their rows take what the server writes.
+///
+/// # Errors
+/// What does not fit, by name.
+pub fn check(dialect: &Dialect) -> Result<(), String> {
+    let largest = [Value::from(u32::MAX), Value::from(u8::MAX), Value::from(u32::MAX)];
+    let reason = [Value::from(u32::MAX), Value::from("a reason's name, which may be long")];
+    let samples = [(ACCEPTED, &largest[..]), (REJECTED, &reason[..])];
+    let rows = samples.map(|(name, _)| dialect.row(Direction::ToClient, name));
+    let name = dialect.name();
+    let (Some(_), Some(_)) = (rows[0], rows[1]) else {
+        let has_none = rows.iter().all(Option::is_none);
+        let no = format!("the dialect {name} has one of {ACCEPTED} and {REJECTED}: it needs both or none");
+        return if has_none { Ok(()) } else { Err(no) };
+    };
+    for (row, (packet, values)) in rows.into_iter().flatten().zip(samples) {
+        let written = Value::Array(values.to_vec());
+        let encoded = dialect.encode(Direction::ToClient, packet, std::slice::from_ref(&written));
+        let decoded = encoded.and_then(|bytes| dialect.decode(Direction::ToClient, &bytes));
+        let is_kept = decoded.is_ok_and(|packet| packet.values.first() == Some(&written));
+        if row.lane != Lane::Reliable || row.arguments.len() != 1 || !is_kept {
+            return Err(format!(
+                "the packet {packet} of the dialect {name} must be reliable, and have as its only argument a list: \
+                 [sequence:u32,count:u8,tick:u32.tick] for {ACCEPTED}, [sequence:u32,reason:str] for {REJECTED}"
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,244 @@
+//! The answers to commands: what a tick brings, and what a client is told of it.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tickwire::game::Rates;
+use tickwire::internal::games::moo::Moo;
+use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, Selection, TickHz, World};
+use tickwire::internal::host::audience::{Audience as _, Desk, Members, Served, Turns};
+use tickwire::internal::host::backlog::Backlog;
+use tickwire::internal::host::client::{Client, Line};
+use tickwire::internal::host::door::Entry;
+use tickwire::internal::household::Household;
+use tickwire::internal::peer::Endpoint;
+use tickwire::internal::room::answers::{Answer, Verdict};
+use tickwire::internal::room::inbox::Rejected;
+use tickwire::internal::room::{Handle, Options, Room, Ticked, Wants};
+use tickwire::limits;
+use tickwire::packet::{Codes, Direction};
+use tickwire::sim::{Action as _, Encoded, Raw};
+use tickwire::ws::Side;
+use tickwire::ws::frame::Header;
+
+const NOW: Duration = Duration::from_secs(1);
+
+fn home() -> Household {
+    Household::of(std::net::Ipv4Addr::LOCALHOST.into())
+}
+
+/// A room that updates its clients this often, with players on these connections.
+fn room(update_hz: u32, connections: &[u64]) -> (Room<Moo>, Vec<PlayerId>) {
+    let world = World::new(Identity { seed: 1, map_size_px: 3_000, tick_hz: TickHz::Hz30 });
+    let rates = Rates { tick_hz: 30, update_hz, foreign_hz: 10 };
+    let (name, epoch) = ("".into(), "0".to_owned());
+    let options = Options { name, epoch, rates, delay_ticks: 0, seat_time: NOW, max_clients: 9 };
+    let mut room = Room::new(world, options);
+    let handle = Arc::clone(room.handle());
+    let enter = |connection: &u64| {
+        let player = handle.take_seat(*connection, NOW).expect("there are numbers");
+        let name = format!("p{connection}");
+        handle.push_operator(vec![Action::Join { player, name, skin: 0 }.encoded()]);
+        player
+    };
+    let players = connections.iter().map(enter).collect();
+    assert_eq!(tick(&mut room).answers, None, "the operator's commands have none here");
+    (room, players)
+}
+
+fn tick(room: &mut Room<Moo>) -> Ticked {
+    room.tick(NOW, Wants::default())
+}
+
+/// Queues a command; whether it is accepted depends on what it does.
+fn push(handle: &Handle, connection: u64, player: PlayerId, sequence: u64, does: &Encoded) {
+    let command = Raw { player, sequence, action: does.clone() };
+    handle.push((home(), connection), command, None).expect("there is room");
+}
+
+fn stop() -> Encoded {
+    Action::Move { direction: None }.encoded()
+}
+
+/// No player has this weapon at first.
+fn not_owned() -> Encoded {
+    Action::Select { what: Selection::Weapon(5) }.encoded()
+}
+
+#[test]
+fn a_tick_answers_each_command_to_the_connection_that_sent_it() {
+    let (mut room, players) = room(30, &[70, 40]);
+    let handle = Arc::clone(room.handle());
+    for (sequence, does) in [(3, stop()), (4, stop()), (5, not_owned()), (6, stop()), (9, stop())] {
+        push(&handle, 70, players[0], sequence, &does);
+    }
+    push(&handle, 40, players[1], u64::from(u32::MAX) + 7, &stop());
+    let long = Raw { player: players[1], sequence: 2, action: Encoded::new(&[0; 9_000]) };
+    assert_eq!(handle.push((home(), 40), long, None), Err(Rejected::PlayerBytes));
+    let stolen = Raw { player: players[1], sequence: 10, action: stop() };
+    assert_eq!(handle.push((home(), 70), stolen, None), Err(Rejected::TakenOver));
+    handle.reject(70, 11, "chat_too_soon");
+
+    let ticked = tick(&mut room);
+    let answers = ticked.answers.expect("some");
+    assert_eq!(answers.tick, ticked.tick, "by the number that commands name");
+    let of = |connection| -> Vec<(u32, Verdict)> {
+        let of = answers.to(connection).iter();
+        of.map(|Answer { sequence, verdict, .. }| (*sequence, *verdict)).collect()
+    };
+    let expected = [
+        (3, Verdict::Accepted(2)),
+        (5, Verdict::Rejected("not_owned")),
+        (6, Verdict::Accepted(1)),
+        (9, Verdict::Accepted(1)),
+        (10, Verdict::Rejected("taken_over")),
+        (11, Verdict::Rejected("chat_too_soon")),
+    ];
+    assert_eq!(of(70), expected);
+    assert_eq!(of(40), [(2, Verdict::Rejected("player_bytes_full")), (u32::MAX, Verdict::Accepted(1))]);
+    assert_eq!([of(41), of(0), of(99)], [[], [], []]);
+    assert_eq!(tick(&mut room).answers, None, "once");
+}
+
+#[test]
+fn a_connection_that_takes_a_player_over_is_not_told_of_commands_that_it_did_not_send() {
+    let (mut room, players) = room(30, &[1]);
+    let (handle, key) = (Arc::clone(room.handle()), [7; 16]);
+    handle.keep_seat(players[0], key);
+    push(&handle, 1, players[0], 5, &stop());
+    assert_eq!(handle.come_back(key, 2), Some(players[0]));
+    push(&handle, 2, players[0], 1, &stop());
+    let answers = tick(&mut room).answers.expect("some");
+    assert_eq!((answers.to(1).len(), answers.to(2)[0].sequence), (0, 1));
+}
+
+#[test]
+fn rejections_that_wait_for_a_tick_are_bounded() {
+    let (mut room, _) = room(30, &[1]);
+    for sequence in 0..limits::COMMAND_REJECTIONS as u64 + 10 {
+        room.handle().reject(1, sequence, "repeated");
+    }
+    let answers = tick(&mut room).answers.expect("some");
+    assert_eq!(answers.to(1).len(), limits::COMMAND_REJECTIONS);
+}
+
+/// A line that keeps what it takes, if it takes anything.
+#[derive(Debug, Default)]
+struct Kept {
+    is_shut: AtomicBool,
+    bytes: Mutex<Vec<u8>>,
+}
+
+impl Line for Kept {
+    fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+        if self.is_shut.load(Ordering::Relaxed) {
+            return Ok(0);
+        }
+        let slices: Vec<u8> = slices.flatten().copied().collect();
+        self.bytes.lock().expect("no panic").extend(&slices);
+        Ok(slices.len())
+    }
+    fn queued(&self, _client: &Client<Kept>, _frames: &[u8], _now: Duration) {}
+    fn cut(&self) {}
+}
+
+struct All;
+
+impl Turns<Kept> for All {
+    fn now(&self) -> Duration {
+        NOW
+    }
+    fn carry_out(&mut self, _: &Client<Kept>, turn: &mut dyn FnMut() -> Option<Served>) -> bool {
+        turn();
+        true
+    }
+}
+
+/// A room, and its clients at one worker.
+struct Told {
+    room: Room<Moo>,
+    audience: Members<Moo, Kept>,
+    desk: Desk,
+}
+
+impl Told {
+    fn client(&mut self, connection: u64, dialect: &str, player: PlayerId) -> Arc<Client<Kept>> {
+        let endpoint = Endpoint::new(Codes::builtin().dialect(dialect).expect("built in"), false);
+        let who = (connection, "127.0.0.1:5000".parse().expect("an address"));
+        let room = Arc::clone(self.room.handle());
+        let entry = Entry { room, endpoint, inspect_key: None, token: None, response: Vec::new() };
+        let client = Arc::new(Client::new(who, Kept::default(), entry, NOW));
+        client.set_player(player, "p");
+        client.sender.life.greeted();
+        client.follow();
+        self.audience.take_up(Arc::clone(&client));
+        client
+    }
+
+    /// Runs so many ticks, of which the worker hears at once.
+    fn ticks(&mut self, count: usize) {
+        let mut backlog: Option<Backlog> = None;
+        for _ in 0..count {
+            let Ticked { published, answers, .. } = tick(&mut self.room);
+            match &mut backlog {
+                Some(backlog) => backlog.push(published, answers),
+                None => backlog = Some(Backlog::new(published, answers)),
+            }
+        }
+        self.audience.serve(backlog.as_ref(), &mut self.desk, &mut All);
+    }
+}
+
+/// The packets of these names that the client has been sent since, in order, and the first of all.
+fn told(client: &Client<Kept>) -> (Vec<String>, String) {
+    let mut bytes = std::mem::take(&mut *client.line.bytes.lock().expect("no panic"));
+    let mut packets = Vec::new();
+    while let Ok(Some((header, at))) = Header::decode(&bytes, Side::Server) {
+        let end = at + header.length as usize;
+        let packet = client.endpoint.dialect.decode(Direction::ToClient, &bytes[at..end]);
+        packets.push(packet.expect("by the table").to_string());
+        bytes.drain(..end);
+    }
+    let first = packets.first().cloned().unwrap_or_default();
+    packets.retain(|packet| packet.starts_with("command_") || packet.starts_with("error"));
+    (packets, first)
+}
+
+#[test]
+fn a_client_is_told_with_its_next_update_first_of_all_and_behind_a_stall_of_its_line_too() {
+    let (room, players) = room(10, &[1, 2]);
+    let mut all = Told { room, audience: Members::default(), desk: Desk::default() };
+    let native = all.client(1, "native", players[0]);
+    let moomoo = all.client(2, "legacy", players[1]);
+    let handle = Arc::clone(all.room.handle());
+    all.ticks(6);
+    told(&native);
+    // Updates are due in every third tick: after 9, 12 and so on.
+    push(&handle, 1, players[0], 1, &stop());
+    push(&handle, 2, players[1], 1, &not_owned());
+    all.ticks(1);
+    push(&handle, 1, players[0], 2, &not_owned());
+    push(&handle, 1, players[0], 3, &stop());
+    assert_eq!(told(&native).0, [""; 0], "it is not its turn");
+    all.ticks(2);
+    let (packets, first) = told(&native);
+    let accepted = "command_accepted commands=[1,1,7,3,1,8]";
+    assert_eq!(packets, [accepted, r#"command_rejected commands=[2,"not_owned"]"#]);
+    assert_eq!(first, accepted, "before what shows the effect");
+    assert_eq!(told(&moomoo).0, [""; 0], "its dialects have no answers");
+
+    native.line.is_shut.store(true, Ordering::Relaxed);
+    native.send(tickwire::internal::peer::sender::Frames::Lent(&[0x89, 0]), NOW);
+    push(&handle, 1, players[0], 4, &stop());
+    all.ticks(3);
+    push(&handle, 1, players[0], 5, &stop());
+    all.ticks(3);
+    native.line.is_shut.store(false, Ordering::Relaxed);
+    native.send_waiting(NOW);
+    let bytes = native.line.bytes.lock().expect("no panic").split_off(2);
+    *native.line.bytes.lock().expect("no panic") = bytes;
+    assert_eq!(told(&native).0, ["command_accepted commands=[4,1,10]", "command_accepted commands=[5,1,13]"]);
+}
