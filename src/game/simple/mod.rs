@@ -227,21 +227,7 @@ impl<S: SimpleGame> View<Simple<S>> for Watcher {
             true => Turn::Written,
         };
         for events in missed.iter().chain([&newest.events]) {
-            let encode = || events.told.iter().map(|told| told.row.encode(dialect, told.packet)).collect();
-            let packets = once(&events.encoded, dialect, encode);
-            let mut out = messages.writer(dialect, Lane::Reliable);
-            for (told, bytes) in events.told.iter().zip(packets.iter()) {
-                let is_answered = told.is_answer && self.is_answered;
-                let is_meant = (told.to.is_none() || told.to == self.player) && !is_answered;
-                match bytes {
-                    _ if !is_meant => {}
-                    Ok(bytes) => out.whole(told.packet, |_, out| {
-                        out.extend_from_slice(bytes);
-                        true
-                    }),
-                    Err(why) => misfit(&mut out, why),
-                }
-            }
+            self.tell(events, dialect, &mut messages.writer(dialect, Lane::Reliable));
         }
         if turn != Turn::Written {
             return turn;
@@ -281,6 +267,26 @@ impl<S: SimpleGame> View<Simple<S>> for Watcher {
             }
         }
         turn
+    }
+}
+
+impl Watcher {
+    /// Writes the events of a tick that are meant for the client.
+    fn tell(&self, events: &Events, dialect: &Dialect, out: &mut Writer<'_>) {
+        let encode = || events.told.iter().map(|told| told.row.encode(dialect, told.packet)).collect();
+        let packets = once(&events.encoded, dialect, encode);
+        for (told, bytes) in events.told.iter().zip(packets.iter()) {
+            let is_answered = told.is_answer && self.is_answered;
+            let is_meant = (told.to.is_none() || told.to == self.player) && !is_answered;
+            match bytes {
+                _ if !is_meant => {}
+                Ok(bytes) => out.whole(told.packet, |_, out| {
+                    out.extend_from_slice(bytes);
+                    true
+                }),
+                Err(why) => misfit(out, why),
+            }
+        }
     }
 }
 
