@@ -142,7 +142,7 @@ test('sequence and tick are filled in, in order, and an error names what is wron
   assert.deepEqual(socket.last('chat'), { sequence: 4, tick: null, text: 'a' }, 'enter is a command as well');
   const errors = [];
   const off = game.on('error', (error) => errors.push(error));
-  socket.say('command_rejected', { commands: [{ sequence: 4, reason: 'repeated' }] });
+  socket.say('command_rejected', { commands: [4, 'repeated'] });
   game.send('aim', { heading: 1 });
   assert.equal(socket.last('aim').sequence, 6);
   assert.deepEqual(errors, [{ rule: 'repeated', detail: 'command 4 was rejected' }]);
