@@ -90,7 +90,7 @@ impl Door<'_> {
         taken.map_err(|wait| Refused::too_often(Spending::Client, wait))?;
         permit.becomes(Place::Client).inspect_err(|_| self.budgets.give_back(address, Spending::Client))?;
         let (room, inspect_key) = (Arc::clone(room), InspectKey::of(head));
-        let token = head.query(tokens::FIELD).map(Said);
+        let token = head.query(tokens::FIELD).map(Said::in_query);
         Ok(Entry { room, endpoint, inspect_key, token, response: accepted.response })
     }
 }

@@ -32,6 +32,14 @@ pub const FIELD: &str = "token";
 /// What a client said as its token, right or wrong. `Debug` hides it.
 pub struct Said(pub String);
 
+impl Said {
+    /// The value of a query, in which a plus stands for a blank: a token may contain the one, and never
+    /// the other.
+    pub fn in_query(value: String) -> Said {
+        Said(value.replace(' ', "+"))
+    }
+}
+
 impl fmt::Debug for Said {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Said(…)")

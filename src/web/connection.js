@@ -5,9 +5,10 @@
  * @module connection
  */
 
-import { TAKEN_OVER } from './endings.js';
+import { TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG } from './endings.js';
 import { History } from './history.js';
 import { MODE, SUBPROTOCOL, VERSION, decode, encode, loadCodes } from './protocol.js';
+import { forgetToken, ownToken } from './own-token.js';
 import { loadRules } from './rules.js';
 import { openSocket } from './socket.js';
 import { waitMs } from './waits.js';
@@ -102,7 +103,7 @@ export class Connection {
   /** Says who we are: the first packet of each connection, and the way back into play after an outage. */
   hello() {
     const mode = this.player ? MODE.play : MODE.watch;
-    this.send('hello', { version: VERSION, mode, name: this.player?.name, skin: this.player?.skin });
+    this.send('hello', { version: VERSION, mode, name: this.player?.name, skin: this.player?.skin, token: ownToken() });
   }
 
   /** Begins to play, now and after each reconnection. @param {Player} player */
@@ -197,8 +198,9 @@ export class Connection {
     socket.close();
     const now = performance.now();
     if (this.state === 'live' && now - this.liveSince > GOOD_MS) this.attempt = 0;
-    // Two pages with one player must not take it from each other for ever.
-    const wait = reason === TAKEN_OVER ? Infinity : waitMs(this.attempt, Math.random());
+    if (reason === TOKEN_WRONG) forgetToken();
+    // Two pages with one player must not take it from each other for ever, and a token does not become right.
+    const wait = [TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG].includes(reason) ? Infinity : waitMs(this.attempt, Math.random());
     this.attempt += 1;
     this.retryAt = now + wait;
     this.reason = reason || this.reason;

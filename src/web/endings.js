@@ -11,12 +11,18 @@ export const NO_TABLES = 'no packet tables';
 export const LEFT = 'left';
 /** The server's reason when another page has taken over the player. */
 export const TAKEN_OVER = 'taken_over';
+/** The server's reasons when it wants a token from those who play. */
+export const TOKEN_MISSING = 'token_missing';
+export const TOKEN_WRONG = 'token_wrong';
 
 /** @type {Record<string, string>} */
 const BY_REASON = {
   [NO_ANSWER]: 'The server does not answer.',
   [LEFT]: 'You have left the game.',
   [TAKEN_OVER]: 'The game goes on in another tab.',
+  [TOKEN_MISSING]: 'To play here you need a token: open the link from the operator of this server.',
+  [TOKEN_WRONG]: 'The server does not know your token: ask its operator for a new link.',
+  token_too_often: 'Too many wrong tokens came from your address: wait a minute.',
   kicked: 'The operator has removed you from the game.',
   banned: 'The operator has banned your address.',
   hello_version: 'This page and the server have different versions: reload the page.',
@@ -42,7 +48,7 @@ const BY_CODE = {
 };
 
 /** Coming back would end in the same way: the operator has decided, or the page is wrong. */
-const FINAL_REASONS = [LEFT, NO_TABLES, TAKEN_OVER, 'kicked', 'banned', 'hello_version', 'hello_first'];
+const FINAL_REASONS = [LEFT, NO_TABLES, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, 'kicked', 'banned', 'hello_version', 'hello_first'];
 const FINAL_CODES = [1002, 1003, 1007, 1009];
 
 /** @param {number} code @param {string} reason @returns {string} a sentence */

@@ -118,12 +118,14 @@ export class Hud {
   drawStatus(nowMs) {
     const { state, retryAt, attempt, lives, reason } = this.connection;
     const { error } = this.world;
+    // The card says for itself why one cannot play.
+    const isOnCard = !element('title').hidden;
     if (error && error !== this.errorSeen) {
       this.errorSeen = error;
-      this.tell(error.detail || error.rule);
+      if (!isOnCard) this.tell(error.detail || error.rule);
     }
     let text = '';
-    if (state === 'waiting') {
+    if (state === 'waiting' && !(retryAt === Infinity && isOnCard)) {
       const seconds = Math.ceil(Math.max(0, retryAt - nowMs) / 1000);
       text = retryAt === Infinity ? textOf(0, reason) : `${lives === 0 ? 'No connection' : 'Connection lost'}${reason ? ` (${reason})` : ''}. Retrying in ${seconds} s`;
     } else if (state === 'connecting') {
@@ -133,7 +135,7 @@ export class Hud {
     status.hidden = text === '';
     status.dataset.state = state;
     setText('status-text', text);
-    element('retry').hidden = state !== 'waiting';
+    element('retry').hidden = state !== 'waiting' || retryAt === Infinity;
     document.body.classList.toggle('offline', state !== 'live' && lives > 0);
   }
 

@@ -7,8 +7,9 @@
  */
 
 import { Dialect, firstDialect } from './codec.js';
-import { LEFT, NO_ANSWER, NO_TABLES, isFinal, textOf } from './endings.js';
+import { LEFT, NO_ANSWER, NO_TABLES, TOKEN_WRONG, isFinal, textOf } from './endings.js';
 import { giveKeyBack, takeKey } from './own-key.js';
+import { forgetToken, ownToken } from './own-token.js';
 import { openSocket } from './socket.js';
 import { waitMs } from './waits.js';
 
@@ -38,7 +39,7 @@ const GOOD_MS = 5000;
  * @property {(closed: Closed) => void} ended
  */
 
-/** @typedef {Pick<import('./tickwire.js').Options, 'path' | 'dialect' | 'codes' | 'units' | 'WebSocket'>} Where */
+/** @typedef {Pick<import('./tickwire.js').Options, 'path' | 'dialect' | 'codes' | 'units' | 'WebSocket' | 'token'>} Where */
 
 /** Tables that cannot be had, and will not be had by waiting. */
 class NoTables extends Error {}
@@ -48,6 +49,7 @@ export class Link {
   constructor(where, listener) {
     this.where = where;
     this.key = takeKey();
+    this.token = where.token ?? ownToken();
     this.listener = listener;
     /** @type {import('./socket.js').Socket | null} */
     this.socket = null;
@@ -100,7 +102,9 @@ export class Link {
     const { path = 'play', WebSocket } = this.where;
     // Named also where it is the path's own: both ends certainly speak the same.
     const target = /[?&]dialect=/.test(path) ? path : `${path}${path.includes('?') ? '&' : '?'}dialect=${dialect.name}`;
-    const socket = openSocket(`${target}&inspect_key=${this.key}`, [SUBPROTOCOL], import.meta.url, WebSocket);
+    // A dialect without a place for it has the token in its path.
+    const token = this.token === null || dialect.takes('hello', 'token') ? '' : `&token=${encodeURIComponent(this.token)}`;
+    const socket = openSocket(`${target}&inspect_key=${this.key}${token}`, [SUBPROTOCOL], import.meta.url, WebSocket);
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
     socket.onopen = () => { if (run === this.run) this.listener.opened(dialect); };
@@ -136,6 +140,7 @@ export class Link {
     if (run !== this.run) return;
     clearTimeout(this.timer);
     this.run += 1;
+    if (reason === TOKEN_WRONG && this.token === ownToken()) forgetToken();
     const { socket } = this;
     this.socket = null;
     // The server takes 1000 for a leave; without a code the player stays for a while.

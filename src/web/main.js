@@ -24,6 +24,7 @@ import { drawGhost, drawStructures, ghostOf } from './draw-structures.js';
 import { drawTerrain } from './draw-terrain.js';
 import { drawFlakes, drawRiver, drawSparkles } from './draw-weather.js';
 import { Effects } from './effects.js';
+import { TOKEN_MISSING, TOKEN_WRONG, textOf } from './endings.js';
 import { Friends } from './friends.js';
 import { Hints } from './hints.js';
 import { ClanHud } from './hud-clan.js';
@@ -38,6 +39,7 @@ import { Line } from './line.js';
 import { Minimap } from './minimap.js';
 import { ageMs } from './moments.js';
 import { ownKey } from './own-key.js';
+import { ownToken } from './own-token.js';
 import { Pane } from './pane.js';
 import { Prediction } from './prediction.js';
 import { ENDPOINT, predicted } from './protocol.js';
@@ -55,6 +57,8 @@ import { World } from './world.js';
 const PAIN_MS = 600;
 
 const proof = ownKey();
+// At once: nobody sees it in the address bar for long.
+ownToken();
 
 const canvas = /** @type {HTMLCanvasElement} */ (element('world'));
 const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d', { alpha: false }));
@@ -154,6 +158,13 @@ function receive(packet, nowMs) {
   if (packet.name === 'spawned') commands.spawned();
   // Until one plays again one is a watcher, also for a server that is met anew.
   if (packet.name === 'died') connection.player = null;
+  if (packet.name === 'error' && packet.values.rule === TOKEN_MISSING) refuse(TOKEN_MISSING);
+}
+
+/** Without a good token one only looks on, at most. @param {string} rule */
+function refuse(rule) {
+  connection.player = null;
+  title.refuse(textOf(0, rule));
 }
 
 /** Offers a simulated line to the server, and puts it before the connection if the address asks for one. The server of a tab has its own. */
@@ -223,6 +234,7 @@ function choose(choice) {
 }
 
 function changed() {
+  if (connection.state === 'waiting' && [TOKEN_MISSING, TOKEN_WRONG].includes(connection.reason)) refuse(connection.reason);
   if (connection.state === 'connecting') prediction.forget();
   if (connection.state !== 'live' || connection.lives === livesSeen) return;
   livesSeen = connection.lives;

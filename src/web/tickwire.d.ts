@@ -64,6 +64,8 @@ export interface Options<ToClient> {
   name?: string;
   /** True to look on, until `game.enter()`. */
   watch?: boolean;
+  /** Where only holders of a token play; default: that of the page's link, `#token=…`. */
+  token?: string;
   /** Further arguments of `hello` and `enter`, such as a colour. */
   hello?: Packets;
   /** True for places in pixels and angles in radians, in both directions; otherwise each number is the one that is sent. */

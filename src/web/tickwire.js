@@ -54,6 +54,7 @@ const EVENTS = ['open', 'close', 'error'];
  *   The server must have its rules as `predict.wasm`
  * @property {Record<string, (event: any) => void>} [on] handlers, as for `game.on`: they also hear
  *   what happens before the first `welcome`
+ * @property {string} [token] where only holders of a token play; default: that of the page's link, `#token=…`
  * @property {new (url: URL, protocols: string[]) => any} [WebSocket] for Node before 22
  */
 
@@ -258,7 +259,7 @@ export class Game {
     this.#sequence = 0;
     this.#sent.clear();
     const mode = this.#watches ? WATCH : PLAY;
-    this.#write(dialect.encode('hello', this.#known('hello', { version: VERSION, mode, ...this.#who })));
+    this.#write(dialect.encode('hello', this.#known('hello', { version: VERSION, mode, token: this.#link.token, ...this.#who })));
   }
 
   /** Those of some values that a packet has. @param {string} packet @param {Record<string, any>} values */

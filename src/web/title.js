@@ -72,6 +72,13 @@ export class Title {
     return { name: cut(this.name.value || this.name.placeholder, NAME_CHARS), skin: this.skin };
   }
 
+  /** Shows the card again, to somebody who may not play. @param {string} why */
+  refuse(why) {
+    this.fail(why);
+    this.card.hidden = false;
+    document.body.classList.remove('playing');
+  }
+
   /** Says in place of the number of players why there is no game. @param {string} why */
   fail(why) {
     this.failed = why;

@@ -24,6 +24,7 @@ import { pictures } from './parts/pictures.mjs';
 import { restart } from './parts/restart.mjs';
 import { returning } from './parts/returning.mjs';
 import { rooms } from './parts/rooms.mjs';
+import { tokens } from './parts/tokens.mjs';
 import { walking } from './parts/walking.mjs';
 
 const captured = fileURLToPath(new URL('../output/session.pcapng', import.meta.url));
@@ -31,7 +32,7 @@ await rm(captured, { force: true });
 await mkdir(dirname(captured), { recursive: true });
 const game = await new Game().open([...FLAGS, '--capture', captured]);
 try {
-  const parts = [joining, walking, looking, gathering, building, comforts, hunting, fighting, clans, phone, operator, rooms, ownPage, returning, restart];
+  const parts = [joining, walking, looking, gathering, building, comforts, hunting, fighting, clans, phone, operator, rooms, tokens, ownPage, returning, restart];
   // They are for people to look at, and check little: half a minute of bots.
   if (process.env.PICTURES) parts.splice(-1, 0, pictures);
   for (const part of parts) if (game.failed === 0) await part(game);

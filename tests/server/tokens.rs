@@ -58,7 +58,7 @@ fn play(address: SocketAddr, token: &str) -> (Native, u64) {
 /// A client of a dialect without hello, with a token in its path, and the player that it gets.
 fn play_letters(address: SocketAddr, token: &str) -> (Peer, u64) {
     let dialect = Codes::builtin().dialect("letters").expect("built in");
-    let mut peer = Peer::connect(address, &format!("/server?token={}", token.replace('+', "%2B")));
+    let mut peer = Peer::connect(address, &format!("/server?token={token}"));
     let profile = Value::Map(vec![
         ("name".into(), "Cyd".into()),
         ("moofoll".into(), true.into()),

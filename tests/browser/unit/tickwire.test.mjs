@@ -41,10 +41,27 @@ test('it names the dialect, offers the subprotocol, and says hello with what the
   const { game, socket } = await begin({ name: 'Ann', hello: { skin: 3 } });
   assert.match(socket.url, /^ws:\/\/game\.test\/play\?dialect=native&inspect_key=[0-9a-f]{32}$/);
   assert.deepEqual(socket.protocols, ['tickwire.v1']);
-  assert.deepEqual(socket.last('hello'), { version: 1, mode: 1, name: 'Ann', skin: 3 });
+  assert.deepEqual(socket.last('hello'), { version: 1, mode: 1, name: 'Ann', skin: 3, token: null });
   assert.equal(game.state, 'open');
   assert.equal(game.welcome.map_size_px, 3600);
   game.close();
+});
+
+test('a token is said in the hello, or in the path if the dialect has no place for it', async () => {
+  const { game, socket } = await begin({ token: 'anns+token/0123456789' });
+  assert.equal(socket.last('hello').token, 'anns+token/0123456789');
+  assert.doesNotMatch(socket.url, /anns/);
+  game.close();
+  sockets.length = 0;
+  const codes = structuredClone(CODES);
+  for (const { rows } of codes.tables) {
+    for (const row of rows.filter(({ name }) => name === 'hello')) row.arguments = row.arguments.filter(({ name }) => name !== 'token');
+  }
+  const pending = connect({ ...OPTIONS, codes, token: 'anns+token/0123456789' });
+  await settle();
+  assert.match(sockets[0].url, /&token=anns%2Btoken%2F0123456789$/);
+  sockets[0].welcome();
+  (await pending).close();
 });
 
 test('a watcher looks on until it enters, also after an outage', async () => {
@@ -60,7 +77,7 @@ test('a watcher looks on until it enters, also after an outage', async () => {
   assert.equal(game.player, null);
   await pass(200);
   sockets[1].welcome();
-  assert.deepEqual(sockets[1].last('hello'), { version: 1, mode: 1, name: 'Bo', skin: null });
+  assert.deepEqual(sockets[1].last('hello'), { version: 1, mode: 1, name: 'Bo', skin: null, token: null });
   game.send('move', { direction: 1 });
   assert.equal(sockets[1].last('move').sequence, 1, 'a connection counts from 1');
   game.close();

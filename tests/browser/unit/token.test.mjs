@@ -1,0 +1,23 @@
+// The token in a page's link.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { tokenIn, withoutToken } from '../../../src/web/own-token.js';
+
+test('a token is found in a fragment or a query, and nothing else is taken from there', () => {
+  for (const [text, token, rest] of [
+    ['', null, ''],
+    ['#', null, '#'],
+    ['#token=abc', 'abc', ''],
+    ['#token=a+b%2B%2F=', 'a+b+/=', ''],
+    ['#token=%', '%', ''],
+    ['#token=', null, ''],
+    ['?wire&token=abc', 'abc', '?wire'],
+    ['?token=abc&net=wifi', 'abc', '?net=wifi'],
+    ['?a=1&token=abc&b=2', 'abc', '?a=1&b=2'],
+    ['?my-token=abc', null, '?my-token=abc'],
+    ['?tokens=abc', null, '?tokens=abc'],
+  ]) {
+    assert.equal(tokenIn(text), token, text);
+    assert.equal(withoutToken(text), rest, text);
+  }
+});
