@@ -59,9 +59,11 @@ herd() {
     shift 3
     "$tickwire" bots --count "$bots" --seconds "$time" --json "$@" "ws://127.0.0.1:$port" >"$work/$run.json" 2>"$work/$run.err" || true
 }
-# Whether all honest bots of a run played: well RUN BOTS
+# Whether all honest bots of a run played, and every command of theirs was executed: well RUN BOTS
 well() {
     [[ ! -s $work/$1.err ]] || say "  bots: $(cat "$work/$1.err")"
+    say "  bots    $(field "$1" commands_sent) commands sent, $(field "$1" commands_accepted) accepted, $(field "$1" commands_rejected) rejected"
+    expect "$1: no command of the $2 was rejected" "$(field "$1" commands_rejected)+0 == 0"
     expect "$1: all $2 played, no error, none disconnected" \
         "$(field "$1" playing)+0 == $2 && $(field "$1" error_count)+0 == 0 && $(field "$1" disconnect_count)+0 == 0"
 }
@@ -103,7 +105,7 @@ came() {
     made() { sed -n "s/.*\"$2\":\([0-9]*\).*/\1/p" "$work/$1.pressure"; }
     expect "$2: there were attackers, at the $([[ $1 == sink ]] && echo sink || echo server)" "$(made "$1" connections)+0 > 0"
     case $2 in
-        ping-flood | tiny-fragments | command-flood | bombs) expect "$2: they sent frames" "$(made "$1" frames)+0 > 0" ;;
+        ping-flood | tiny-fragments | command-flood | contradictions | bombs) expect "$2: they sent frames" "$(made "$1" frames)+0 > 0" ;;
     esac
 }
 row() { printf '  %-24s %8s %8s %8s\n' "$@"; }
@@ -150,13 +152,13 @@ attack() {
 attacks() {
     if [[ -n $brief ]]; then
         attack slowloris 300; attack stalled-readers 20; attack drip-readers 20; attack ping-flood 20; attack tiny-fragments 10
-        attack command-flood 20; attack churn 200; attack reconnect 200; attack bombs 20; attack half-open 50
+        attack command-flood 20; attack contradictions 20; attack seat-holders 20; attack churn 200; attack reconnect 200; attack bombs 20; attack half-open 50
         return
     fi
     # A tenth of 500 clients that read nothing; a thousand connections per second are opened and
     # closed.
     attack slowloris 2000; attack stalled-readers 50; attack drip-readers 50; attack ping-flood 50; attack tiny-fragments 20
-    attack command-flood 50; attack churn 1000; attack bombs 50; attack half-open 200
+    attack command-flood 50; attack contradictions 50; attack seat-holders 50; attack churn 1000; attack bombs 50; attack half-open 200
     # From many addresses, each client stays within its budget, and churn makes little difference.
     [[ $source != *N* ]] || attack reconnect 2000
 }

@@ -36,8 +36,8 @@ pub struct Asked {
     waiting: VecDeque<(u32, Option<u32>)>,
     /// Its sequence and its tick.
     accepted: Option<(u32, u32)>,
-    /// How many commands were accepted, and how many rejected, since they were taken last.
-    counts: [u64; 2],
+    /// How many commands were sent, accepted and rejected, since they were taken last.
+    counts: [u64; 3],
     /// Whether what it said over time may arrive at once, and whether others use its address.
     is_late: bool,
     shares_address: bool,
@@ -47,6 +47,7 @@ impl Asked {
     /// The client sends a command.
     pub fn said(&mut self, sequence: u32, tick: Option<u32>) {
         self.waiting.push_back((sequence, tick));
+        self.counts[0] += 1;
     }
 
     /// From now on, this excuses the server.
@@ -60,10 +61,11 @@ impl Asked {
         self.accepted.map_or(0, |(sequence, _)| sequence)
     }
 
-    /// How many commands were accepted, and how many rejected, since the last call.
+    /// How many commands were sent, accepted and rejected, since the last call.
     pub fn take_deeds(&mut self) -> Deeds {
-        let [accepted, rejected] = std::mem::take(&mut self.counts);
+        let [sent, accepted, rejected] = std::mem::take(&mut self.counts);
         Deeds(vec![
+            ("commands_sent", "commands sent", sent),
             ("commands_accepted", "commands accepted", accepted),
             ("commands_rejected", "commands rejected", rejected),
         ])
@@ -118,13 +120,13 @@ impl Asked {
                 return None;
             }
             self.accepted = Some((sequence, tick));
-            self.counts[0] += 1;
+            self.counts[1] += 1;
         }
         Some(())
     }
 
     fn reject(&mut self, sequence: u32, reason: &str) -> Option<()> {
-        self.counts[1] += 1;
+        self.counts[2] += 1;
         let is_wrong = WRONG.contains(&reason)
             || !self.is_late && reason.ends_with("_too_soon")
             || !self.shares_address && reason.starts_with("address_");

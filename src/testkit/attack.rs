@@ -34,10 +34,12 @@ const PAGE: &[u8] = b"GET /tab.wasm HTTP/1.1\r\nHost: a\r\n\r\n";
 const PAGE_STAY: Duration = Duration::from_secs(13);
 /// Commands of an attacker that sends far too many, a hundred times a second.
 const COMMANDS: usize = 64;
+/// Commands that go to and fro before the largest sequence, after which no other is larger.
+const BACK: u32 = 200;
 
 /// The chat line of each reconnecting attacker.
 const LINE: &str = "reconnect";
-/// Time for which a reconnecting attacker stays after its line: a tick of any rate, because a
+/// Time for which an attacker stays that comes again and again, after its line or its join: a tick of any rate, because a
 /// server drops a client's queued commands when it leaves.
 const LINGER: Duration = Duration::from_millis(80);
 
@@ -57,6 +59,13 @@ pub enum Attack {
     /// Each joins and sends commands: every second attacker far too many, the others as many as
     /// the budget allows.
     CommandFlood,
+    /// Each joins and sends as many commands as the budget allows: a third claim ticks far ahead,
+    /// a third jump between the past and the far future, a third have sequences that repeat, go back
+    /// and end with the largest one.
+    Contradictions,
+    /// Each joins with a key of its own, drops its connection so that its player waits for it, and
+    /// comes again with another key.
+    SeatHolders,
     /// A given number of connections a second, each closed at once: before a request, after it,
     /// or after joining.
     Churn,
@@ -75,13 +84,15 @@ pub enum Attack {
 
 impl Attack {
     /// All attacks.
-    pub const ALL: [Attack; 11] = [
+    pub const ALL: [Attack; 13] = [
         Attack::Slowloris,
         Attack::StalledReaders,
         Attack::DripReaders,
         Attack::PingFlood,
         Attack::TinyFragments,
         Attack::CommandFlood,
+        Attack::Contradictions,
+        Attack::SeatHolders,
         Attack::Churn,
         Attack::Reconnect,
         Attack::Bombs,
@@ -98,6 +109,8 @@ impl Attack {
             Attack::PingFlood => "ping-flood",
             Attack::TinyFragments => "tiny-fragments",
             Attack::CommandFlood => "command-flood",
+            Attack::Contradictions => "contradictions",
+            Attack::SeatHolders => "seat-holders",
             Attack::Churn => "churn",
             Attack::Reconnect => "reconnect",
             Attack::Bombs => "bombs",
@@ -140,6 +153,13 @@ impl Attack {
                 let commands = if is_odd { COMMANDS } else { 1 };
                 Manner { opening: hello(), commands, frames: commands, ..manner }
             }
+            Attack::Contradictions => {
+                let says = [Says::FarAhead, Says::ToAndFro, Says::Back][index % 3];
+                Manner { opening: hello(), commands: 1, frames: 1, says, ..manner }
+            }
+            Attack::SeatHolders => {
+                Manner { opening: hello(), has_key: true, leaves: true, lingers: LINGER, ..manner }
+            }
             Attack::Churn if index.is_multiple_of(3) => Manner { upgrades: false, leaves: true, ..manner },
             Attack::Churn if index % 3 == 1 => Manner { asks_and_leaves: true, leaves: true, ..manner },
             Attack::Churn => Manner { opening: hello(), leaves: true, ..manner },
@@ -169,6 +189,32 @@ enum Reads {
     Nothing,
 }
 
+/// The sequences and ticks of an attacker's commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Says {
+    /// New sequences, and no tick.
+    New,
+    /// New sequences, and ticks far ahead.
+    FarAhead,
+    /// New sequences, and ticks of the past and far ahead by turns.
+    ToAndFro,
+    /// Sequences that repeat, go back, and in the end the largest one again and again.
+    Back,
+}
+
+impl Says {
+    /// The sequence and the tick of the command of this number, from 1.
+    fn numbers(self, number: u32) -> (u32, Option<u32>) {
+        match self {
+            Says::New => (number, None),
+            Says::FarAhead => (number, Some(u32::MAX - number % 7)),
+            Says::ToAndFro => (number, Some(if number.is_multiple_of(2) { u32::MAX } else { 0 })),
+            Says::Back if number > BACK => (u32::MAX, None),
+            Says::Back => (number / 4 * 3 + number % 4, Some(number)),
+        }
+    }
+}
+
 /// The behaviour of one attacker.
 #[derive(Debug)]
 struct Manner {
@@ -182,8 +228,11 @@ struct Manner {
     opening: Vec<u8>,
     /// The bytes that it sends then, repeatedly.
     block: Vec<u8>,
-    /// Commands that it sends after the block, each with a new sequence.
+    /// Commands that it sends after the block.
     commands: usize,
+    says: Says,
+    /// Whether it connects with a key, by which it could come back to its player.
+    has_key: bool,
     /// Frames in the block, commands among them.
     frames: usize,
     /// Time between two blocks.
@@ -206,6 +255,8 @@ impl Default for Manner {
             opening: Vec::new(),
             block: Vec::new(),
             commands: 0,
+            says: Says::New,
+            has_key: false,
             frames: 0,
             every: Duration::from_millis(10),
             leaves: false,
@@ -222,12 +273,14 @@ impl Manner {
         self.frames == 0 && self.block.is_empty()
     }
 
-    /// Appends the next block; `sequence` is that of its last command.
-    fn write_block(&self, sequence: &mut u32, out: &mut Vec<u8>) {
+    /// Appends the next block; `number` is that of its last command.
+    fn write_block(&self, number: &mut u32, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.block);
         for _ in 0..self.commands {
-            *sequence = sequence.wrapping_add(1);
-            out.extend(command(*sequence));
+            *number = number.wrapping_add(1);
+            let (sequence, tick) = self.says.numbers(*number);
+            let direction = Some(number.wrapping_mul(97) as u16);
+            out.extend(packet(&ClientPacket::Move { sequence: Some(sequence), tick, direction }));
         }
     }
 
@@ -253,13 +306,6 @@ fn tiny_fragments() -> Vec<u8> {
     let mut one = fragment(Opcode::Continuation, 1);
     one.push(0);
     one.repeat(TINY_FRAMES)
-}
-
-/// A command with a new sequence: the server drops a repeated sequence long before the world, at no
-/// cost.
-fn command(sequence: u32) -> Vec<u8> {
-    let direction = Some(sequence.wrapping_mul(97) as u16);
-    packet(&ClientPacket::Move { sequence: Some(sequence), tick: None, direction })
 }
 
 /// A line of chat, as the first command of a client.
@@ -365,11 +411,23 @@ mod tests {
             (Attack::CommandFlood, 0, 3, (1 + 3, None)),
             (Attack::TinyFragments, 0, 1, (0, Some("too_many_fragments"))),
             (Attack::Reconnect, 0, 1, (2, None)),
+            (Attack::Contradictions, 2, 3, (1 + 3, None)),
+            (Attack::SeatHolders, 0, 1, (1, None)),
             (Attack::HalfOpen, 1, 1, (1, None)),
             (Attack::HalfOpen, 0, 1, (0, None)),
         ] {
             assert_eq!(taken(attack, index, blocks), expected, "{} {index}", attack.name());
         }
+    }
+
+    #[test]
+    fn sequences_and_ticks_contradict_one_another() {
+        let of = |says: Says, numbers: [u32; 5]| numbers.map(|number| says.numbers(number));
+        let sequences = of(Says::Back, [3, 4, 5, BACK, BACK + 1]).map(|(sequence, _)| sequence);
+        assert_eq!(sequences, [3, 3, 4, 150, u32::MAX]);
+        let ticks = of(Says::ToAndFro, [1, 2, 3, 4, 5]).map(|(_, tick)| tick);
+        assert_eq!(ticks, [Some(0), Some(u32::MAX), Some(0), Some(u32::MAX), Some(0)]);
+        assert!(of(Says::FarAhead, [1, 2, 3, 4, 5]).iter().all(|(_, tick)| *tick > Some(u32::MAX / 2)));
     }
 
     #[test]

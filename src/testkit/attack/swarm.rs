@@ -5,6 +5,7 @@
 //! at most [`CHURN_SECONDS`] seconds' worth of connections exist at once, in case the server does
 //! not answer.
 
+use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
@@ -178,7 +179,13 @@ impl<'a> Swarm<'a> {
         };
         self.pressure.connections += 1;
         let url = &self.plan.url;
-        let mut link = Link::new(&url.authority(), &url.target, true, dial::keys());
+        let mut target = url.target.clone();
+        if manner.has_key {
+            // Another one for each connection, so that none comes back.
+            let sign = if target.contains('?') { '&' } else { '?' };
+            let _ = write!(target, "{sign}inspect_key={:016x}{index:016x}", self.pressure.connections);
+        }
+        let mut link = Link::new(&url.authority(), &target, true, dial::keys());
         let mut unsent = Vec::new();
         if manner.upgrades || manner.asks_and_leaves {
             link.drain_output(&mut unsent);
