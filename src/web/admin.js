@@ -12,8 +12,8 @@ const REFRESH_MS = 2000;
 /** How long a grave button asks whether it was meant. */
 const SURE_MS = 3000;
 const LOG_LINES = 200;
-/** A row of `players`: number, age, points, health, place, address, name in quotes. */
-const ROW = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(-?\d+)\s+(-?\d+)\s+(\S+)\s+(".*")$/;
+/** A row of `players`: number, age, points, health, place, address, name in quotes, and the name of its token if it has one. */
+const ROW = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(-?\d+)\s+(-?\d+)\s+(\S+)\s+(".*")(?:\s+token (\S+))?$/;
 
 /** A row of `rooms`: players, clients, tick, state, name. */
 const ROOM_ROW = /^\s*\d+\s+\d+\s+\d+\s+\S+\s+(\S+)$/;
@@ -163,8 +163,8 @@ const grouped = (text) => text.replace(/\d{5,}/g, (digits) => digits.replace(/\B
 function player(line) {
   const found = ROW.exec(line);
   if (!found) return null;
-  const [, number, age, points, health, x, y, address, name] = found;
-  return { number: Number(number), age, points, health, place: `${x}, ${y}`, address, name: unquoted(name) };
+  const [, number, age, points, health, x, y, address, name, token] = found;
+  return { number: Number(number), age, points, health, place: `${x}, ${y}`, address, name: unquoted(name), token };
 }
 
 /** A name as the server writes it: in quotes, with what is special escaped. @param {string} text */
@@ -224,7 +224,7 @@ function fill(row, one) {
     const text = String(one[field]);
     if (row.cells[i].textContent !== text) row.cells[i].textContent = text;
   });
-  row.cells[1].title = one.name;
+  row.cells[1].title = one.token === undefined ? one.name : `${one.name}, token ${one.token}`;
 }
 
 /** @param {string} text @param {string} kind @param {() => void} act */

@@ -102,6 +102,8 @@ fn a_wrong_setting_is_named_with_its_rule() {
         ),
         (server().max_clients(0), "max_clients: 0: must be at least 1"),
         (server().admin_token("short"), "admin_token: the token for /admin must have 16 to 256 characters"),
+        (server().tokens([("ann", "short")]), "tokens: the token must have 16 to 256 characters"),
+        (server().tokens([("ann", "a-token-of-the-test"); 2]), "tokens: another token has this name"),
         (server().rooms_on_demand(9_999), "rooms: 10000 with those on demand: must be at most 1024"),
         (server().capture("/nowhere/a.pcapng"), "capture: "),
     ];

@@ -4,11 +4,14 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Stdio;
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use tickwire::internal::games;
 use tickwire::internal::net::console::Source;
+use tickwire::internal::net::recorder::Target;
 use tickwire::internal::net::{Players, Server, Tokens};
 use tickwire::internal::replay;
 use tickwire::internal::room::kept;
@@ -299,4 +302,113 @@ fn a_world_that_is_kept_does_not_contain_tokens_and_its_seats_are_those_of_the_t
     is_without_tokens("the kept world", &kept::write(&kept));
     let keys = &kept[0].1.keys;
     assert_eq!(keys.iter().map(|(_, player)| u64::from(player.0)).collect::<Vec<_>>(), [player]);
+}
+
+/// What the program says when it does not start with these arguments and this variable.
+fn refused(arguments: &[&str], variable: Option<&str>) -> String {
+    let mut command = tickwire(&[&["--bind", "127.0.0.1:0"], arguments].concat());
+    command.stdin(Stdio::null()).envs(variable.map(|text| ("TICKWIRE_TOKENS", text)));
+    let output = command.output().expect("the program runs");
+    assert!(!output.status.success(), "{arguments:?}");
+    String::from_utf8(output.stderr).expect("text")
+}
+
+#[test]
+fn tokens_that_cannot_be_used_are_refused_without_being_shown() {
+    let file = File::new("tokens-file");
+    let path = file.0.to_str().expect("text");
+    fs::write(&file.0, format!("# players\nann {ANN}\nbob {ANN}\n")).expect("written");
+    let with_file = ["--token-file", path];
+    for (arguments, variable, expected) in [
+        (
+            &with_file[..],
+            None,
+            format!("tickwire: --token-file {path}: line 3: another name has this token\n"),
+        ),
+        (
+            &[],
+            Some("ann anns-token"),
+            "tickwire: TICKWIRE_TOKENS: line 1: the token must have 16 to 256 characters\n".to_owned(),
+        ),
+        (
+            &[],
+            Some(&format!("ann {ANN};{BOB}")[..]),
+            "tickwire: TICKWIRE_TOKENS: line 2: must be a name and a token, separated by a blank\n"
+                .to_owned(),
+        ),
+        (
+            &with_file,
+            Some(FILE),
+            "tickwire: --token-file and TICKWIRE_TOKENS cannot be combined: use one of them\n".to_owned(),
+        ),
+        (
+            &["--spectators"],
+            None,
+            "tickwire: --spectators needs --token-file or TICKWIRE_TOKENS: without, everyone plays\n"
+                .to_owned(),
+        ),
+        (
+            &["--token-file", "/"],
+            None,
+            format!(
+                "tickwire: --token-file /: must be a file of at most {} bytes\n",
+                limits::TOKEN_FILE_BYTES
+            ),
+        ),
+    ] {
+        assert_eq!(refused(arguments, variable), expected);
+    }
+    let gone = refused(&["--token-file", "/nowhere"], None);
+    assert!(gone.starts_with("tickwire: --token-file /nowhere: No such file"), "{gone}");
+}
+
+#[test]
+fn a_file_that_everyone_can_read_is_used_with_a_warning_and_an_empty_one_lets_nobody_play() {
+    let file = File::new("tokens-open");
+    for (mode, text, is_warned, banner) in [
+        (0o644, format!("ann {ANN}\n"), true, "  1 token for players; clients without one are closed\n"),
+        (0o640, "# nobody\n".to_owned(), false, "  nobody plays: there are no tokens, so everyone watches\n"),
+    ] {
+        fs::write(&file.0, text).expect("written");
+        fs::set_permissions(&file.0, fs::Permissions::from_mode(mode)).expect("its owner may");
+        let mut command = tickwire(&["--bind", "127.0.0.1:0", "--token-file"]);
+        let mut program = Program::start(command.arg(&file.0));
+        assert!(program.banner.contains(banner), "{}", program.banner);
+        let log = program.stop();
+        assert_eq!(log.contains("make it private with chmod 600"), is_warned, "{log}");
+    }
+}
+
+#[test]
+fn a_capture_of_those_who_may_not_play_comes_out_the_same() {
+    for spectators in [false, true] {
+        let (server, file) = (guarded(FILE, spectators), File::new(&format!("tokens-{spectators}")));
+        server.capture(Target::File(file.0.clone())).expect("a new file");
+        let address = server.address();
+        let (mut ann, _) = play(address, ANN);
+        let mut without = greet(address, "/play", 1, None);
+        without.say("ping", &[5.into()]);
+        let mut letters = Peer::connect(address, "/server");
+        letters.send(b"\x92\xa1M\x91\x81\xa4name\xa1x");
+        if spectators {
+            assert_eq!(without.hear("error")[0], Value::from("token_missing"));
+            without.hear("pong");
+            letters.receive_until(|message| message.starts_with(b"\x92\xa1A")).expect("init_data");
+        } else {
+            assert_eq!(without.peer.receive_close(), "1008 token_missing");
+            assert!(letters.receive_close().contains("token_missing"));
+        }
+        let mut wrong =
+            [watch(address, "/play", Some(WRONG)).peer, Peer::connect(address, "/server?token=x")];
+        wrong[0].send(b"\x92\x06\x91\x05");
+        for peer in &mut wrong {
+            assert_eq!(peer.receive_close(), "1008 token_wrong");
+        }
+        ann.say("ping", &[7.into()]);
+        ann.hear("pong");
+        server.stop();
+        let report = replay::json::of_file(&fs::read(&file.0).expect("the file"), games::ABOUT, None);
+        let report = report.expect("a capture");
+        assert_eq!(report["verdict"], "same", "{spectators}: {report:#}");
+    }
 }

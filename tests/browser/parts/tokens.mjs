@@ -44,7 +44,9 @@ export async function tokens(game) {
       await other.locator('#play').click();
       await until(other, (before) => window.tickwire.id === before, id);
       await page.locator('#status-text', { hasText: 'The game goes on in another tab.' }).waitFor();
-      await Promise.all([page, other].map((each) => each.context().close()));
+      const operator = await open(/http:\S+\/admin#\S+/.exec(watched.log())?.[0] ?? '');
+      await operator.locator('#players td[title$=", token ann"]').waitFor();
+      await Promise.all([page, other, operator].map((each) => each.context().close()));
     });
     await game.check('without a token one looks on, or is told why there is no game', async () => {
       const spectator = await open(`${watched.url}/`);
