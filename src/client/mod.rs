@@ -12,7 +12,9 @@
 //!
 //! The modules, in the order of the flow: [`url`] (the target address), [`dial`] (a connected
 //! socket), [`link`] (upgrade and frames), [`bot`] (a link and an
-//! [`Agent`](crate::game::agent::Agent), which plays), [`talk`] (a client for tests and tools, which
+//! [`Agent`](crate::game::agent::Agent), which plays), [`player`] (a link and a
+//! [`Prediction`](crate::game::predict::Prediction): a client whose own player is ahead of the server),
+//! [`own`] (the worlds of the built-in games for it), [`talk`] (a client for tests and tools, which
 //! waits for answers).
 //!
 //! Only `dial` and `talk` touch sockets and clocks; the others are values, with time as an argument.
@@ -113,6 +115,8 @@ pub mod dial;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod echo;
 pub mod link;
+pub mod own;
+pub mod player;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod rooms;
 #[cfg(not(target_family = "wasm"))]

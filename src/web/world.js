@@ -9,11 +9,11 @@ import { Herd } from './animals.js';
 import { Built } from './built.js';
 import { Clans } from './clans.js';
 import { note } from './happenings.js';
-import { BAR_MS, Clock, step } from './interpolation.js';
+import { Clock } from './interpolation.js';
 import { ageMs } from './moments.js';
+import { isForeseen, move } from './motion.js';
 import { UNIT, eachGroup } from './protocol.js';
 import { newPlayer } from './player.js';
-import { AFTER_MS, reckon } from './reckoning.js';
 import { itemOf, rules } from './rules.js';
 import { Shots } from './shots.js';
 
@@ -21,9 +21,6 @@ import { Shots } from './shots.js';
 const BUBBLE_MS = 3000;
 /** Chat lines that are kept. */
 const CHAT_LINES = 60;
-
-/** Speed at which hands swing fully, px a ms. The rules let nobody walk faster than 0.328. */
-const FULL_PACE = 0.3;
 
 /** Kinds of scenery by number, and what they give. */
 export const KINDS = Object.freeze(['tree', 'bush', 'rock', 'gold']);
@@ -35,8 +32,6 @@ const PAID_MS = 400;
 const EATEN_MS = 60;
 /** Packets that come within this time of an update tell of its tick. */
 const SAME_TURN_MS = 8;
-/** A swing that the server tells of so long after the lead was foreseen. */
-const FORESEEN_MS = 1000;
 /** A new body looks at another place: what leaves view within this time has not died. */
 const MOVED_MS = 400;
 /** Kill messages that are kept. */
@@ -330,7 +325,7 @@ export class World {
     if (!player) return;
     if (hit) this.hitWith = { weapon, atMs: nowMs };
     player.swing.count += 1;
-    if (id === this.ownId && this.isForeseen(nowMs)) return;
+    if (id === this.ownId && isForeseen(this, nowMs)) return;
     player.weapon = weapon;
     player.swing.atMs = nowMs;
     player.swing.hit = hit;
@@ -340,31 +335,6 @@ export class World {
   /** What is predicted of oneself now; null without prediction. */
   get ahead() {
     return this.prediction?.switches.prediction ? this.prediction.ahead : null;
-  }
-
-  /** Whether what the server tells of one's own hand was shown already. @param {number} nowMs */
-  isForeseen(nowMs) {
-    return this.ahead !== null && nowMs - this.foreseenAt < (this.prediction?.figures.leadMs ?? 0) + FORESEEN_MS;
-  }
-
-  /** Shows one's own hand as it is predicted. @param {number} nowMs */
-  foresee(nowMs) {
-    const { ahead } = this;
-    const own = this.ownId === null ? undefined : this.players.get(this.ownId);
-    const swings = this.prediction?.takeEvents() ?? [];
-    this.built.foreseen = [];
-    if (!ahead || !own) return;
-    const [, weapon, item, ...built] = ahead.numbers;
-    this.built.setForeseen(built);
-    own.weapon = weapon;
-    own.item = item < 0 ? null : item;
-    for (const [, hits] of swings) {
-      const hit = hits !== 0;
-      this.foreseenAt = nowMs;
-      own.swing.atMs = nowMs;
-      own.swing.hit = hit;
-      this.happen('swung', nowMs, own.shown, { id: own.id });
-    }
   }
 
   /** @param {any[]} flat @param {number} nowMs */
@@ -515,24 +485,7 @@ export class World {
   /** Moves everyone to where they are shown at this moment; call once a frame. @param {number} nowMs */
   advance(nowMs) {
     this.clock.advance(nowMs);
-    const { interpolation = true, reckoning = true } = this.prediction?.switches ?? {};
-    const others = interpolation ? this.clock.othersTick(nowMs) : this.clock.tickAt(nowMs);
-    const own = this.clock.ownTick(nowMs);
-    const isSilent = reckoning && nowMs - this.newsAt > AFTER_MS;
-    /** @param {import('./interpolation.js').Track} track */
-    const reckoned = (track) => (isSilent && this.prediction
-      ? reckon(track, others, this.clock, (from, velocity, ticks) => this.prediction?.walkOn(from, velocity, ticks) ?? null) : null);
-    const elapsed = Math.max(1, nowMs - this.advancedAt);
-    this.advancedAt = nowMs;
-    for (const player of this.players.values()) {
-      const isOwn = player.id === this.ownId;
-      if (isOwn) step(player, own, elapsed, FULL_PACE, this.ahead);
-      else step(player, others, elapsed, FULL_PACE, reckoned(player.track), true);
-      player.shownHealth += (player.health - player.shownHealth) * Math.min(1, elapsed / BAR_MS);
-      if (player.bubble && player.bubble.untilMs < nowMs) player.bubble = null;
-    }
-    this.foresee(nowMs);
-    this.herd.advance(others, elapsed, nowMs, reckoned);
+    move(this, nowMs);
     for (const { by, kind, x, y, heading, hit } of this.shots.advance(nowMs)) {
       this.happen('landed', nowMs, { x, y }, { id: by, direction: heading, resource: kind, amount: hit ? 1 : 0 });
     }

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tickwire::game::predict::{Place, Switches, Track};
+use tickwire::game::predict::{LocalWorld as _, Place, Switches, Track};
 use tickwire::internal::embedded::Server;
 use tickwire::internal::games::moo::predict::OwnWorld;
 use tickwire::internal::link::Conditions;
-use tickwire::limits;
 use tickwire::packet::{Decoded, Value};
 
 use crate::line::{Client, FRAME, bad, run_until, server};
@@ -88,7 +87,7 @@ fn corrections(net: Conditions, seed: u32, seconds: u64) -> (usize, Vec<f64>) {
         if animals.values().any(|at| apart_px(*at, shown.at) < 400.0) {
             touched = now;
         }
-        let corrections = player.prediction.corrections();
+        let corrections = player.prediction().corrections();
         if corrections.compared != compared {
             compared = corrections.compared;
             if now.saturating_sub(touched) < Duration::from_secs(2) {
@@ -99,7 +98,7 @@ fn corrections(net: Conditions, seed: u32, seconds: u64) -> (usize, Vec<f64>) {
         }
     };
     play(&mut server, &mut players, &mut now, seconds, act, see);
-    let lead = players[0].prediction.clock().lead();
+    let lead = players[0].prediction().clock().lead();
     assert!(lead >= net.delay * 2, "seed {seed}: a lead of {lead:?} is less than the round trip");
     found.sort_by(f64::total_cmp);
     (beside, found)
@@ -134,7 +133,7 @@ fn without_loss_and_jitter_nothing_is_corrected() {
         turn(&mut players[0], server, now, frame, 1)
     };
     play(&mut server, &mut players, &mut now, 60, act, |_, _, _, _| {});
-    let corrections = players[0].prediction.corrections();
+    let corrections = players[0].prediction().corrections();
     assert!(corrections.compared > 1_700, "{corrections:?}");
     assert_eq!(corrections.count, 0, "of {} updates", corrections.compared);
 }
@@ -144,7 +143,7 @@ fn frames_to_move(switches: Switches) -> Vec<u64> {
     let mut server = server("moo", 3, 0, bad());
     let (mut players, mut now) = ([player(&mut server)], Duration::ZERO);
     play(&mut server, &mut players, &mut now, 5, |_, _, _, _| {}, |_, _, _, _| {});
-    players[0].prediction.switch(switches);
+    players[0].player.prediction_mut().switch(switches);
     let mut frames = Vec::new();
     for key in 0..10_u16 {
         let before = players[0].shown.expect("it plays").at;
@@ -178,13 +177,13 @@ fn without_reconciliation_what_the_server_says_changes_nothing() {
     let mut server = server("moo", 3, 0, Conditions::default());
     let (mut players, mut now) = ([player(&mut server)], Duration::ZERO);
     play(&mut server, &mut players, &mut now, 5, |_, _, _, _| {}, |_, _, _, _| {});
-    players[0].prediction.switch(Switches { prediction: true, reconciliation: false });
-    let compared = players[0].prediction.corrections().compared;
+    players[0].player.prediction_mut().switch(Switches { prediction: true, reconciliation: false });
+    let compared = players[0].prediction().corrections().compared;
     let act = |players: &mut [Player], server: &mut Server, now, frame| {
         turn(&mut players[0], server, now, frame, 1)
     };
     play(&mut server, &mut players, &mut now, 5, act, |_, _, _, _| {});
-    assert_eq!(players[0].prediction.corrections().compared, compared);
+    assert_eq!(players[0].prediction().corrections().compared, compared);
 }
 
 #[test]
@@ -193,7 +192,7 @@ fn swings_are_foreseen_as_often_as_the_server_tells_of_them() {
     let (mut players, mut now) = ([player(&mut server)], Duration::ZERO);
     let (mut told, mut foreseen) = (0, 0);
     let act = |players: &mut [Player], server: &mut Server, now, frame| {
-        foreseen += players[0].prediction.take_events().len();
+        foreseen += players[0].player.prediction_mut().take_events().len();
         if players[0].shown.is_some() && (frame % 97 == 0 || frame % 97 == 60) {
             let state = u8::from(frame % 97 == 0);
             players[0].command(server, "attack", &[state.into()], now);
@@ -228,7 +227,7 @@ fn two_players_who_push_each_other_agree_with_the_server_when_they_rest() {
     };
     play(&mut server, &mut players, &mut now, 30, act, |_, _, _, _| {});
     for one in &players {
-        let corrections = one.prediction.corrections();
+        let corrections = one.prediction().corrections();
         let (p50, p99) = (px(corrections.percentile(50)), px(corrections.percentile(99)));
         println!(
             "pushed: {} of {} updates corrected, p50 {p50:.1} px, p99 {p99:.1} px",
@@ -251,92 +250,47 @@ fn two_players_who_push_each_other_agree_with_the_server_when_they_rest() {
     }
 }
 
-/// The positions that one client hears of another one, in 1/65,536 px.
-#[derive(Default)]
-struct Heard {
-    player: Option<i64>,
-    at_hpx: (i64, i64),
-    track: Track,
-    newest: Duration,
-    all: Vec<(u32, Place)>,
-}
-
-impl Heard {
-    fn hear(&mut self, own: Option<u16>, packet: &Decoded<'_>, now: Duration) {
-        if !matches!(packet.row.name.as_str(), "update" | "pong") {
-            return;
-        }
-        self.newest = now;
-        let Some(tick) = packet.number::<u32>("tick") else { return };
-        let groups = |name, size| {
-            let list = packet.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
-            list.chunks(size).map(<[Value]>::to_vec).collect::<Vec<_>>()
-        };
-        let number = |value: &Value| value.as_i64().unwrap_or(0);
-        for group in groups("enters", 6) {
-            if Some(number(&group[0])) != own.map(i64::from) {
-                self.player = Some(number(&group[0]));
-                self.at_hpx = (number(&group[3]), number(&group[4]));
-            }
-        }
-        for group in groups("full", 4).iter().filter(|group| Some(number(&group[0])) == self.player) {
-            self.at_hpx = (number(&group[1]), number(&group[2]));
-        }
-        for group in groups("moved", 3).iter().filter(|group| Some(number(&group[0])) == self.player) {
-            self.at_hpx = (self.at_hpx.0 + number(&group[1]), self.at_hpx.1 + number(&group[2]));
-        }
-        if self.player.is_some() && packet.row.name == "update" {
-            let place = ((self.at_hpx.0 << 15) as i32, (self.at_hpx.1 << 15) as i32);
-            self.track.push(tick, place);
-            self.all.push((tick, place));
-        }
-    }
-}
-
-/// Errors of the position at which another player is shown, px: at once where it is held, and where it
-/// is run on.
+/// Errors of the position at which another player is shown, px: where it is held without news, and where
+/// it is run on. Both by the track of all its positions, as they were heard in the end.
 fn errors(net: Conditions, seed: u32) -> [Vec<f64>; 2] {
     let mut server = server("moo", seed, 0, net);
-    let (mut players, mut now) = ([player(&mut server), player(&mut server)], Duration::ZERO);
-    let heard = std::cell::RefCell::new(Heard::default());
-    let mut shown: Vec<(i64, Place, Place)> = Vec::new();
+    let mut players = [player(&mut server), player(&mut server)];
+    let (mut now, mut walker) = (Duration::ZERO, None);
+    let mut shown: [Vec<(i64, Place)>; 2] = [Vec::new(), Vec::new()];
+    let mut truth = Vec::<(u32, Place)>::new();
     let act = |players: &mut [Player], server: &mut Server, now: Duration, frame: u64| {
-        if frame.is_multiple_of(90) && players[1].shown.is_some() {
+        let (watchers, walks) = players.split_at_mut(1);
+        walker = walker.or_else(|| Some(walks[0].prediction().world()?.own()?.0.into()));
+        if frame.is_multiple_of(90) && walks[0].shown.is_some() {
             let way = (frame as u32 / 90).wrapping_mul(40_503) as u16;
-            players[1].command(server, "move", &[way.into()], now);
+            walks[0].command(server, "move", &[way.into()], now);
         }
-        let heard = heard.borrow();
-        let prediction = &players[0].prediction;
-        let (Some(world), Some(tick)) = (prediction.world(), prediction.clock().others(now)) else { return };
-        let Some(held) = heard.track.at(tick) else { return };
-        let is_silent = now.saturating_sub(heard.newest) >= limits::RECKONED_AFTER;
-        let reckoned = if is_silent { heard.track.reckon(tick, world) } else { Some(held) };
-        shown.extend(reckoned.map(|reckoned| (tick, held, reckoned)));
+        let client = &mut watchers[0];
+        for (shown, is_reckoned) in shown.iter_mut().zip([false, true]) {
+            client.player.prediction_mut().follow_others().is_reckoned = is_reckoned;
+            let place = client.player.others(now).into_iter().find(|(id, _)| Some(*id) == walker);
+            shown.extend(client.prediction().clock().others(now).zip(place.map(|(_, place)| place)));
+        }
     };
-    let see = |at: usize, _: &Player, packet: &Decoded<'_>, now| {
-        if at == 0 {
-            let own = (packet.row.name == "spawned").then(|| packet.number("player")).flatten();
-            heard.borrow_mut().hear(own.or(Some(1)), packet, now);
-        }
+    let see = |at: usize, _: &Player, packet: &Decoded<'_>, _| {
+        let own = packet.get("own").and_then(Value::as_array).filter(|own| at == 1 && own.len() > 3);
+        let Some(own) = own else { return };
+        let place = own[2].as_i64().zip(own[3].as_i64()).map(|(x, y)| (x as i32, y as i32));
+        truth.extend(packet.number("tick").zip(place));
     };
     play(&mut server, &mut players, &mut now, 90, act, see);
-    let mut truth = Track::default();
-    let mut all = heard.into_inner().all.into_iter().peekable();
-    let mut errors = [Vec::new(), Vec::new()];
-    for (tick, held, reckoned) in shown {
-        while all.peek().is_some_and(|(at, _)| i64::from(*at) << 16 <= tick + (8 << 16)) {
-            let (at, place) = all.next().expect("peeked");
-            truth.push(at, place);
+    shown.map(|shown| {
+        let (mut track, mut rest) = (Track::default(), truth.iter().copied().peekable());
+        let mut errors = Vec::new();
+        for (tick, shown) in shown {
+            while rest.peek().is_some_and(|(at, _)| i64::from(*at) << 16 <= tick + (8 << 16)) {
+                rest.next().into_iter().for_each(|(at, place)| track.push(at, place));
+            }
+            let place = track.at(tick).filter(|_| rest.peek().is_some());
+            errors.extend(place.map(|place| apart_px(shown, place)));
         }
-        if all.peek().is_none() {
-            break;
-        }
-        let Some(place) = truth.at(tick) else { continue };
-        errors[0].push(apart_px(held, place));
-        errors[1].push(apart_px(reckoned, place));
-    }
-    errors.iter_mut().for_each(|errors| errors.sort_by(f64::total_cmp));
-    errors
+        errors
+    })
 }
 
 #[test]

@@ -34,10 +34,13 @@ fn a_tank_that_is_predicted_is_where_the_server_has_it() {
             run_until(&mut server, now, now + FRAME);
             now += FRAME;
             frame += 1;
-            ann.frame(&mut server, now, |packet, states| {
-                let Some([before, after]) = states.filter(|_| packet.row.name == "own") else { return };
-                let [before, after] = [before, after].map(ways);
-                turned.push(off(before[0], after[0]).max(off(before[1], after[1])));
+            let mut before = ann.prediction().state().map(ways);
+            ann.frame(&mut server, now, |packet, prediction| {
+                let after = prediction.state().map(ways);
+                if let (Some(before), Some(after), "own") = (before, after, packet.row.name.as_str()) {
+                    turned.push(off(before[0], after[0]).max(off(before[1], after[1])));
+                }
+                before = after;
             });
             if ann.shown.is_some() && frame.is_multiple_of(12) {
                 let turn = [-1, 0, 1, 0, 1][(frame / 12 % 5) as usize];
@@ -46,16 +49,16 @@ fn a_tank_that_is_predicted_is_where_the_server_has_it() {
                 let values = [drive.into(), turn.into(), aim.into(), (frame % 5 == 0).into(), 0.into()];
                 ann.command(&mut server, "control", &values, now);
             }
-            let corrections = ann.prediction.corrections();
+            let corrections = ann.prediction().corrections();
             if corrections.compared != compared {
                 compared = corrections.compared;
                 all.push(f64::from(corrections.last()) / 65_536.0);
             }
         }
-        let lead = ann.prediction.clock().lead();
+        let lead = ann.prediction().clock().lead();
         println!(
             "seed {seed}: {compared} updates, {} corrected, lead {lead:?}",
-            ann.prediction.corrections().count
+            ann.prediction().corrections().count
         );
         assert!(compared > 2_500, "seed {seed}: {compared}");
     }

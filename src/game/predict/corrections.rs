@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::Place;
+use super::place::Place;
 use crate::limits;
 
 /// See the [module](self).

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{LocalWorld, Place, Prediction, Switches};
+use super::local::LocalWorld;
+use super::place::Place;
+use super::prediction::{Prediction, Switches};
 use crate::packet::{Dialect, Direction};
 
 /// The [`Prediction`] of any game, in a dialect.
@@ -72,7 +74,7 @@ impl<W: LocalWorld> Predictor for Numbers<W> {
     fn advance(&mut self, now: Duration, out: &mut Vec<i32>) {
         let shown = self.prediction.advance(now);
         let events = self.prediction.take_events();
-        let Prediction { clock, corrections, .. } = &self.prediction;
+        let (clock, corrections) = (self.prediction.clock(), self.prediction.corrections());
         let (tick, part, (x, y)) =
             shown.map_or((0, 0, (0, 0)), |shown| (shown.tick.0, shown.tick.1, shown.at));
         out.extend([i32::from(shown.is_some()), number(tick.into()), part.into(), x, y]);

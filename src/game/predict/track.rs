@@ -3,7 +3,8 @@
 
 use std::collections::VecDeque;
 
-use super::{LocalWorld, Place};
+use super::local::LocalWorld;
+use super::place::Place;
 use crate::limits;
 
 /// Samples of one other player, or of anything else that moves.
@@ -30,6 +31,16 @@ impl Track {
         self.samples.push_back((tick, place));
         if self.samples.len() > limits::TRACK_SAMPLES {
             self.samples.pop_front();
+        }
+    }
+
+    /// There was news of a tick that did not name it: it stands where it was. Without a sample just before
+    /// that, it would seem to begin its next step long before.
+    pub fn hold(&mut self, tick: u32) {
+        if let Some((last, place)) = self.samples.back().copied() {
+            if last < tick {
+                self.push(tick, place);
+            }
         }
     }
 

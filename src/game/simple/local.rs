@@ -7,7 +7,7 @@ use tickwire_sim::{Command, Identity, PlayerId, Sim as _, Stepped};
 use super::rules::SimpleGame;
 use super::world::{Deed, Seat, World, code_hash};
 use super::{Meaning, OWN};
-use crate::game::predict::{Acked, LocalWorld, Place};
+use crate::game::predict::{Acked, LocalWorld, Others, Place};
 use crate::game::verbs::Verbs;
 use crate::packet::{Decoded, Dialect};
 
@@ -26,6 +26,11 @@ pub trait Foreseen: SimpleGame {
 
     /// What a page shows of its player besides: appends numbers.
     fn numbers(&self, player: PlayerId, out: &mut Vec<i32>);
+
+    /// As [`LocalWorld::others`].
+    fn others(packet: &Decoded<'_>, own: Option<PlayerId>, others: &mut Others) {
+        let _ = (packet, own, others);
+    }
 
     /// As [`LocalWorld::walk_on`]: by default, straight on.
     fn walk_on(&self, from: Place, velocity: Place, ticks: u32) -> Place {
@@ -103,6 +108,10 @@ impl<S: Foreseen> LocalWorld for Local<S> {
             (_, Some(own)) => state.as_mut().is_some_and(|state| state.world.game.learn(packet, own)),
             _ => false,
         }
+    }
+
+    fn others(&self, packet: &Decoded<'_>, others: &mut Others) {
+        S::others(packet, self.own, others);
     }
 
     fn own(&self) -> Option<PlayerId> {

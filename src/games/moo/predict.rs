@@ -2,7 +2,7 @@
 //! world itself.
 
 use crate::game;
-use crate::game::predict::{Acked, LocalWorld, Place};
+use crate::game::predict::{Acked, LocalWorld, Others, Place};
 use crate::games::moo::verbs::Verbs;
 use crate::games::moo::world::local::{Exact, Local, OwnState, is_foreseen};
 use crate::games::moo::world::{Action, Angle, Fixed, Identity, PlayerId, TickHz, code_hash};
@@ -123,6 +123,28 @@ impl LocalWorld for OwnWorld {
             _ => return self.learn(packet, state),
         }
         true
+    }
+
+    fn others(&self, packet: &Decoded<'_>, others: &mut Others) {
+        let Some(tick) = packet.number("tick").filter(|_| packet.row.name == "update") else { return };
+        let number = |id: Option<i64>| {
+            u32::try_from(id?).ok().filter(|id| self.own.map(|own| own.0.into()) != Some(*id))
+        };
+        let half = |value: Option<i64>| i32::try_from(value?).ok()?.checked_mul(1 << 15);
+        for [id] in groups(packet, "leaves") {
+            number(id).into_iter().for_each(|id| others.remove(id));
+        }
+        let entered = groups(packet, "enters").map(|[id, _, _, x, y, _]| [id, x, y]);
+        for [id, x, y] in entered.chain(groups(packet, "full").map(|[id, x, y, _]| [id, x, y])) {
+            if let (Some(id), Some(x), Some(y)) = (number(id), half(x), half(y)) {
+                others.push(id, tick, (x, y));
+            }
+        }
+        for [id, dx, dy] in groups(packet, "moved") {
+            if let (Some(id), Some(dx), Some(dy)) = (number(id), half(dx), half(dy)) {
+                others.shift(id, tick, (dx, dy));
+            }
+        }
     }
 
     fn own(&self) -> Option<PlayerId> {

@@ -156,7 +156,7 @@ impl SimpleGame for Tanks {
     }
 
     fn own(&self, player: PlayerId, row: &mut Row) {
-        self.tank(player).into_iter().for_each(|tank| predict::own(tank, row));
+        self.tank(player).into_iter().for_each(|tank| tank.show(row));
     }
 
     fn tactics() -> Option<Box<dyn Tactics>> {
@@ -174,6 +174,11 @@ struct Hit {
 }
 
 impl Tanks {
+    fn tank(&self, player: PlayerId) -> Option<&Tank> {
+        let at = self.tanks.binary_search_by_key(&player, |tank| tank.player).ok()?;
+        self.tanks.get(at)
+    }
+
     /// A player comes; its tank appears in the same tick.
     fn enter(&mut self, player: PlayerId, name: &str) {
         if let Err(at) = self.tanks.binary_search_by_key(&player, |tank| tank.player) {

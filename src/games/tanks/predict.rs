@@ -6,8 +6,8 @@ use tickwire_sim::fixed::{Angle, Fixed};
 use super::Tanks;
 use super::rules::TANK_RADIUS;
 use super::tank::{Control, Tank};
-use crate::game::predict::Place;
-use crate::game::simple::{Foreseen, Row};
+use crate::game::predict::{Others, Place};
+use crate::game::simple::Foreseen;
 use crate::packet::{Decoded, Value};
 
 /// Other tanks within this distance are part of the client's game: they could be run into before the
@@ -15,19 +15,6 @@ use crate::packet::{Decoded, Value};
 const NEAR: Fixed = Fixed::from_px(300);
 /// Ticks until a destroyed tank returns: that is for the server to say.
 const NEVER: u16 = u16::MAX;
-
-/// The values of the packet `own`.
-pub fn own(tank: &Tank, row: &mut Row) {
-    row.set("x", tank.x.0);
-    row.set("y", tank.y.0);
-    row.set("hull", tank.hull.0);
-    row.set("turret", tank.turret.0);
-    row.set("reload", tank.reload);
-    row.set("health", tank.health);
-    let [regular, piercing] = tank.shells;
-    row.set("shells", regular);
-    row.set("piercing", piercing);
-}
 
 impl Foreseen for Tanks {
     fn learn(&mut self, packet: &Decoded<'_>, own: PlayerId) -> bool {
@@ -57,6 +44,17 @@ impl Foreseen for Tanks {
         }
     }
 
+    fn others(packet: &Decoded<'_>, own: Option<PlayerId>, others: &mut Others) {
+        let Some(tick) = packet.number("tick").filter(|_| packet.row.name == "state") else { return };
+        let tanks = packet.get("tanks").and_then(Value::as_array).map(|list| list.chunks_exact(9));
+        let tanks: Vec<Tank> = tanks.into_iter().flatten().filter_map(other).collect();
+        others
+            .retain(|number| tanks.iter().any(|tank| u32::from(tank.player.0) == number && tank.is_alive()));
+        for tank in tanks.iter().filter(|tank| Some(tank.player) != own && tank.is_alive()) {
+            others.push(tank.player.0.into(), tick, (tank.x.0, tank.y.0));
+        }
+    }
+
     fn walk_on(&self, (x, y): Place, (vx, vy): Place, ticks: u32) -> Place {
         let mut tank = Tank::new(PlayerId(1), "");
         (tank.x, tank.y) = (Fixed(x), Fixed(y));
@@ -66,11 +64,6 @@ impl Foreseen for Tanks {
 }
 
 impl Tanks {
-    pub(super) fn tank(&self, player: PlayerId) -> Option<&Tank> {
-        let at = self.tanks.binary_search_by_key(&player, |tank| tank.player).ok()?;
-        self.tanks.get(at)
-    }
-
     fn learn_own(&mut self, packet: &Decoded<'_>, own: PlayerId) -> Option<()> {
         let at = self.tanks.binary_search_by_key(&own, |tank| tank.player).ok()?;
         let tank = self.tanks.get_mut(at)?;

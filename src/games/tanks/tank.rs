@@ -8,6 +8,7 @@ use tickwire_sim::{PlayerId, fields};
 
 use super::map::Map;
 use super::rules::{BACKWARDS, FORWARDS, HEALTH, HULL_TURN, Kind, RELOAD, SHELLS, TANK_RADIUS, TURRET_TURN};
+use crate::game::simple::Row;
 
 /// What a player asks of the own tank, until it asks for something else. It names no tank, no place
 /// and no speed.
@@ -89,6 +90,19 @@ impl Tank {
 
     pub fn is_alive(&self) -> bool {
         self.health > 0
+    }
+
+    /// The values of the packet `own`.
+    pub fn show(&self, row: &mut Row) {
+        row.set("x", self.x.0);
+        row.set("y", self.y.0);
+        row.set("hull", self.hull.0);
+        row.set("turret", self.turret.0);
+        row.set("reload", self.reload);
+        row.set("health", self.health);
+        let [regular, piercing] = self.shells;
+        row.set("shells", regular);
+        row.set("piercing", piercing);
     }
 
     /// The controller: one tick of turning, driving and reloading.

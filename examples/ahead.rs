@@ -1,0 +1,88 @@
+//! A player of the built-in game in Rust that is ahead of its server: it turns five times a second, and each
+//! turn acts at once, whatever the line.
+//!
+//! ```text
+//! cargo run --release                                                     a server
+//! cargo run --release -- net --listen 127.0.0.1:4000 --to 127.0.0.1:3000 --delay 150ms --jitter 30ms --loss 2%
+//! cargo run --release --example ahead ws://127.0.0.1:4000/play            a player on a bad line
+//! ```
+
+use std::error::Error;
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tickwire::client::dial;
+use tickwire::client::link::Link;
+use tickwire::client::own::Moo;
+use tickwire::client::player::Player;
+use tickwire::client::url::Url;
+use tickwire::game::predict::Place;
+use tickwire::packet::Codes;
+
+/// A frame of a display.
+const FRAME: Duration = Duration::from_micros(16_667);
+/// Frames between two turns: 200 ms.
+const TURN: u32 = 12;
+/// Frames between two lines: a second.
+const LINE: u32 = 60;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let url: Url = arguments.next().as_deref().unwrap_or("ws://127.0.0.1:3000/play").parse()?;
+    let seconds: u32 = arguments.next().as_deref().unwrap_or("20").parse()?;
+
+    // 1. Connect. The upgrade and the frames are the link's, the bytes are ours.
+    let mut socket = dial::dial(dial::resolve(&url)?, None)?;
+    let link = Link::new(&url.authority(), &url.target, true, dial::keys());
+    let dialect = Codes::builtin().dialect("native").ok_or("the tables have no such dialect")?;
+    let mut player = Player::<Moo>::new(link, dialect, &[("name", "ahead".into()), ("skin", 4.into())]);
+
+    let (began, mut buffer, mut bytes) = (Instant::now(), [0; 16 * 1024], Vec::new());
+    println!("{:>7} {:>7} {:>9} {:>17} {:>7}", "trip", "lead", "corrected", "at", "others");
+    for frame in 0..seconds * LINE {
+        // 2. Everything that has arrived.
+        loop {
+            match socket.read(&mut buffer) {
+                Ok(0) => return Err("the server has closed the connection".into()),
+                Ok(read) => player.receive(&buffer[..read], began.elapsed(), |_, _| {}),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if let Some(reason) = player.ended() {
+            return Err(reason.into());
+        }
+        // 3. Where the own player is now, and what it does next.
+        let shown = player.advance(began.elapsed());
+        if shown.is_some() && frame % TURN == 0 {
+            let direction = (frame / TURN).wrapping_mul(40_503) as u16;
+            player.command("move", &[direction.into()], began.elapsed())?;
+        }
+        if let Some(shown) = shown.filter(|_| frame % LINE == 0) {
+            print_line(&player, shown.at, began.elapsed());
+        }
+        // 4. Everything that is to be sent.
+        player.drain_output(&mut bytes);
+        socket.write_all(&bytes)?;
+        bytes.clear();
+        thread::sleep(FRAME.saturating_sub(began.elapsed() - FRAME * frame));
+    }
+    Ok(())
+}
+
+fn print_line(player: &Player<Moo>, (x, y): Place, now: Duration) {
+    let others = player.others(now).len();
+    let prediction = player.prediction();
+    let (clock, corrections) = (prediction.clock(), prediction.corrections());
+    println!(
+        "{:>4} ms {:>4} ms {:>4} of {:<5} {:>6}, {:<6} px {:>5}",
+        clock.round_trip().unwrap_or_default().as_millis(),
+        clock.lead().as_millis(),
+        corrections.count,
+        corrections.compared,
+        x >> 16,
+        y >> 16,
+        others,
+    );
+}

@@ -1,0 +1,344 @@
+//! The prediction of one client.
+
+use std::time::Duration;
+
+use tickwire_sim::Command;
+
+use super::clock::Clock;
+use super::corrections::Corrections;
+use super::local::{Acked, LocalWorld};
+use super::others::Others;
+use super::pending::{One, Pending};
+use super::place::Place;
+use crate::game::verbs::{Ask, Verbs};
+use crate::limits;
+use crate::packet::{Decoded, Dialect, Direction, PacketError};
+
+/// What the own player does now, ahead of the server.
+#[derive(Debug)]
+struct Ahead<S> {
+    /// The tick that runs now: [`Ahead::from`] is before it, [`Ahead::to`] after it.
+    tick: u32,
+    from: S,
+    to: S,
+}
+
+/// What is shown of the own player in a frame.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shown {
+    /// The tick that runs, with its fraction in 1/65,536.
+    pub tick: (u32, u16),
+    /// The position, smoothed, in 1/65,536 px.
+    pub at: Place,
+}
+
+/// Which parts are on; all of them at first. For comparison and for teaching.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Switches {
+    /// Whether the own player's commands run before the server has confirmed them.
+    pub prediction: bool,
+    /// Whether what the server says replaces what was predicted.
+    pub reconciliation: bool,
+}
+
+/// See the [module](super).
+pub struct Prediction<W: LocalWorld> {
+    world: Option<W>,
+    verbs: Box<dyn Verbs>,
+    clock: Clock,
+    /// The state after the ticks that the server has confirmed.
+    confirmed: Option<(u32, W::State)>,
+    pending: Pending<W::Action>,
+    acked: u64,
+    ahead: Option<Ahead<W::State>>,
+    is_stale: bool,
+    /// The tick of the last event, so that a tick that runs again tells it only once.
+    told: u32,
+    events: Vec<W::Event>,
+    corrections: Corrections,
+    /// The others in view, if the client wants them from here.
+    others: Option<Others>,
+    switches: Switches,
+    commands: Vec<Command<W::Action>>,
+}
+
+impl<W: LocalWorld> Prediction<W> {
+    /// Before `welcome`.
+    pub fn new(dialect: &Dialect) -> Prediction<W> {
+        Prediction {
+            world: None,
+            verbs: W::verbs(dialect),
+            clock: Clock::default(),
+            confirmed: None,
+            pending: Pending::new(),
+            acked: 0,
+            ahead: None,
+            is_stale: false,
+            told: 0,
+            events: Vec::new(),
+            corrections: Corrections::default(),
+            others: None,
+            switches: Switches { prediction: true, reconciliation: true },
+            commands: Vec::new(),
+        }
+    }
+
+    /// Takes a packet of the server that has arrived now.
+    pub fn hear(&mut self, packet: &Decoded<'_>, now: Duration) {
+        self.clock.news(now);
+        match packet.row.name.as_str() {
+            "welcome" => self.welcome(packet),
+            "command_accepted" => self.pending.accept(packet),
+            "command_rejected" => {
+                self.pending.reject(packet);
+                self.is_stale = true;
+            }
+            "pong" => self.clock.pong(packet.number("nonce"), packet.number("tick"), now),
+            name if name == W::UPDATE => self.update(packet, now),
+            _ => self.learn(packet),
+        }
+        if let (Some(others), Some(world)) = (&mut self.others, &self.world) {
+            world.others(packet, others);
+            // A pong may overtake the update of its tick.
+            let is_pong = packet.row.name == "pong";
+            if let Some(tick) = packet.number::<u32>("tick").filter(|_| packet.row.name != "welcome") {
+                others.news(tick.saturating_sub(is_pong.into()), now);
+            }
+        }
+    }
+
+    /// From now on, notes where others are.
+    pub fn follow_others(&mut self) -> &mut Others {
+        self.others.get_or_insert_with(Others::new)
+    }
+
+    /// Where others are shown now, by number: between two updates, and without news for
+    /// [`limits::RECKONED_AFTER`] run on by their controllers. Empty before [`Prediction::follow_others`].
+    pub fn others(&self, now: Duration) -> Vec<(u32, Place)> {
+        let known = self.others.as_ref().zip(self.world.as_ref());
+        known.map(|(others, world)| others.shown(world, &self.clock, now)).unwrap_or_default()
+    }
+
+    fn welcome(&mut self, packet: &Decoded<'_>) {
+        self.others.iter_mut().for_each(Others::clear);
+        self.world = W::new(packet);
+        self.clock = Clock::new(self.world.as_ref().map_or(30, W::tick_hz));
+        self.reset();
+    }
+
+    /// There is no own player.
+    fn reset(&mut self) {
+        self.confirmed = None;
+        self.ahead = None;
+        self.pending.clear();
+        self.acked = 0;
+        self.told = 0;
+        self.corrections.settle();
+    }
+
+    /// What the server says between two updates belongs to the newest of them.
+    fn learn(&mut self, packet: &Decoded<'_>) {
+        let Some(world) = &mut self.world else { return };
+        let (tick, state) = self.confirmed.take().map_or((0, None), |(tick, state)| (tick, Some(state)));
+        let mut state = state;
+        self.is_stale |= world.hear(packet, &mut state);
+        match state {
+            Some(state) => self.confirmed = Some((tick, state)),
+            None if self.ahead.is_some() => self.reset(),
+            None => {}
+        }
+    }
+
+    fn update(&mut self, packet: &Decoded<'_>, now: Duration) {
+        let Some(tick) = packet.number::<u32>("tick") else { return };
+        self.clock.heard(tick, now);
+        if !self.switches.reconciliation && self.ahead.is_some() {
+            return;
+        }
+        if let Some(Acked { sequence, margin_ticks }) = W::acked(packet) {
+            if sequence != self.acked {
+                let answered = self.pending.find(sequence);
+                answered
+                    .into_iter()
+                    .for_each(|one| self.clock.answered(one.intended, margin_ticks, one.sent));
+            }
+            self.acked = sequence;
+        }
+        let before = self.shown_now();
+        let confirmed = self.confirm(tick);
+        let Some(world) = &mut self.world else { return };
+        let mut state = confirmed;
+        world.hear(packet, &mut state);
+        let acked = self.acked;
+        let late = self.clock.ticks(limits::PREDICTED_UNANSWERED);
+        self.pending.keep(acked, tick.saturating_sub(late));
+        let Some(state) = state else { return self.reset() };
+        self.confirmed = Some((tick, state));
+        let had_body = self.ahead.is_some();
+        self.run_again();
+        if let (Some(before), Some(after), true) = (before, self.shown_now(), had_body) {
+            self.corrections.correct(before, after);
+        }
+    }
+
+    /// The confirmed state, run up to a tick with the commands that the server has applied.
+    fn confirm(&mut self, tick: u32) -> Option<W::State> {
+        let (from, mut state) = self.confirmed.take()?;
+        let world = self.world.as_mut()?;
+        let first = from.max(tick.saturating_sub(limits::PREDICTED_TICKS));
+        for at in first..tick {
+            let is_due = |one: &One<_>| one.sequence <= self.acked && one.tick.clamp(first, tick - 1) == at;
+            self.pending.collect(world.own(), is_due, &mut self.commands);
+            world.step(at, &mut state, &mut self.commands);
+        }
+        Some(state)
+    }
+
+    /// Runs the pending commands again from the confirmed state, up to the tick that is shown.
+    fn run_again(&mut self) {
+        self.is_stale = false;
+        let Some((confirmed, state)) = &self.confirmed else { return };
+        let (mut at, mut from) = (*confirmed, state.clone());
+        let target = self.ahead.as_ref().map_or(at, |ahead| ahead.tick.max(at));
+        if target - at > limits::PREDICTED_TICKS {
+            at = target - limits::PREDICTED_TICKS;
+        }
+        let first = at;
+        while at < target {
+            self.step(first, at, &mut from);
+            at += 1;
+        }
+        let mut to = from.clone();
+        self.step(first, at, &mut to);
+        self.ahead = Some(Ahead { tick: at, from, to });
+    }
+
+    /// Runs a predicted tick. Commands that are late run in the first one.
+    fn step(&mut self, first: u32, at: u32, state: &mut W::State) {
+        let Some(world) = &mut self.world else { return };
+        let is_on = self.switches.prediction;
+        let is_due = |one: &One<_>| is_on && one.tick.max(first) == at;
+        self.pending.collect(world.own(), is_due, &mut self.commands);
+        let event = world.step(at, state, &mut self.commands);
+        if at > self.told && event.is_some() && is_on {
+            self.told = at;
+            self.events.extend(event);
+        }
+    }
+
+    /// Takes a packet that the client sends now. Call it after [`Prediction::advance`].
+    ///
+    /// # Errors
+    /// The bytes are not a packet of the dialect.
+    pub fn say(&mut self, dialect: &Dialect, message: &[u8], now: Duration) -> Result<(), PacketError> {
+        let packet = dialect.decode(Direction::ToServer, message)?;
+        if packet.row.name == "ping" {
+            self.clock.ping(packet.number("nonce"), now);
+        }
+        let (Some(ahead), Some(sequence)) = (&self.ahead, packet.number::<u32>("sequence")) else {
+            return Ok(());
+        };
+        let mut asks = Vec::new();
+        self.verbs.packet(&packet, now, &mut asks);
+        let action = asks.iter().find_map(|ask| match ask {
+            Ask::Act(action, _) => action.decoded::<W::Action>(),
+            Ask::Refuse(..) => None,
+        });
+        let tick = packet.number("tick").unwrap_or(ahead.tick);
+        let action = action.filter(W::is_foreseen);
+        self.pending.push(One { sequence: sequence.into(), intended: tick, tick, sent: now, action });
+        self.rerun_current();
+        Ok(())
+    }
+
+    /// Runs the tick again that is shown now: a command was added to it.
+    fn rerun_current(&mut self) {
+        let Some(Ahead { tick, from, .. }) = self.ahead.take() else { return };
+        let mut to = from.clone();
+        let first = self.confirmed.as_ref().map_or(tick, |(confirmed, _)| *confirmed);
+        self.step(first, tick, &mut to);
+        self.ahead = Some(Ahead { tick, from, to });
+    }
+
+    /// Moves on to `now`, and returns what is to be shown; `None` without an own player.
+    pub fn advance(&mut self, now: Duration) -> Option<Shown> {
+        self.clock.advance(now);
+        let (tick, part) = self.clock.ahead(now)?;
+        let far = self.clock.ticks(limits::PREDICTED_UNANSWERED);
+        if let Some(ahead) = self.ahead.as_mut().filter(|ahead| ahead.tick.saturating_sub(tick) > far) {
+            // The clock has jumped back.
+            (ahead.tick, self.is_stale) = (tick, true);
+        }
+        if self.is_stale {
+            self.run_again();
+        }
+        let is_stalled = self.clock.silence(now) > limits::PREDICTED_SILENCE;
+        let first = self.confirmed.as_ref()?.0;
+        let mut ahead = self.ahead.take()?;
+        if !is_stalled && tick > ahead.tick {
+            ahead.tick = ahead.tick.max(tick.saturating_sub(limits::PREDICTED_TICKS));
+            while ahead.tick < tick {
+                ahead.tick += 1;
+                ahead.from.clone_from(&ahead.to);
+                self.step(first, ahead.tick, &mut ahead.to);
+            }
+        }
+        let part = if tick > ahead.tick { u16::MAX } else { part };
+        let part = if tick < ahead.tick { 0 } else { part };
+        let shown = Shown { tick: (ahead.tick, part), at: (0, 0) };
+        self.ahead = Some(ahead);
+        let at = self.shown_at(part)?;
+        self.corrections.decay(now);
+        Some(Shown { at: self.corrections.smoothed(at), ..shown })
+    }
+
+    /// The place between the state before the running tick and the one after it.
+    fn shown_at(&self, part: u16) -> Option<Place> {
+        let ahead = self.ahead.as_ref()?;
+        let ((x, y), (to_x, to_y)) = (W::place(&ahead.from), W::place(&ahead.to));
+        let mix =
+            |a: i32, b: i32| (i64::from(a) + (i64::from(b) - i64::from(a)) * i64::from(part) / 65_536) as i32;
+        Some((mix(x, to_x), mix(y, to_y)))
+    }
+
+    /// The place at the end of the running tick, by which corrections are measured.
+    fn shown_now(&self) -> Option<Place> {
+        self.ahead.as_ref().map(|ahead| W::place(&ahead.to))
+    }
+
+    /// The tick that a command sent now is for, once the line is measured: the one that runs.
+    pub fn command_tick(&self) -> Option<u32> {
+        self.clock.is_measured().then(|| self.ahead.as_ref().map(|ahead| ahead.tick)).flatten()
+    }
+
+    /// The events of the own player since the last call.
+    pub fn take_events(&mut self) -> Vec<W::Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// The world, as it is known.
+    pub fn world(&self) -> Option<&W> {
+        self.world.as_ref()
+    }
+
+    /// The own player's state at the end of the running tick.
+    pub fn state(&self) -> Option<&W::State> {
+        self.ahead.as_ref().map(|ahead| &ahead.to)
+    }
+
+    /// The clock, with the lead.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// What was corrected.
+    pub fn corrections(&self) -> &Corrections {
+        &self.corrections
+    }
+
+    /// Turns parts off or on.
+    pub fn switch(&mut self, switches: Switches) {
+        self.switches = switches;
+        self.is_stale = true;
+    }
+}
