@@ -38,16 +38,15 @@ fn play(
     while *now < end {
         run_until(server, *now, *now + FRAME);
         *now += FRAME;
-        for at in 0..players.len() {
+        for (at, player) in players.iter_mut().enumerate() {
             let mut heard = Vec::new();
-            let player = &mut players[at];
             let dialect = player.dialect.clone();
             player.frame(server, *now, |packet, _| {
                 heard.push((packet.row.name.clone(), packet.values.clone()))
             });
             for (name, values) in heard {
                 let row = dialect.row(tickwire::packet::Direction::ToClient, &name).expect("its row");
-                see(at, &players[at], &Decoded { row, values }, *now);
+                see(at, player, &Decoded { row, values }, *now);
             }
         }
         frame += 1;
@@ -235,8 +234,8 @@ fn two_players_who_push_each_other_agree_with_the_server_when_they_rest() {
         );
         assert!(corrections.count > 100, "they do touch: {corrections:?}");
     }
-    for at in 0..2 {
-        players[at].command(&mut server, "move", &[Value::Nil], now);
+    for player in &mut players {
+        player.command(&mut server, "move", &[Value::Nil], now);
     }
     let mut exact = [None; 2];
     let see = |at: usize, _: &Player, packet: &Decoded<'_>, _| {

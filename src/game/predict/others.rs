@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::clock::Clock;
-use super::local::LocalWorld;
 use super::place::Place;
 use super::track::Track;
 use crate::limits;
@@ -64,12 +63,18 @@ impl Others {
     }
 
     /// The numbers of those in view, and where each is shown.
-    pub(super) fn shown<W: LocalWorld>(&self, world: &W, clock: &Clock, now: Duration) -> Vec<(u32, Place)> {
+    pub(super) fn shown(
+        &self,
+        tick_hz: u32,
+        walk_on: impl Fn(Place, Place, u32) -> Place,
+        clock: &Clock,
+        now: Duration,
+    ) -> Vec<(u32, Place)> {
         let Some(tick) = clock.others(now) else { return Vec::new() };
         let tick = if self.is_interpolated { tick } else { i64::MAX };
         let is_silent = now.saturating_sub(self.newest) >= limits::RECKONED_AFTER;
         let place = |track: &Track| match is_silent && self.is_reckoned && self.is_interpolated {
-            true => track.reckon(tick, world),
+            true => track.reckon(tick, tick_hz, &walk_on),
             false => track.at(tick),
         };
         self.tracks.iter().filter_map(|(number, (_, track))| Some((*number, place(track)?))).collect()

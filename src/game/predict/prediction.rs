@@ -116,7 +116,11 @@ impl<W: LocalWorld> Prediction<W> {
     /// [`limits::RECKONED_AFTER`] run on by their controllers. Empty before [`Prediction::follow_others`].
     pub fn others(&self, now: Duration) -> Vec<(u32, Place)> {
         let known = self.others.as_ref().zip(self.world.as_ref());
-        known.map(|(others, world)| others.shown(world, &self.clock, now)).unwrap_or_default()
+        let shown = known.map(|(others, world)| {
+            let walk_on = |from, velocity, ticks| world.walk_on(from, velocity, ticks);
+            others.shown(world.tick_hz(), walk_on, &self.clock, now)
+        });
+        shown.unwrap_or_default()
     }
 
     fn welcome(&mut self, packet: &Decoded<'_>) {

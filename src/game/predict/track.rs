@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 
-use super::local::LocalWorld;
 use super::place::Place;
 use crate::limits;
 
@@ -37,10 +36,8 @@ impl Track {
     /// There was news of a tick that did not name it: it stands where it was. Without a sample just before
     /// that, it would seem to begin its next step long before.
     pub fn hold(&mut self, tick: u32) {
-        if let Some((last, place)) = self.samples.back().copied() {
-            if last < tick {
-                self.push(tick, place);
-            }
+        if let Some((_, place)) = self.samples.back().copied() {
+            self.push(tick, place);
         }
     }
 
@@ -62,7 +59,14 @@ impl Track {
     /// The same, but behind the newest sample it is run on by its controller, for at most
     /// [`limits::RECKONED_MOST`]. Use it while there have been no news for
     /// [`limits::RECKONED_AFTER`].
-    pub fn reckon<W: LocalWorld>(&self, tick: i64, world: &W) -> Option<Place> {
+    ///
+    /// `walk_on` is that of [`LocalWorld`](super::LocalWorld), and there are so many ticks in a second.
+    pub fn reckon(
+        &self,
+        tick: i64,
+        tick_hz: u32,
+        walk_on: impl Fn(Place, Place, u32) -> Place,
+    ) -> Option<Place> {
         let (last, place) = *self.samples.back()?;
         let beyond = tick - (i64::from(last) << 16);
         if beyond <= 0 {
@@ -74,11 +78,11 @@ impl Track {
         };
         let span = (last - before) as i32;
         let velocity = ((place.0 - from.0) / span, (place.1 - from.1) / span);
-        let most = i64::from(world.tick_hz()) * limits::RECKONED_MOST.as_millis() as i64 * 65_536 / 1000;
+        let most = i64::from(tick_hz) * limits::RECKONED_MOST.as_millis() as i64 * 65_536 / 1000;
         let beyond = beyond.min(most);
         let whole = (beyond >> 16) as u32;
-        let from = world.walk_on(place, velocity, whole);
-        let to = world.walk_on(place, velocity, whole + 1);
+        let from = walk_on(place, velocity, whole);
+        let to = walk_on(place, velocity, whole + 1);
         Some(mix(from, to, beyond & 0xffff))
     }
 }
