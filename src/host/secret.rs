@@ -12,10 +12,17 @@ use crate::limits;
 
 /// See the [module](self).
 #[derive(Clone)]
-pub struct Secret(String);
+pub struct Secret {
+    text: String,
+    padded: Padded,
+}
 
-/// A text as it is compared: padded, and its length.
-pub struct Padded([u8; limits::TOKEN_CHARS_MOST], u64);
+/// A text as it is compared: padded, in words, and its length.
+#[derive(Clone)]
+pub struct Padded([u64; WORDS], u64);
+
+const WORD: usize = size_of::<u64>();
+const WORDS: usize = limits::TOKEN_CHARS_MOST.div_ceil(WORD);
 
 impl Secret {
     /// A secret of [`limits::TOKEN_CHARS_LEAST`] to [`limits::TOKEN_CHARS_MOST`] characters that are
@@ -31,7 +38,7 @@ impl Secret {
         if !text.bytes().all(is_secret_char) {
             return Err("may contain only letters, digits and -._~+/=".to_owned());
         }
-        Ok(Secret(text.to_owned()))
+        Ok(Secret { text: text.to_owned(), padded: Padded::new(text) })
     }
 
     /// Whether this is the secret, in constant time.
@@ -41,13 +48,12 @@ impl Secret {
 
     /// As [`Secret::is`], to be combined with other results without a branch.
     pub fn equals(&self, said: &Padded) -> Choice {
-        let own = Padded::new(&self.0);
-        own.0.ct_eq(&said.0) & own.1.ct_eq(&said.1)
+        self.padded.0.ct_eq(&said.0) & self.padded.1.ct_eq(&said.1)
     }
 
     /// Its text. It must not reach a log, a capture or a watcher.
     pub fn reveal(&self) -> &str {
-        &self.0
+        &self.text
     }
 }
 
@@ -55,9 +61,11 @@ impl Padded {
     /// A text that was said. Only its first [`limits::TOKEN_CHARS_MOST`] bytes are kept: a longer one
     /// equals no secret by its length.
     pub fn new(text: &str) -> Padded {
-        let (mut place, length) = ([0; limits::TOKEN_CHARS_MOST], text.len().min(limits::TOKEN_CHARS_MOST));
-        place[..length].copy_from_slice(&text.as_bytes()[..length]);
-        Padded(place, text.len() as u64)
+        let mut words = [0; WORDS];
+        for (word, bytes) in words.iter_mut().zip(text.as_bytes().chunks(WORD)) {
+            *word = bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        }
+        Padded(words, text.len() as u64)
     }
 }
 
@@ -68,7 +76,7 @@ fn is_secret_char(byte: u8) -> bool {
 
 impl PartialEq for Secret {
     fn eq(&self, other: &Secret) -> bool {
-        self.is(&other.0)
+        self.equals(&other.padded).into()
     }
 }
 

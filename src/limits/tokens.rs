@@ -10,7 +10,7 @@ pub const TOKEN_CHARS_MOST: usize = 256;
 /// Most characters of the name of a player's token, so that log lines stay short. Beyond: the server
 /// does not start.
 pub const TOKEN_NAME_CHARS: usize = 32;
-/// Tokens of players. Each is compared for each client, in under a microsecond. Beyond: the server
+/// Tokens of players. Each is compared for each client, in under a tenth of a microsecond. Beyond: the server
 /// does not start.
 pub const TOKENS: usize = 10_000;
 /// Bytes of a token file: as many of the longest lines, with some comments. Beyond: the server does
