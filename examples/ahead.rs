@@ -8,7 +8,7 @@
 //! ```
 
 use std::error::Error;
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _, stdout};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut player = Player::<Moo>::new(link, dialect, &[("name", "ahead".into()), ("skin", 4.into())]);
 
     let (began, mut buffer, mut bytes) = (Instant::now(), [0; 16 * 1024], Vec::new());
-    println!("{:>7} {:>7} {:>9} {:>17} {:>7}", "trip", "lead", "corrected", "at", "others");
+    writeln!(stdout(), "{:>7} {:>7} {:>13} {:>17} {:>7}", "trip", "lead", "corrected", "at", "others")?;
     for frame in 0..seconds * LINE {
         // 2. Everything that has arrived.
         loop {
@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             player.command("move", &[direction.into()], began.elapsed())?;
         }
         if let Some(shown) = shown.filter(|_| frame % LINE == 0) {
-            print_line(&player, shown.at, began.elapsed());
+            print_line(&player, shown.at, began.elapsed())?;
         }
         // 4. Everything that is to be sent.
         player.drain_output(&mut bytes);
@@ -71,11 +71,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn print_line(player: &Player<Moo>, (x, y): Place, now: Duration) {
+fn print_line(player: &Player<Moo>, (x, y): Place, now: Duration) -> std::io::Result<()> {
     let others = player.others(now).len();
     let prediction = player.prediction();
     let (clock, corrections) = (prediction.clock(), prediction.corrections());
-    println!(
+    writeln!(
+        stdout(),
         "{:>4} ms {:>4} ms {:>4} of {:<5} {:>6}, {:<6} px {:>5}",
         clock.round_trip().unwrap_or_default().as_millis(),
         clock.lead().as_millis(),
@@ -84,5 +85,5 @@ fn print_line(player: &Player<Moo>, (x, y): Place, now: Duration) {
         x >> 16,
         y >> 16,
         others,
-    );
+    )
 }
