@@ -44,3 +44,44 @@ pub fn check(dialect: &Dialect) -> Result<(), String> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Codes;
+
+    const RIGHT: [&str; 2] = [
+        "command_accepted\treliable\t1\tcommands:[sequence:u32,count:u8,tick:u32.tick]",
+        "command_rejected\treliable\t2\tcommands:[sequence:u32,reason:str]",
+    ];
+
+    fn checked(rows: &[&str]) -> Result<(), String> {
+        let rows: String = rows.iter().map(|row| format!("to_client\t{row}\ta meaning\n")).collect();
+        let text = format!("direction\tname\tlane\ttest:int\targuments\tmeaning\n{rows}");
+        let codes = Codes::from_texts(&[("test.tsv", text.as_str())]).map_err(|error| error.to_string())?;
+        check(&codes.dialect("test").expect("its dialect"))
+    }
+
+    #[test]
+    fn tables_have_both_rows_or_none_as_the_server_writes_them() {
+        let other = "pong\treliable\t3\t-";
+        assert_eq!((checked(&RIGHT), checked(&[other])), (Ok(()), Ok(())));
+        for one in RIGHT {
+            assert!(checked(&[one, other]).is_err_and(|why| why.contains("both or none")));
+        }
+        for (at, from, to) in [
+            (0, "reliable", "latest"),
+            (0, "count:u8", "count:u8<=3"),
+            (0, "tick:u32.tick", "tick:u16.tick"),
+            (0, "count:u8,", ""),
+            (1, "sequence:u32", "sequence:u8"),
+            (1, "reason:str", "reason:str<=8"),
+            (1, "reason:str]", "reason:str] more:u8|nil"),
+        ] {
+            let mut rows = RIGHT.map(str::to_owned);
+            rows[at] = rows[at].replace(from, to);
+            let wrong = checked(&rows.each_ref().map(String::as_str));
+            assert!(wrong.is_err_and(|why| why.contains("must be reliable")), "{from} as {to}");
+        }
+    }
+}

@@ -118,10 +118,12 @@ impl Busy {
 }
 
 /// Packets that the server sends without the feed, or never.
-const OF_OTHERS: [&str; 9] = [
+const OF_OTHERS: [&str; 11] = [
     "welcome",
     "pong",
     "error",
+    "command_accepted",
+    "command_rejected",
     "io_init",
     "init_data",
     "disconnect",
