@@ -28,9 +28,8 @@ pub const CORRECTION_TIME: Duration = Duration::from_millis(100);
 pub const CORRECTION_SMOOTHED_PX: i64 = 400;
 /// Corrections that are remembered for percentiles: a minute and more of updates.
 pub const CORRECTIONS_KEPT: usize = 4_096;
-/// Time without news after which others are run on by their controllers (dead reckoning).
-pub const RECKONED_AFTER: Duration = Duration::from_millis(300);
-/// Time for which they are run on: on a line that loses 2 %, more makes the rare long errors longer. Beyond: they stand.
+/// Time for which others are run on without news: on a line that loses 2 %, more makes the rare long errors longer.
+/// Beyond: they stand.
 pub const RECKONED_MOST: Duration = Duration::from_millis(500);
 /// Most time by which others are shown behind the newest update, however bad the line.
 pub const SHOWN_DELAY_MOST: Duration = Duration::from_millis(400);

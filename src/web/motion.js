@@ -5,7 +5,7 @@
  */
 
 import { BAR_MS, step } from './interpolation.js';
-import { AFTER_MS, reckon } from './reckoning.js';
+import { reckon } from './reckoning.js';
 
 /** Speed at which hands swing fully, px a ms. The rules let nobody walk faster than 0.328. */
 const FULL_PACE = 0.3;
@@ -20,10 +20,9 @@ export function move(world, nowMs) {
   const { interpolation = true, reckoning = true } = prediction?.switches ?? {};
   const others = interpolation ? clock.othersTick(nowMs) : clock.tickAt(nowMs);
   const own = clock.ownTick(nowMs);
-  const isSilent = reckoning && nowMs - world.newsAt > AFTER_MS;
   /** @param {import('./interpolation.js').Track} track */
-  const reckoned = (track) => (isSilent && prediction
-    ? reckon(track, others, clock, (from, velocity, ticks) => prediction.walkOn(from, velocity, ticks)) : null);
+  const reckoned = (track) => (reckoning && prediction
+    ? reckon(track, others, world.tick, clock, (from, velocity, ticks) => prediction.walkOn(from, velocity, ticks)) : null);
   const elapsed = Math.max(1, nowMs - world.advancedAt);
   world.advancedAt = nowMs;
   for (const player of world.players.values()) {

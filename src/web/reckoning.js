@@ -1,12 +1,10 @@
 /**
- * Dead reckoning: where others are while there is no news of them. They are run on by the world's own controllers, and when there are news again, what
- * is shown glides to them.
+ * Dead reckoning: where others are while there is no news of them. They are run on by the world's own controllers as soon as
+ * there is nothing to interpolate, and when there are news again, what is shown glides to them.
  *
  * @module reckoning
  */
 
-/** Time without news after which others are run on, ms. */
-export const AFTER_MS = 300;
 /** Time for which they are run on, ms; then they stand. */
 const MOST_MS = 500;
 /** Time in which most of an error is made up when there are news again, ms. */
@@ -20,12 +18,13 @@ const JUMP_PX = 400;
 /**
  * Where somebody is at a tick behind its newest sample; null if nothing is known, or it stands.
  * @param {import('./interpolation.js').Track} track @param {number} tick at which it is shown
+ * @param {number} newsTick newest tick heard of: whoever it did not name stands
  * @param {import('./interpolation.js').Clock} clock @param {WalkOn} walkOn
  * @returns {Place | null}
  */
-export function reckon(track, tick, clock, walkOn) {
+export function reckon(track, tick, newsTick, clock, walkOn) {
   const [before, last] = track.samples.slice(-2);
-  if (!last || tick <= last.tick || last.tick - before.tick > 3 * clock.updateTicks) return null;
+  if (!last || tick <= last.tick || last.tick < newsTick - clock.updateTicks || last.tick - before.tick > 3 * clock.updateTicks) return null;
   const span = last.tick - before.tick;
   const velocity = { x: (last.x - before.x) / span, y: (last.y - before.y) / span };
   if (velocity.x === 0 && velocity.y === 0) return null;

@@ -81,8 +81,6 @@ export class World {
     /** What the operator told everyone last. @type {{ text: string, atMs: number } | null} */
     this.notice = null;
     this.updatedAt = -Infinity;
-    /** When a tick was heard of last. */
-    this.newsAt = -Infinity;
     /** When a swing of one's own was foreseen last. */
     this.foreseenAt = -Infinity;
     this.movedAt = -Infinity;
@@ -206,7 +204,6 @@ export class World {
   /** @param {number} tick @param {number} nowMs @param {boolean} prompt */
   hear(tick, nowMs, prompt) {
     this.tick = Math.max(this.tick, tick);
-    this.newsAt = nowMs;
     this.clock.heard(tick, nowMs, prompt);
   }
 

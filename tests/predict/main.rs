@@ -2,4 +2,5 @@
 
 mod line;
 mod moo;
+mod pictures;
 mod tanks;

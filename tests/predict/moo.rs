@@ -11,9 +11,9 @@ use tickwire::packet::{Decoded, Value};
 
 use crate::line::{Client, FRAME, bad, run_until, server};
 
-type Player = Client<OwnWorld>;
+pub type Player = Client<OwnWorld>;
 
-fn player(server: &mut Server) -> Player {
+pub fn player(server: &mut Server) -> Player {
     Client::new(server, "native", "moo")
 }
 
@@ -26,7 +26,7 @@ fn apart_px(a: Place, b: Place) -> f64 {
 }
 
 /// Runs a server and its clients for some seconds; `act` is called in every frame before theirs.
-fn play(
+pub fn play(
     server: &mut Server,
     players: &mut [Player],
     now: &mut Duration,

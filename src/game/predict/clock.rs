@@ -17,6 +17,8 @@ const PINGS: usize = 16;
 /// wait for a shorter one.
 const CATCH_UP: i64 = 5;
 const WAIT: i64 = 20;
+/// The same for others, who are shown later or earlier.
+const GLIDE: i64 = 12;
 /// A lead that is off by more jumps, in nanoseconds.
 const JUMP_NS: i64 = 1_000_000_000;
 
@@ -37,6 +39,8 @@ pub struct Clock {
     rtt_ns: Option<i64>,
     /// What is added to the client's time to have the time of its predicted world.
     offset_ns: Option<i64>,
+    /// The same for the time at which others are shown.
+    shown_ns: Option<i64>,
     advanced_ns: i64,
     heard_ns: i64,
 }
@@ -150,13 +154,19 @@ impl Clock {
     pub(super) fn advance(&mut self, now: Duration) {
         let (now, before) = (nanos(now), self.advanced_ns);
         self.advanced_ns = now;
+        let elapsed = (now - before).max(0);
+        self.shown_ns = self.shown_wanted().map(|wanted| match self.shown_ns {
+            Some(shown) if (wanted - shown).abs() <= JUMP_NS => {
+                shown + (wanted - shown).clamp(-elapsed / GLIDE, elapsed / GLIDE)
+            }
+            _ => wanted,
+        });
         let (Some(wanted), Some(origin)) = (self.wanted_ns, self.origin_ns()) else { return };
         let target = wanted - origin;
         let Some(offset) = self.offset_ns.filter(|offset| (target - offset).abs() <= JUMP_NS) else {
             self.offset_ns = Some(target);
             return;
         };
-        let elapsed = (now - before).max(0);
         self.offset_ns = Some(offset + (target - offset).clamp(-elapsed / WAIT, elapsed / CATCH_UP));
     }
 
@@ -175,10 +185,14 @@ impl Clock {
     /// The tick at which others are shown, in 1/65,536 tick: behind the newest update by two and a half
     /// updates, and more on a line whose updates come at unequal times.
     pub fn others(&self, now: Duration) -> Option<i64> {
-        let delay = (self.tick_ns * 5 / 2).max(self.tick_ns * 5 / 4 + self.jitter_ns * 5 / 4);
-        let delay = delay.min(limits::SHOWN_DELAY_MOST.as_nanos() as i64);
-        let at = nanos(now) - self.origin_ns()? - delay;
+        let at = nanos(now) + self.shown_ns?;
         Some((i128::from(at) * 65_536 / i128::from(self.tick_ns.max(1))) as i64)
+    }
+
+    /// What is added to the client's time to have the time at which others should be shown.
+    fn shown_wanted(&self) -> Option<i64> {
+        let delay = (self.tick_ns * 5 / 2).max(self.tick_ns * 5 / 4 + self.jitter_ns * 5 / 4);
+        Some(-self.origin_ns()? - delay.min(limits::SHOWN_DELAY_MOST.as_nanos() as i64))
     }
 
     /// Whether the lead is known: a ping or a command was answered.

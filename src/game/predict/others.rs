@@ -6,14 +6,12 @@ use std::time::Duration;
 use super::clock::Clock;
 use super::place::Place;
 use super::track::Track;
-use crate::limits;
 
 /// The others in view, by number.
 #[derive(Debug, Clone, Default)]
 pub struct Others {
     /// For each the newest place heard, and its track.
     tracks: BTreeMap<u32, (Place, Track)>,
-    newest: Duration,
     /// Whether they move between two updates, and whether they are run on without news. Both at first.
     pub is_interpolated: bool,
     /// See [`Others::is_interpolated`].
@@ -57,8 +55,7 @@ impl Others {
     }
 
     /// There was news of a tick: whoever was not named stands where it was.
-    pub(super) fn news(&mut self, tick: u32, now: Duration) {
-        self.newest = now;
+    pub(super) fn news(&mut self, tick: u32) {
         self.tracks.values_mut().for_each(|(_, track)| track.hold(tick));
     }
 
@@ -72,8 +69,7 @@ impl Others {
     ) -> Vec<(u32, Place)> {
         let Some(tick) = clock.others(now) else { return Vec::new() };
         let tick = if self.is_interpolated { tick } else { i64::MAX };
-        let is_silent = now.saturating_sub(self.newest) >= limits::RECKONED_AFTER;
-        let place = |track: &Track| match is_silent && self.is_reckoned && self.is_interpolated {
+        let place = |track: &Track| match self.is_reckoned && self.is_interpolated {
             true => track.reckon(tick, tick_hz, &walk_on),
             false => track.at(tick),
         };

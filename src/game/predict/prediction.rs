@@ -102,7 +102,7 @@ impl<W: LocalWorld> Prediction<W> {
             // A pong may overtake the update of its tick.
             let is_pong = packet.row.name == "pong";
             if let Some(tick) = packet.number::<u32>("tick").filter(|_| packet.row.name != "welcome") {
-                others.news(tick.saturating_sub(is_pong.into()), now);
+                others.news(tick.saturating_sub(is_pong.into()));
             }
         }
     }
@@ -112,8 +112,8 @@ impl<W: LocalWorld> Prediction<W> {
         self.others.get_or_insert_with(Others::new)
     }
 
-    /// Where others are shown now, by number: between two updates, and without news for
-    /// [`limits::RECKONED_AFTER`] run on by their controllers. Empty before [`Prediction::follow_others`].
+    /// Where others are shown now, by number: between two updates, and behind the newest one
+    /// run on by their controllers. Empty before [`Prediction::follow_others`].
     pub fn others(&self, now: Duration) -> Vec<(u32, Place)> {
         let known = self.others.as_ref().zip(self.world.as_ref());
         let shown = known.map(|(others, world)| {

@@ -57,8 +57,7 @@ impl Track {
     }
 
     /// The same, but behind the newest sample it is run on by its controller, for at most
-    /// [`limits::RECKONED_MOST`]. Use it while there have been no news for
-    /// [`limits::RECKONED_AFTER`].
+    /// [`limits::RECKONED_MOST`].
     ///
     /// `walk_on` is that of [`LocalWorld`](super::LocalWorld), and there are so many ticks in a second.
     pub fn reckon(
