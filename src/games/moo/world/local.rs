@@ -21,6 +21,9 @@ use crate::world::World;
 /// server does not reach it.
 const FIRST_UNCONFIRMED: EntityId = EntityId(EntityId::FIRST_ANIMAL.0 - 0x0100_0000);
 
+/// Whoever is slower than this does not walk: it has let go, or has just begun.
+const WALK_LEAST_PX_PER_S: i32 = 100;
+
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Local {
@@ -168,14 +171,17 @@ impl Local {
         swung
     }
 
-    /// Walks a body that others see for some ticks, from a position and with a velocity in
-    /// 1/65,536 px per tick, as a player who goes on in the same direction. Returns the position.
+    /// Moves a body that others see for some ticks, from a position and with a velocity in 1/65,536 px
+    /// per tick: a player who walks goes on in its direction, one that is slower comes to rest. Returns
+    /// the position.
     pub fn walk_on(&self, at: (Fixed, Fixed), velocity: (Fixed, Fixed), ticks: u32) -> (Fixed, Fixed) {
         let mut entity = crate::apply::newcomer(PlayerId(1), "", 0, 0, at);
         (entity.body.vx, entity.body.vy) = velocity;
         if let Controller::Player(player) = &mut entity.controller {
             let (vx, vy) = (i64::from(velocity.0 .0), i64::from(velocity.1 .0));
-            player.direction = Some(crate::trig::direction(vx, vy)).filter(|_| (vx, vy) != (0, 0));
+            let walks = vx * vx + vy * vy
+                > (i64::from(WALK_LEAST_PX_PER_S << 16) / i64::from(self.world.rates.hz)).pow(2);
+            player.direction = Some(crate::trig::direction(vx, vy)).filter(|_| walks);
             player.stirred = false;
         }
         let most = |wanted: Fixed, was: Fixed| {
