@@ -7,11 +7,23 @@
 
 mod counting;
 
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
 use tickwire::game::{Messages, Publisher as _, Rates, View as _};
 use tickwire::internal::games::moo::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
-use tickwire::internal::games::moo::{Publisher, Scratch, View};
+use tickwire::internal::games::moo::{Moo, Publisher, Scratch, View};
+use tickwire::internal::host::audience::{Audience as _, Desk, Members, Served, Turns};
+use tickwire::internal::host::backlog::Backlog;
+use tickwire::internal::host::client::{Client, Line};
+use tickwire::internal::host::door::Entry;
+use tickwire::internal::household::Household;
+use tickwire::internal::peer::Endpoint;
+use tickwire::internal::room::{Options, Room, Wants};
 use tickwire::limits::{ECHO_FRAGMENTS, ECHO_MESSAGE_BYTES, ECHO_READ_BYTES};
 use tickwire::packet::Codes;
+use tickwire::sim::{Action as _, Raw};
 use tickwire::ws::frame::{Header, Opcode, mask};
 use tickwire::ws::{Conn, Event, Limits, Role, frame};
 
@@ -68,6 +80,7 @@ fn echo(conn: &mut Conn, bytes: &[u8], piece_bytes: usize, output: &mut Vec<u8>)
 fn no_frame_and_no_update_allocates_after_the_first_ones() {
     no_frame_allocates();
     no_update_allocates();
+    no_answer_allocates();
 }
 
 fn no_frame_allocates() {
@@ -119,5 +132,75 @@ fn no_update_allocates() {
             assert!(tick < 45 || counting::allocations() == before, "{name}, tick {tick}");
         }
         assert!(written > 90, "{name}: {written} messages");
+    }
+}
+
+/// A line that takes everything and keeps nothing.
+#[derive(Debug)]
+struct Open;
+
+impl Line for Open {
+    fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+        Ok(slices.map(<[u8]>::len).sum())
+    }
+    fn queued(&self, _: &Client<Open>, _: &[u8], _: Duration) {}
+    fn cut(&self) {}
+}
+
+/// The turns of two clients. The first one makes the records of the tick; counts what the second asks for.
+struct Counted(u64);
+
+impl Turns<Open> for Counted {
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+    fn carry_out(&mut self, client: &Client<Open>, turn: &mut dyn FnMut() -> Option<Served>) -> bool {
+        let before = counting::allocations();
+        let served = turn();
+        if client.id == 2 {
+            self.0 = counting::allocations() - before;
+            assert!(served.is_some_and(|served| served.sends == Some(1)), "it is told something");
+        }
+        true
+    }
+}
+
+/// A client sends two commands in each tick, of which the world rejects one, and is told so.
+fn no_answer_allocates() {
+    let rates = Rates { tick_hz: 30, update_hz: 30, foreign_hz: 30 };
+    let (name, epoch, seat_time) = ("".into(), "0".to_owned(), Duration::ZERO);
+    let options = Options { name, epoch, rates, delay_ticks: 0, seat_time, max_clients: 9 };
+    let world = World::new(Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
+    let mut room = Room::<Moo>::new(world, options);
+    let handle = Arc::clone(room.handle());
+    let (mut audience, mut desk) = (Members::<Moo, Open>::default(), Desk::default());
+    let mut enter = |connection| {
+        let player = handle.take_seat(connection, Duration::ZERO).expect("a number");
+        let name = format!("p{connection}");
+        handle.push_operator(vec![Action::Join { player, name, skin: 0 }.encoded()]);
+        let endpoint = Endpoint::new(Codes::builtin().dialect("native").expect("built in"), false);
+        let (room, inspect_key, response) = (Arc::clone(&handle), None, Vec::new());
+        let entry = Entry { room, endpoint, inspect_key, token: None, response };
+        let who = (connection, "127.0.0.1:5000".parse().expect("an address"));
+        let client = Arc::new(Client::new(who, Open, entry, Duration::ZERO));
+        client.set_player(player, "p");
+        client.follow();
+        audience.take_up(client);
+        player
+    };
+    let [_, player] = [1, 2].map(&mut enter);
+    let home = Household::of(std::net::Ipv4Addr::LOCALHOST.into());
+    for tick in 0..90_u16 {
+        let walk = Action::Move { direction: Some(Angle((tick / 10).wrapping_mul(9_000))) };
+        for (sequence, action) in (u64::from(tick) * 2 + 1..).zip([walk, Action::ClanLeave]) {
+            let command = Raw { player, sequence, action: action.encoded() };
+            handle.push((home, 2), command, None).expect("there is room");
+        }
+        let ticked = room.tick(Duration::ZERO, Wants::default());
+        assert_eq!(ticked.answers.as_ref().expect("some").to(2).len(), 2);
+        let backlog = Backlog::new(ticked.published, ticked.answers);
+        let mut counted = Counted(0);
+        audience.serve(Some(&backlog), &mut desk, &mut counted);
+        assert!(tick < 45 || counted.0 == 0, "tick {tick}: {} allocations", counted.0);
     }
 }
