@@ -216,6 +216,8 @@ browser() {
 
 inspector() { timeout --kill-after=10 600 node tests/browser/wire.mjs; }
 
+ahead() { timeout --kill-after=10 300 node tests/browser/predict.mjs; }
+
 tabpage() { timeout --kill-after=10 600 node tests/browser/tab.mjs && timeout --kill-after=10 600 node tests/browser/tab-game.mjs; }
 
 autobahn() { scripts/autobahn.sh; }
@@ -352,6 +354,7 @@ groups=(
     'meets proxy line nginx and HAProxy before the server, plain and with TLS'
     'meets captures marks a capture of two hundred players holds every message'
     'meets autobahn line the Autobahn test suite, with the WebSocket layer as server and as client'
+    'meets ahead line a page on a bad line, whose own player answers before the server'
     'meets inspector line one page plays, another watches its frames'
     'meets tabpage line from a link to the bytes of a key press, with the server in the tab'
 )

@@ -111,7 +111,7 @@ export class Prediction {
 
   /** The tick that a command sent now is for; null if that is not known here. */
   get commandTick() {
-    return this.ahead?.tick ?? null;
+    return this.switches.prediction ? this.ahead?.tick ?? null : null;
   }
 
   /** The events since the last call. */

@@ -18,6 +18,8 @@ const TAB: Built = Built {
     sources: &["src"],
     most_bytes: 1792 * 1024,
 };
+/// The same package without the server, beside it: the most bytes that the page of a server loads for it.
+const PREDICT: (&str, usize) = ("src/web/predict.wasm", 448 * 1024);
 /// What is not built for a browser, or no part of the file.
 const LEFT_OUT: [&str; 11] = [
     "src/cli",
@@ -101,6 +103,10 @@ impl Built {
         let bytes = std::fs::read(root().join(self.name)).expect("it is there");
         assert_eq!(bytes[..4], *b"\0asm");
         assert_eq!(sha1(&bytes), self.noted("wasm"), "not built by the script: {}", self.refresh());
+        let (name, most_bytes) = PREDICT;
+        let predict = std::fs::read(root().join(name)).expect("it is there");
+        assert_eq!(sha1(&predict), self.noted("predict"), "not built by the script: {}", self.refresh());
+        assert!(predict.len() < most_bytes, "{} bytes are too many for a page to load", predict.len());
         assert!(bytes.len() < self.most_bytes, "{} bytes are too many for a page to load", bytes.len());
     }
 }

@@ -310,9 +310,12 @@ impl<W: LocalWorld> Prediction<W> {
         self.ahead.as_ref().map(|ahead| W::place(&ahead.to))
     }
 
-    /// The tick that a command sent now is for, once the line is measured: the one that runs.
+    /// The tick that a command sent now is for, once the line is measured: the one that runs. `None` also
+    /// without prediction: then a command is for whatever tick it arrives in.
     pub fn command_tick(&self) -> Option<u32> {
-        self.clock.is_measured().then(|| self.ahead.as_ref().map(|ahead| ahead.tick)).flatten()
+        (self.clock.is_measured() && self.switches.prediction)
+            .then(|| self.ahead.as_ref().map(|ahead| ahead.tick))
+            .flatten()
     }
 
     /// The events of the own player since the last call.
