@@ -1,6 +1,10 @@
 //! Prediction, reconciliation and dead reckoning against a whole server on a bad line, in virtual time.
 
+mod hostile;
 mod line;
 mod moo;
 mod pictures;
 mod tanks;
+#[allow(dead_code, reason = "the tests of packets use the rest")]
+#[path = "../rows/values.rs"]
+mod values;

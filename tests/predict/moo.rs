@@ -168,7 +168,10 @@ fn the_own_player_moves_in_the_next_frame_and_without_prediction_a_round_trip_la
     let off = frames_to_move(Switches { prediction: false, ..on });
     println!("without prediction: {off:?} frames");
     let round_trip = (300 - 60) / 17;
-    assert!(off.iter().all(|frames| *frames >= round_trip), "{off:?} frames, {round_trip} are the shortest round trip");
+    assert!(
+        off.iter().all(|frames| *frames >= round_trip),
+        "{off:?} frames, {round_trip} are the shortest round trip"
+    );
 }
 
 #[test]

@@ -24,14 +24,16 @@ fn values_of(kind: &Type) -> BoxedStrategy<Value> {
             .boxed(),
         Shape::Map(members) => {
             let names: Vec<Value> = members.iter().map(|member| Value::from(member.name.as_str())).collect();
-            all_of(members)
+            arguments(members)
                 .prop_map(move |values| Value::Map(names.iter().cloned().zip(values).collect()))
                 .boxed()
         }
-        Shape::Tuple(members) => all_of(members).prop_map(Value::Array).boxed(),
-        Shape::Groups { members, most } => proptest::collection::vec(all_of(members), 0..=most.unwrap_or(5))
-            .prop_map(|groups| Value::Array(groups.concat()))
-            .boxed(),
+        Shape::Tuple(members) => arguments(members).prop_map(Value::Array).boxed(),
+        Shape::Groups { members, most } => {
+            proptest::collection::vec(arguments(members), 0..=most.unwrap_or(5))
+                .prop_map(|groups| Value::Array(groups.concat()))
+                .boxed()
+        }
         Shape::List { each, most } => {
             proptest::collection::vec(values_of(each), 0..=most.unwrap_or(9)).prop_map(Value::Array).boxed()
         }
@@ -44,7 +46,7 @@ fn values_of(kind: &Type) -> BoxedStrategy<Value> {
     }
 }
 
-fn all_of(members: &[Argument]) -> BoxedStrategy<Vec<Value>> {
+pub fn arguments(members: &[Argument]) -> BoxedStrategy<Vec<Value>> {
     members.iter().map(|member| values_of(&member.kind)).collect::<Vec<_>>().boxed()
 }
 
@@ -60,7 +62,7 @@ pub fn for_every_row(
             for row in dialect.rows(direction) {
                 let mut runner =
                     TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
-                let outcome = runner.run(&all_of(&row.arguments), |values| {
+                let outcome = runner.run(&arguments(&row.arguments), |values| {
                     check(dialect, direction, &row.name, values);
                     Ok(())
                 });

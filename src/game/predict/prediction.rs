@@ -14,6 +14,9 @@ use crate::game::verbs::{Ask, Verbs};
 use crate::limits;
 use crate::packet::{Decoded, Dialect, Direction, PacketError};
 
+/// The last tick that is predicted: what is ahead of it still has a number.
+const LAST_TICK: u32 = u32::MAX - (1 << 16);
+
 /// What the own player does now, ahead of the server.
 #[derive(Debug)]
 struct Ahead<S> {
@@ -154,7 +157,8 @@ impl<W: LocalWorld> Prediction<W> {
     }
 
     fn update(&mut self, packet: &Decoded<'_>, now: Duration) {
-        let Some(tick) = packet.number::<u32>("tick") else { return };
+        // No world runs for the two years that such a tick takes at 60 Hz.
+        let Some(tick) = packet.number::<u32>("tick").filter(|tick| *tick < LAST_TICK) else { return };
         self.clock.heard(tick, now);
         if !self.switches.reconciliation && self.ahead.is_some() {
             return;

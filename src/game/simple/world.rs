@@ -234,7 +234,7 @@ impl<S: SimpleGame> Sim for World<S> {
         }
         let World { identity, tick, random, game, told, .. } = self;
         game.tick(&mut Turns { tick: *tick, tick_hz: identity.tick_hz, random, told });
-        self.tick += 1;
+        self.tick = self.tick.wrapping_add(1);
     }
 
     fn checksum(&self) -> u64 {

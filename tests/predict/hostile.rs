@@ -1,0 +1,95 @@
+//! Whatever a server says, prediction neither panics nor takes long.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use tickwire::client::own::{Moo, Tanks};
+use tickwire::game::predict::{LocalWorld, Prediction};
+use tickwire::internal::embedded::game;
+use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
+
+use crate::values::arguments;
+
+/// A right welcome of a game, as its server says it.
+fn welcome<W: LocalWorld>(dialect: &Dialect, game_name: &str) -> Vec<Value> {
+    let about = game(Some(game_name)).expect("a game").about;
+    let row = dialect.row(Direction::ToClient, "welcome").expect("its row");
+    let value = |name: &str| match name {
+        "version" => 1.into(),
+        "code_hash" => format!("{:016x}", (about.code_hash)()).into(),
+        "seed" => 3.into(),
+        "map_size_px" => 14_400.into(),
+        "tick_hz" | "update_hz" => (about.identity)(3).tick_hz.into(),
+        "epoch" => "0".into(),
+        _ => 100.into(),
+    };
+    row.arguments.iter().map(|argument| value(&argument.name)).collect()
+}
+
+fn survives<W: LocalWorld>(game_name: &str, name: &str) {
+    let tables = game(Some(game_name)).expect("a game").about.tables;
+    let codes = Codes::from_texts(tables).expect("good tables");
+    let dialect = codes.dialect(name).expect("the dialect");
+    let rows: Vec<_> = dialect.rows(Direction::ToClient).map(|row| row.name.clone()).collect();
+    let commands: Vec<_> = dialect.rows(Direction::ToServer).map(|row| row.name.clone()).collect();
+    // What prediction listens to comes often.
+    let often =
+        ["welcome", "spawned", "update", "own", "state", "structures", "command_accepted", "pong", "kit"];
+    let one = |direction: Direction, name: &String| {
+        let row = dialect.row(direction, name).expect("its row");
+        let weight = if often.contains(&name.as_str()) || direction == Direction::ToServer { 6 } else { 1 };
+        (
+            weight,
+            arguments(&row.arguments)
+                .prop_map({
+                    let name = name.clone();
+                    move |values| (direction, name.clone(), values)
+                })
+                .boxed(),
+        )
+    };
+    let heard = rows.iter().map(|name| one(Direction::ToClient, name));
+    let said = commands.iter().map(|name| one(Direction::ToServer, name));
+    let packets = prop::collection::vec(
+        (prop::strategy::Union::new_weighted(heard.chain(said).collect()), 0_u64..400),
+        1..60,
+    );
+    let mut runner = TestRunner::new(Config { cases: 100, failure_persistence: None, ..Config::default() });
+    let had_body = std::cell::Cell::new(0);
+    let result = runner.run(&packets, |packets| {
+        let mut prediction = Prediction::<W>::new(&dialect);
+        prediction.follow_others();
+        let mut now = Duration::ZERO;
+        let row = |direction, name: &str| dialect.row(direction, name).expect("its row");
+        let hello =
+            Decoded { row: row(Direction::ToClient, "welcome"), values: welcome::<W>(&dialect, game_name) };
+        prediction.hear(&hello, now);
+        for ((direction, name, values), ms) in packets {
+            now += Duration::from_millis(ms);
+            if direction == Direction::ToClient && name != "welcome" {
+                prediction.hear(&Decoded { row: row(direction, &name), values }, now);
+            } else if let Ok(message) = dialect.encode(direction, &name, &values) {
+                prop_assert!(
+                    prediction.say(&dialect, &message, now).is_ok() || direction == Direction::ToClient
+                );
+            }
+            prediction.advance(now);
+            prediction.others(now);
+        }
+        had_body.set(had_body.get() + u32::from(prediction.state().is_some()));
+        Ok(())
+    });
+    assert!(had_body.get() > 5, "{} cases had an own player", had_body.get());
+    result.unwrap_or_else(|error| panic!("{game_name}: {error}"));
+}
+
+#[test]
+fn moo_survives_every_server() {
+    survives::<Moo>("moo", "native");
+}
+
+#[test]
+fn tanks_survive_every_server() {
+    survives::<Tanks>("tanks", "tanks");
+}
