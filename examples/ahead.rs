@@ -42,16 +42,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     writeln!(stdout(), "{:>7} {:>7} {:>13} {:>17} {:>7}", "trip", "lead", "corrected", "at", "others")?;
     for frame in 0..seconds * LINE {
         // 2. Everything that has arrived.
+        let mut has_died = false;
         loop {
             match socket.read(&mut buffer) {
                 Ok(0) => return Err("the server has closed the connection".into()),
-                Ok(read) => player.receive(&buffer[..read], began.elapsed(), |_, _| {}),
+                Ok(read) => player.receive(&buffer[..read], began.elapsed(), |packet, _| {
+                    has_died |= packet.row.name == "died";
+                }),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error.into()),
             }
         }
         if let Some(reason) = player.ended() {
             return Err(reason.into());
+        }
+        if has_died {
+            player.enter(began.elapsed())?;
         }
         // 3. Where the own player is now, and what it does next.
         let shown = player.advance(began.elapsed());

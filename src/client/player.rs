@@ -71,10 +71,8 @@ impl<W: LocalWorld> Player<W> {
                 Ok(Some(Event::Open)) => self.greet(now),
                 Ok(Some(Event::Binary(message))) => {
                     let Ok(packet) = dialect.decode(Direction::ToClient, message) else { continue };
-                    self.is_welcome |= packet.row.name == "welcome";
-                    if packet.row.name == "spawned" {
-                        // A new body counts anew.
-                        (self.sequence, self.tick) = (0, 0);
+                    if packet.row.name == "welcome" {
+                        (self.is_welcome, self.sequence, self.tick) = (true, 0, 0);
                     }
                     self.prediction.hear(&packet, now);
                     see(&packet, &self.prediction);
@@ -138,6 +136,16 @@ impl<W: LocalWorld> Player<W> {
         self.say(name, &all, now)?;
         self.sequence += 1;
         Ok(())
+    }
+
+    /// Begins to play again after death, with the values of `hello`.
+    ///
+    /// # Errors
+    /// The dialect has no such packet, or the values do not fit it.
+    pub fn enter(&mut self, now: Duration) -> Result<(), PacketError> {
+        // The server counts it as a command.
+        self.sequence += 1;
+        self.say("enter", &self.named("enter", &[]), now)
     }
 
     /// Moves on to `now`, and returns where the own player is shown; `None` without one, and until the

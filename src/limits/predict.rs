@@ -8,7 +8,7 @@ pub const PREDICTED_TICKS: u32 = 240;
 /// Commands of a client that wait for the server's answer. Beyond: the oldest is given up.
 pub const PREDICTED_COMMANDS: usize = 512;
 /// Time without any news in which the own player still moves. The page sends a ping every 2 s, so a
-/// longer silence is a dead line. Beyond: it stands until there are news.
+/// longer silence is a dead line. Beyond: it stands until there is news.
 pub const PREDICTED_SILENCE: Duration = Duration::from_secs(3);
 /// Time after which a command that the server has not applied counts as rejected.
 pub const PREDICTED_UNANSWERED: Duration = Duration::from_secs(2);
@@ -17,6 +17,11 @@ pub const PREDICTED_UNANSWERED: Duration = Duration::from_secs(2);
 pub const LEAD_WINDOW: Duration = Duration::from_secs(60);
 /// The part of it in which a single delay counts.
 pub const LEAD_RECENT: Duration = Duration::from_secs(5);
+/// Events of the own player that a client has not taken, such as swings while its page is hidden. Beyond: the oldest is
+/// forgotten.
+pub const PREDICTED_EVENTS: usize = 16;
+/// How far back the clock may go before the own player is shown as it was then. It slows down by less.
+pub const PREDICTED_BACK: Duration = Duration::from_millis(200);
 /// Delays that are remembered for the lead. Beyond: the oldest is forgotten.
 pub const LEAD_SAMPLES: usize = 512;
 /// How much longer than the shortest delay a lead may be: one loss on a line of 150 ms takes about

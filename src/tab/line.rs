@@ -68,6 +68,8 @@ pub extern "C" fn line_send(is_up: u32, now_ms: f64, bytes: usize) -> f64 {
     LINE.with_borrow_mut(|line| {
         let channel = if is_up == 0 { &mut line.down } else { &mut line.up };
         let mut arrives = now;
+        // What has left the line by now no longer counts.
+        channel.queued(now);
         channel.send(now, bytes, |_, at| arrives = arrives.max(at));
         arrives.as_secs_f64() * 1000.0
     })

@@ -21,7 +21,7 @@ class Waiting {
 
   /** @param {number} at ms @param {() => void} hand */
   add(at, hand) {
-    if (this.queue.length === 0 && at <= performance.now()) return hand();
+    if (this.queue.length === 0 && at <= performance.now() + 0.5) return hand();
     this.queue.push({ at, hand });
     if (this.queue.length === 1) this.wait();
     return undefined;
@@ -29,8 +29,11 @@ class Waiting {
 
   wait() {
     this.timer = window.setTimeout(() => {
-      while (this.queue.length > 0 && this.queue[0].at <= performance.now() + 0.5) this.queue.shift()?.hand();
-      if (this.queue.length > 0) this.wait();
+      try {
+        while (this.queue.length > 0 && this.queue[0].at <= performance.now() + 0.5) this.queue.shift()?.hand();
+      } finally {
+        if (this.queue.length > 0) this.wait();
+      }
     }, Math.max(0, this.queue[0].at - performance.now()));
   }
 
@@ -84,6 +87,8 @@ export class Line {
     this.presets = [];
     /** What holds now. @type {import('./tab-net.js').Told} */
     this.net = {};
+    /** Whether messages wait at all. */
+    this.isBad = false;
   }
 
   /** The model is here. @param {import('./tab-wasm.js').Wasm} wasm */
@@ -101,6 +106,7 @@ export class Line {
     wasm.giveText(text);
     const told = decoder.decode(wasm.bytes(wasm.wasm.line_set()));
     this.net = told.startsWith('+') ? { net: told.slice(1) } : { error: told.slice(1) };
+    if (this.net.error === undefined) this.isBad = text !== '';
     return this.net;
   }
 
@@ -113,6 +119,6 @@ export class Line {
   /** When so many bytes arrive that leave now. @param {boolean} isUp @param {number} bytes */
   arrives(isUp, bytes) {
     const now = performance.now();
-    return this.wasm ? this.wasm.wasm.line_send(isUp ? 1 : 0, now, bytes + HEADER_BYTES) : now;
+    return this.wasm && this.isBad ? this.wasm.wasm.line_send(isUp ? 1 : 0, now, bytes + HEADER_BYTES) : now;
   }
 }

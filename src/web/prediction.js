@@ -44,8 +44,14 @@ export class Prediction {
   /** Gets the file. @returns {Promise<Wasm>} */
   async ready() {
     this.loading ??= this.load().then(async (module) => new Wasm(await WebAssembly.instantiate(module, {})));
-    this.wasm = await this.loading;
-    return this.wasm;
+    try {
+      this.wasm = await this.loading;
+      return this.wasm;
+    } catch (error) {
+      // The next connection tries again.
+      this.loading = null;
+      throw error;
+    }
   }
 
   /** Begins when the file is here, with what has come meanwhile. @param {string} game @param {string} dialect @param {string} table */
@@ -57,6 +63,7 @@ export class Prediction {
     if (run !== this.run) return;
     wasm.giveText(`${game}\n${dialect}\n${table}`);
     this.works = wasm.wasm.predict_begin() === 1;
+    this.hasFailed = !this.works;
     this.switch({});
     const { early } = this;
     this.early = [];
@@ -66,14 +73,17 @@ export class Prediction {
   /** A new connection: nothing of the last one holds. */
   forget() {
     this.run += 1;
+    this.hasFailed = false;
     this.works = false;
     this.ahead = null;
     this.early = [];
   }
 
-  /** The file cannot be had. */
+  /** The file could not be loaded, or what it has come upon is an error of ours: one plays on without it. */
   fail() {
     this.hasFailed = true;
+    this.works = false;
+    this.ahead = null;
     this.early = [];
   }
 
@@ -85,17 +95,33 @@ export class Prediction {
 
   /** @param {Uint8Array} bytes @param {boolean} came @param {number} nowMs */
   tell(bytes, came, nowMs) {
-    if (!this.wasm) return;
-    this.wasm.give(bytes);
-    if (came) this.wasm.wasm.predict_hear(nowMs);
-    else this.wasm.wasm.predict_say(nowMs);
+    const { wasm } = this;
+    if (!wasm) return;
+    this.guard(() => {
+      wasm.give(bytes);
+      return came ? wasm.wasm.predict_hear(nowMs) : wasm.wasm.predict_say(nowMs);
+    });
+  }
+
+  /** The result of a call; null if it has failed, and then there is no prediction any more. @template T @param {() => T} call @returns {T | null} */
+  guard(call) {
+    try {
+      return call();
+    } catch (error) {
+      console.error('prediction is off:', error);
+      this.fail();
+      this.wasm = null;
+      this.loading = null;
+      return null;
+    }
   }
 
   /** Moves on to this moment. @param {number} nowMs */
   advance(nowMs) {
     this.ahead = null;
-    if (!this.works || !this.wasm) return;
-    const bytes = this.wasm.bytes(this.wasm.wasm.predict_advance(nowMs));
+    const { wasm } = this;
+    const bytes = this.works && wasm ? this.guard(() => wasm.bytes(wasm.wasm.predict_advance(nowMs))) : null;
+    if (!bytes) return;
     const numbers = new Int32Array(bytes.slice().buffer);
     const { figures } = this;
     figures.leadMs = numbers[AT.lead] / 1000;
@@ -127,8 +153,9 @@ export class Prediction {
   walkOn(from, velocity, ticks) {
     if (!this.works || !this.wasm) return null;
     const fixed = (/** @type {number} */ px) => Math.round(px / PX);
-    const { wasm } = this.wasm;
-    const bytes = this.wasm.bytes(wasm.predict_walk_on(fixed(from.x), fixed(from.y), fixed(velocity.x), fixed(velocity.y), ticks));
+    const { wasm } = this;
+    const bytes = this.guard(() => wasm.bytes(wasm.wasm.predict_walk_on(fixed(from.x), fixed(from.y), fixed(velocity.x), fixed(velocity.y), ticks)));
+    if (!bytes) return null;
     const [x, y] = new Int32Array(bytes.slice().buffer);
     return { x: x * PX, y: y * PX };
   }

@@ -1,13 +1,13 @@
 /**
  * Dead reckoning: where others are while there is no news of them. They are run on by the world's own controllers as soon as
- * there is nothing to interpolate, and when there are news again, what is shown glides to them.
+ * there is nothing to interpolate, and when news arrives again, what is shown glides to it.
  *
  * @module reckoning
  */
 
 /** Time for which they are run on, ms; then they stand. */
 const MOST_MS = 500;
-/** Time in which most of an error is made up when there are news again, ms. */
+/** Time in which most of an error is made up when news arrives again, ms. */
 const GLIDE_MS = 80;
 /** An error that is not glided over, px. */
 const JUMP_PX = 400;

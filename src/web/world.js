@@ -390,7 +390,8 @@ export class World {
     this.earlyHands.set(id, { weapon, item });
     const player = this.players.get(id);
     if (!player) return;
-    if (itemOf(player.item)?.group === 'food') player.foodMs = nowMs;
+    if (itemOf(player.told)?.group === 'food') player.foodMs = nowMs;
+    player.told = item;
     player.weapon = weapon;
     player.item = item;
   }
@@ -413,7 +414,7 @@ export class World {
     if (!player || health === player.health) return;
     const amount = Math.abs(health - player.health);
     this.happen(health < player.health ? 'hurt' : 'healed', nowMs, player.shown, { id, amount });
-    const holdsFood = itemOf(player.item)?.group === 'food';
+    const holdsFood = itemOf(player.told)?.group === 'food';
     if (health > player.health && (holdsFood || ageMs(nowMs, player.foodMs) < EATEN_MS)) this.happen('eaten', nowMs, player.shown, { id });
     player.health = health;
   }

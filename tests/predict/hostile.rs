@@ -35,8 +35,7 @@ fn survives<W: LocalWorld>(game_name: &str, name: &str, begins: (&str, Vec<Value
     let rows: Vec<_> = dialect.rows(Direction::ToClient).map(|row| row.name.clone()).collect();
     let commands: Vec<_> = dialect.rows(Direction::ToServer).map(|row| row.name.clone()).collect();
     // What prediction listens to comes often.
-    let often =
-        ["welcome", "spawned", "update", "own", "state", "structures", "command_accepted", "pong", "kit"];
+    let often = ["spawned", "update", "own", "state", "structures", "command_accepted", "pong", "kit"];
     let one = |direction: Direction, name: &String| {
         let row = dialect.row(direction, name).expect("its row");
         let weight = if often.contains(&name.as_str()) || direction == Direction::ToServer { 6 } else { 1 };
@@ -72,12 +71,10 @@ fn survives<W: LocalWorld>(game_name: &str, name: &str, begins: (&str, Vec<Value
         }
         for ((direction, name, values), ms) in packets {
             now += Duration::from_millis(ms);
-            if direction == Direction::ToClient && name != "welcome" {
+            if direction == Direction::ToClient {
                 prediction.hear(&Decoded { row: row(direction, &name), values }, now);
             } else if let Ok(message) = dialect.encode(direction, &name, &values) {
-                prop_assert!(
-                    prediction.say(&dialect, &message, now).is_ok() || direction == Direction::ToClient
-                );
+                prop_assert!(prediction.say(&dialect, &message, now).is_ok());
             }
             prediction.advance(now);
             prediction.others(now);
@@ -85,7 +82,7 @@ fn survives<W: LocalWorld>(game_name: &str, name: &str, begins: (&str, Vec<Value
         had_body.set(had_body.get() + u32::from(prediction.state().is_some()));
         Ok(())
     });
-    assert!(had_body.get() > 20, "{} cases had an own player", had_body.get());
+    assert!(had_body.get() > 3, "{} cases had an own player", had_body.get());
     result.unwrap_or_else(|error| panic!("{game_name}: {error}"));
 }
 

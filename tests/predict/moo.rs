@@ -175,17 +175,33 @@ fn the_own_player_moves_in_the_next_frame_and_without_prediction_a_round_trip_la
 }
 
 #[test]
-fn without_reconciliation_what_the_server_says_changes_nothing() {
-    let mut server = server("moo", 3, 0, Conditions::default());
+fn without_reconciliation_two_worlds_drift_apart_and_the_player_never_jumps() {
+    let mut server = server("moo", 3, 0, bad());
     let (mut players, mut now) = ([player(&mut server)], Duration::ZERO);
     play(&mut server, &mut players, &mut now, 5, |_, _, _, _| {}, |_, _, _, _| {});
     players[0].player.prediction_mut().switch(Switches { prediction: true, reconciliation: false });
-    let compared = players[0].prediction().corrections().compared;
+    let (mut before, mut farthest) = (None, 0.0_f64);
     let act = |players: &mut [Player], server: &mut Server, now, frame| {
-        turn(&mut players[0], server, now, frame, 1)
+        turn(&mut players[0], server, now, frame, 1);
+        let at = players[0].shown.expect("it plays").at;
+        farthest = farthest.max(before.replace(at).map_or(0.0, |before| apart_px(before, at)));
     };
-    play(&mut server, &mut players, &mut now, 5, act, |_, _, _, _| {});
-    assert_eq!(players[0].prediction().corrections().compared, compared);
+    let mut exact = None;
+    let see = |_: usize, _: &Player, packet: &Decoded<'_>, _| {
+        if let Some(own) = packet.get("own").and_then(Value::as_array).filter(|own| own.len() > 3) {
+            exact = own[2].as_i64().zip(own[3].as_i64()).map(|(x, y)| (x as i32, y as i32));
+        }
+    };
+    play(&mut server, &mut players, &mut now, 25, act, see);
+    assert!(farthest < 12.0, "{farthest} px from one frame to the next");
+    players[0].command(&mut server, "move", &[Value::Nil], now);
+    play(&mut server, &mut players, &mut now, 4, |_, _, _, _| {}, |_, _, _, _| {});
+    let (shown, exact) = (players[0].shown.expect("it plays").at, exact.expect("it is told"));
+    assert!(apart_px(shown, exact) > 1.0, "late commands have moved only one of the two");
+    players[0].player.prediction_mut().switch(Switches { prediction: true, reconciliation: true });
+    players[0].command(&mut server, "move", &[0.into()], now);
+    play(&mut server, &mut players, &mut now, 2, |_, _, _, _| {}, |_, _, _, _| {});
+    assert!(players[0].prediction().corrections().compared > 10, "the server's word counts again");
 }
 
 #[test]

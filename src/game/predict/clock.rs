@@ -22,14 +22,24 @@ const GLIDE: i64 = 12;
 /// A lead that is off by more jumps, in nanoseconds.
 const JUMP_NS: i64 = 1_000_000_000;
 
+/// The least time that had to be added to the client's for something to be in time.
+#[derive(Debug, Clone, Copy)]
+struct Need {
+    sent_ns: i64,
+    offset_ns: i64,
+    /// Whether it was measured, not concluded from the delays of updates.
+    is_measured: bool,
+}
+
 /// See the [module](self).
 #[derive(Debug, Clone, Default)]
 pub struct Clock {
     tick_ns: i64,
+    update_ns: i64,
     /// For each of the last updates the time at which tick 0 would have arrived.
     origins: VecDeque<i64>,
-    /// How far ahead each of the last commands and pings had to be, and when it was sent.
-    needs: VecDeque<(i64, i64)>,
+    /// What each of the last commands and pings needed.
+    needs: VecDeque<Need>,
     /// How late the last updates were against the fastest.
     delays: Vec<i64>,
     wanted_ns: Option<i64>,
@@ -50,9 +60,16 @@ fn nanos(time: Duration) -> i64 {
 }
 
 impl Clock {
-    /// A clock of a server with so many ticks per second.
-    pub fn new(tick_hz: u32) -> Clock {
-        Clock { tick_ns: 1_000_000_000 / i64::from(tick_hz.max(1)), ..Clock::default() }
+    /// A clock of a server with so many ticks and updates per second.
+    pub fn new(tick_hz: u32, update_hz: u32) -> Clock {
+        let period = |hz: u32| 1_000_000_000 / i64::from(hz.max(1));
+        let tick_ns = period(tick_hz);
+        Clock { tick_ns, update_ns: period(update_hz).max(tick_ns), ..Clock::default() }
+    }
+
+    /// Ticks from one update to the next.
+    pub fn update_ticks(&self) -> u32 {
+        u32::try_from(self.update_ns / self.tick_ns.max(1)).unwrap_or(1).max(1)
     }
 
     /// Something has arrived.
@@ -71,7 +88,7 @@ impl Clock {
         let is_longest = self.delays.iter().all(|other| *other < delay);
         self.delays.push(delay);
         if is_longest {
-            self.wanted_ns = self.lead_needed();
+            self.wanted_ns = self.needed();
         }
         if self.delays.len() >= DELAYS {
             self.mind_delays(nanos(now));
@@ -84,8 +101,8 @@ impl Clock {
         self.jitter_ns = self.delays[self.delays.len() * 19 / 20];
         let most = self.delays.last().copied().unwrap_or(0);
         self.delays.clear();
-        if let Some(least) = self.needs.iter().map(|(_, need)| *need).min() {
-            self.remember(now, least + most);
+        if let Some(least) = self.least_recent() {
+            self.remember(Need { sent_ns: now, offset_ns: least + most, is_measured: false });
         }
     }
 
@@ -112,42 +129,52 @@ impl Clock {
 
     /// A command that was sent for this tick arrived so many ticks early.
     pub(super) fn answered(&mut self, tick: u32, margin_ticks: i16, sent: Duration) {
-        self.need(i64::from(tick) - i64::from(margin_ticks), nanos(sent));
+        if margin_ticks != i16::MIN && margin_ticks != i16::MAX {
+            self.need(i64::from(tick) - i64::from(margin_ticks), nanos(sent));
+        }
     }
 
     /// What was sent then could have been for this tick at the earliest.
-    fn need(&mut self, tick: i64, sent: i64) {
-        let Some(origin) = self.origin_ns() else { return };
-        self.remember(sent, tick * self.tick_ns - (sent - origin));
+    fn need(&mut self, tick: i64, sent_ns: i64) {
+        self.remember(Need { sent_ns, offset_ns: tick * self.tick_ns - sent_ns, is_measured: true });
     }
 
-    fn remember(&mut self, sent: i64, need: i64) {
-        self.needs.push_back((sent, need));
+    fn remember(&mut self, need: Need) {
+        self.needs.push_back(need);
         let window = limits::LEAD_WINDOW.as_nanos() as i64;
         while self.needs.len() > limits::LEAD_SAMPLES
-            || self.needs.front().is_some_and(|(first, _)| sent - first > window)
+            || self.needs.front().is_some_and(|first| need.sent_ns - first.sent_ns > window)
         {
             self.needs.pop_front();
         }
-        self.wanted_ns = self.lead_needed();
+        self.wanted_ns = self.needed();
+    }
+
+    /// What was measured in the last seconds.
+    fn recent(&self) -> impl Iterator<Item = &Need> {
+        let newest = self.needs.back().map_or(0, |newest| newest.sent_ns);
+        let recent = newest - limits::LEAD_RECENT.as_nanos() as i64;
+        self.needs.iter().filter(move |need| need.sent_ns >= recent)
+    }
+
+    fn least_recent(&self) -> Option<i64> {
+        self.recent().filter(|need| need.is_measured).map(|need| need.offset_ns).min()
     }
 
     fn origin_ns(&self) -> Option<i64> {
         self.origins.iter().copied().min()
     }
 
-    /// How far ahead of the newest update the client should be: what the last seconds needed, and what
-    /// was needed repeatedly before. A hiccup of the client's own is soon forgotten.
-    fn lead_needed(&self) -> Option<i64> {
-        let newest = self.needs.back()?.0;
-        let recent = newest - limits::LEAD_RECENT.as_nanos() as i64;
-        let fresh = self.needs.iter().filter(|(sent, _)| *sent >= recent).map(|(_, need)| *need).max()?;
-        let mut sorted: Vec<i64> = self.needs.iter().map(|(_, need)| *need).collect();
-        sorted.sort_unstable();
+    /// What should be added to the client's time: what the last seconds needed, and what was needed
+    /// repeatedly before. A hiccup of the client's own is soon forgotten.
+    fn needed(&self) -> Option<i64> {
+        let least = self.least_recent()?;
         let delay = self.delays.iter().copied().max().unwrap_or(0);
-        let fresh = fresh.max(sorted.first()? + delay);
+        let fresh = self.recent().map(|need| need.offset_ns).max()?.max(least + delay);
+        let mut sorted: Vec<i64> = self.needs.iter().map(|need| need.offset_ns).collect();
+        sorted.sort_unstable();
         let repeated = sorted.iter().rev().nth(REPEATED - 1).copied().unwrap_or(fresh);
-        Some(fresh.max(repeated).min(sorted.first()? + limits::LEAD_JITTER_MOST.as_nanos() as i64))
+        Some(fresh.max(repeated).min(least + limits::LEAD_JITTER_MOST.as_nanos() as i64))
     }
 
     /// Time passes: the client's lead approaches the one that it needs.
@@ -161,8 +188,7 @@ impl Clock {
             }
             _ => wanted,
         });
-        let (Some(wanted), Some(origin)) = (self.wanted_ns, self.origin_ns()) else { return };
-        let target = wanted - origin;
+        let Some(target) = self.wanted_ns else { return };
         let Some(offset) = self.offset_ns.filter(|offset| (target - offset).abs() <= JUMP_NS) else {
             self.offset_ns = Some(target);
             return;
@@ -191,7 +217,7 @@ impl Clock {
 
     /// What is added to the client's time to have the time at which others should be shown.
     fn shown_wanted(&self) -> Option<i64> {
-        let delay = (self.tick_ns * 5 / 2).max(self.tick_ns * 5 / 4 + self.jitter_ns * 5 / 4);
+        let delay = (self.update_ns * 5 / 2).max(self.update_ns * 5 / 4 + self.jitter_ns * 5 / 4);
         Some(-self.origin_ns()? - delay.min(limits::SHOWN_DELAY_MOST.as_nanos() as i64))
     }
 
@@ -214,5 +240,40 @@ impl Clock {
     /// Time since the server was heard last.
     pub fn silence(&self, now: Duration) -> Duration {
         Duration::from_nanos((nanos(now) - self.heard_ns).max(0).unsigned_abs())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TICK_MS: u64 = 50;
+
+    /// A server of 20 ticks a second on a line; `late` is by how much its ticks are late.
+    fn pass(clock: &mut Clock, from_ms: u64, to_ms: u64, trip_ms: u64, late_ms: u64) {
+        for now in (from_ms..to_ms).filter(|now| now % TICK_MS == 0) {
+            let at = Duration::from_millis(now);
+            let tick_then = |ms: u64| ((ms - late_ms) / TICK_MS) as u32;
+            clock.heard(tick_then(now - trip_ms / 2), at);
+            if now % 500 == 0 {
+                clock.ping(Some(now as u32), at - Duration::from_millis(trip_ms));
+                clock.pong(Some(now as u32), Some(tick_then(now - trip_ms / 2)), at);
+            }
+            clock.advance(at);
+        }
+    }
+
+    #[test]
+    fn the_lead_follows_a_server_that_stalled_and_a_line_that_became_slow() {
+        let mut clock = Clock::new(20, 20);
+        pass(&mut clock, 5_000, 65_000, 60, 0);
+        let calm = clock.lead();
+        assert!((60..=160).contains(&calm.as_millis()), "{calm:?}");
+        pass(&mut clock, 65_000, 185_000, 60, 1_500);
+        let after = clock.lead();
+        assert!((60..=160).contains(&after.as_millis()), "the server lost 1.5 s: {after:?}");
+        pass(&mut clock, 185_000, 260_000, 800, 1_500);
+        let slow = clock.lead();
+        assert!((800..=900).contains(&slow.as_millis()), "the round trip is 0.8 s now: {slow:?}");
     }
 }

@@ -27,6 +27,10 @@ impl Corrections {
         let (dx, dy) = (off(before.0, after.0), off(before.1, after.1));
         let far = u32::try_from(dx.unsigned_abs().pow(2).saturating_add(dy.unsigned_abs().pow(2)).isqrt());
         let far = far.unwrap_or(u32::MAX);
+        if far > (limits::CORRECTION_SMOOTHED_PX << 16) as u32 {
+            // Another body, or a jump: nothing that was predicted.
+            return self.settle();
+        }
         self.compared += 1;
         self.count += u64::from(far > 0);
         self.recent.push_back(far);

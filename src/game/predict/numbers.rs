@@ -32,7 +32,7 @@ pub type StartPredictor = fn(Arc<Dialect>) -> Box<dyn Predictor>;
 
 /// The predictor of a game whose client's world this is.
 pub fn start<W: LocalWorld + 'static>(dialect: Arc<Dialect>) -> Box<dyn Predictor> {
-    Box::new(Numbers::<W> { prediction: Prediction::new(&dialect), dialect })
+    Box::new(Numbers::<W> { prediction: Prediction::new(&dialect), dialect, p99: (0, 0) })
 }
 
 /// [`Predictor::advance`] appends, as numbers of 32 bits:
@@ -49,7 +49,12 @@ pub fn start<W: LocalWorld + 'static>(dialect: Arc<Dialect>) -> Box<dyn Predicto
 struct Numbers<W: LocalWorld> {
     dialect: Arc<Dialect>,
     prediction: Prediction<W>,
+    /// How many updates were compared when the percentile was computed, and the percentile.
+    p99: (u64, u32),
 }
+
+/// Updates after which the percentile is computed again.
+const PERCENTILE_EVERY: u64 = 30;
 
 fn number(value: u64) -> i32 {
     i32::try_from(value).unwrap_or(i32::MAX)
@@ -80,7 +85,10 @@ impl<W: LocalWorld> Predictor for Numbers<W> {
         out.extend([i32::from(shown.is_some()), number(tick.into()), part.into(), x, y]);
         out.extend([micros(Some(clock.lead())), micros(clock.round_trip())]);
         out.extend([number(corrections.compared), number(corrections.count)]);
-        let last = [corrections.last(), corrections.percentile(99)];
+        if corrections.compared < self.p99.0 || corrections.compared >= self.p99.0 + PERCENTILE_EVERY {
+            self.p99 = (corrections.compared, corrections.percentile(99));
+        }
+        let last = [corrections.last(), self.p99.1];
         out.extend(last.map(|far| number(far.into())));
         out.push(number(events.len() as u64));
         events.iter().for_each(|event| out.extend(W::event_numbers(event)));

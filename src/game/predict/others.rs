@@ -70,7 +70,7 @@ impl Others {
         let Some(tick) = clock.others(now) else { return Vec::new() };
         let tick = if self.is_interpolated { tick } else { i64::MAX };
         let place = |track: &Track| match self.is_reckoned && self.is_interpolated {
-            true => track.reckon(tick, tick_hz, &walk_on),
+            true => track.reckon(tick, (tick_hz, clock.update_ticks()), &walk_on),
             false => track.at(tick),
         };
         self.tracks.iter().filter_map(|(number, (_, track))| Some((*number, place(track)?))).collect()

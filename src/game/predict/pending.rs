@@ -48,9 +48,9 @@ impl<A: Clone> Pending<A> {
         self.list.iter().find(|one| one.sequence == sequence)
     }
 
-    /// Keeps those behind this sequence that are not older than a tick.
-    pub fn keep(&mut self, acked: u64, oldest: u32) {
-        self.list.retain(|one| one.sequence > acked && one.tick >= oldest);
+    /// Keeps those behind this sequence.
+    pub fn keep(&mut self, acked: u64) {
+        self.list.retain(|one| one.sequence > acked);
     }
 
     /// The ticks in which commands ran: the sequence of the first, how many in a row, and their tick.

@@ -105,7 +105,7 @@ impl<W: LocalWorld> Prediction<W> {
             // A pong may overtake the update of its tick.
             let is_pong = packet.row.name == "pong";
             if let Some(tick) = packet.number::<u32>("tick").filter(|_| packet.row.name != "welcome") {
-                others.news(tick.saturating_sub(is_pong.into()));
+                others.news(tick.saturating_sub(if is_pong { self.clock.update_ticks() } else { 0 }));
             }
         }
     }
@@ -129,7 +129,8 @@ impl<W: LocalWorld> Prediction<W> {
     fn welcome(&mut self, packet: &Decoded<'_>) {
         self.others.iter_mut().for_each(Others::clear);
         self.world = W::new(packet);
-        self.clock = Clock::new(self.world.as_ref().map_or(30, W::tick_hz));
+        let tick_hz = self.world.as_ref().map_or(30, W::tick_hz);
+        self.clock = Clock::new(tick_hz, packet.number("update_hz").unwrap_or(tick_hz));
         self.reset();
     }
 
@@ -178,8 +179,7 @@ impl<W: LocalWorld> Prediction<W> {
         let mut state = confirmed;
         world.hear(packet, &mut state);
         let acked = self.acked;
-        let late = self.clock.ticks(limits::PREDICTED_UNANSWERED);
-        self.pending.keep(acked, tick.saturating_sub(late));
+        self.pending.keep(acked);
         let Some(state) = state else { return self.reset() };
         self.confirmed = Some((tick, state));
         let had_body = self.ahead.is_some();
@@ -205,6 +205,9 @@ impl<W: LocalWorld> Prediction<W> {
     /// Runs the pending commands again from the confirmed state, up to the tick that is shown.
     fn run_again(&mut self) {
         self.is_stale = false;
+        if !self.switches.reconciliation && self.ahead.is_some() {
+            return;
+        }
         let Some((confirmed, state)) = &self.confirmed else { return };
         let (mut at, mut from) = (*confirmed, state.clone());
         let target = self.ahead.as_ref().map_or(at, |ahead| ahead.tick.max(at));
@@ -225,12 +228,18 @@ impl<W: LocalWorld> Prediction<W> {
     fn step(&mut self, first: u32, at: u32, state: &mut W::State) {
         let Some(world) = &mut self.world else { return };
         let is_on = self.switches.prediction;
-        let is_due = |one: &One<_>| is_on && one.tick.max(first) == at;
+        // One that is not answered for so long was rejected, or its line has failed.
+        let late = self.clock.ticks(limits::PREDICTED_UNANSWERED);
+        let is_due =
+            |one: &One<_>| is_on && one.tick.max(first) == at && one.tick.saturating_add(late) > first;
         self.pending.collect(world.own(), is_due, &mut self.commands);
         let event = world.step(at, state, &mut self.commands);
         if at > self.told && event.is_some() && is_on {
             self.told = at;
             self.events.extend(event);
+            if self.events.len() > limits::PREDICTED_EVENTS {
+                self.events.remove(0);
+            }
         }
     }
 
@@ -243,16 +252,16 @@ impl<W: LocalWorld> Prediction<W> {
         if packet.row.name == "ping" {
             self.clock.ping(packet.number("nonce"), now);
         }
-        let (Some(ahead), Some(sequence)) = (&self.ahead, packet.number::<u32>("sequence")) else {
-            return Ok(());
-        };
+        let Some(sequence) = packet.number::<u32>("sequence") else { return Ok(()) };
         let mut asks = Vec::new();
         self.verbs.packet(&packet, now, &mut asks);
         let action = asks.iter().find_map(|ask| match ask {
             Ask::Act(action, _) => action.decoded::<W::Action>(),
             Ask::Refuse(..) => None,
         });
-        let tick = packet.number("tick").unwrap_or(ahead.tick);
+        let now_tick = self.ahead.as_ref().map(|ahead| ahead.tick);
+        let named = packet.number("tick").or(now_tick).or_else(|| Some(self.clock.ahead(now)?.0));
+        let tick = named.unwrap_or(0);
         let action = action.filter(W::is_foreseen);
         self.pending.push(One { sequence: sequence.into(), intended: tick, tick, sent: now, action });
         self.rerun_current();
@@ -272,7 +281,7 @@ impl<W: LocalWorld> Prediction<W> {
     pub fn advance(&mut self, now: Duration) -> Option<Shown> {
         self.clock.advance(now);
         let (tick, part) = self.clock.ahead(now)?;
-        let far = self.clock.ticks(limits::PREDICTED_UNANSWERED);
+        let far = self.clock.ticks(limits::PREDICTED_BACK);
         if let Some(ahead) = self.ahead.as_mut().filter(|ahead| ahead.tick.saturating_sub(tick) > far) {
             // The clock has jumped back.
             (ahead.tick, self.is_stale) = (tick, true);

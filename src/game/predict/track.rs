@@ -59,11 +59,12 @@ impl Track {
     /// The same, but behind the newest sample it is run on by its controller, for at most
     /// [`limits::RECKONED_MOST`].
     ///
-    /// `walk_on` is that of [`LocalWorld`](super::LocalWorld), and there are so many ticks in a second.
+    /// `walk_on` is that of [`LocalWorld`](super::LocalWorld), and there are so many ticks in a second
+    /// and between two updates.
     pub fn reckon(
         &self,
         tick: i64,
-        tick_hz: u32,
+        (tick_hz, update_ticks): (u32, u32),
         walk_on: impl Fn(Place, Place, u32) -> Place,
     ) -> Option<Place> {
         let (last, place) = *self.samples.back()?;
@@ -72,7 +73,7 @@ impl Track {
             return self.at(tick);
         }
         let before = self.samples.iter().rev().nth(1);
-        let Some((before, from)) = before.filter(|(before, _)| last - before <= 3) else {
+        let Some((before, from)) = before.filter(|(before, _)| last - before <= 3 * update_ticks) else {
             return Some(place);
         };
         let span = (last - before) as i32;

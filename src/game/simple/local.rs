@@ -72,7 +72,7 @@ impl<S: Foreseen> LocalWorld for Local<S> {
             welcome.number(option.name).into_iter().for_each(|value| identity.set(option.name, value));
         }
         let start = World::new(&identity);
-        let tick_hz = identity.tick_hz;
+        let tick_hz = start.identity().tick_hz;
         is_same.then(|| Local { tick_hz, own: None, start, stepped: Stepped::default() })
     }
 

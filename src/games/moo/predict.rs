@@ -17,6 +17,63 @@ pub struct OwnWorld {
     own: Option<PlayerId>,
     /// The last exact record: an update without one repeats it.
     exact: Option<Exact>,
+    told: Told,
+}
+
+/// What the server says of the own player only when it changes, also across its death.
+#[derive(Debug, Clone, Default)]
+struct Told {
+    resources: Option<[u32; 4]>,
+    /// The weapon, and the item in its place.
+    hand: Option<(u8, Option<u8>)>,
+    weapons: Vec<u8>,
+    items: Vec<u8>,
+    /// Structures by group.
+    counts: Vec<(usize, u8)>,
+}
+
+impl Told {
+    /// Applies what is known to the own player.
+    fn apply(&self, state: &mut OwnState) {
+        let Some(player) = state.player_mut() else { return };
+        player.resources = self.resources.unwrap_or(player.resources);
+        if let Some((weapon, item)) = self.hand {
+            (player.hand.weapon, player.hand.item) = (weapon, item);
+        }
+        if !self.weapons.is_empty() {
+            player.kit.equip(&self.weapons, &self.items);
+        }
+        for (group, count) in &self.counts {
+            player.kit.built.get_mut(*group).into_iter().for_each(|built| *built = *count);
+        }
+    }
+
+    /// Takes a packet of the server. Returns whether it says something of the own player.
+    fn hear(&mut self, packet: &Decoded<'_>, own: Option<PlayerId>) -> bool {
+        let is_own = |id: Option<i64>| own.is_some() && player(id) == own;
+        let ids = |name| groups(packet, name).filter_map(|[id]| u8::try_from(id?).ok()).collect::<Vec<u8>>();
+        match packet.row.name.as_str() {
+            "hands" => {
+                let hand = groups::<3>(packet, "hands").find(|[id, ..]| is_own(*id));
+                let Some([_, weapon, item]) = hand else { return false };
+                let id = |value: Option<i64>| value.and_then(|id| u8::try_from(id).ok());
+                self.hand = Some((id(weapon).unwrap_or_default(), id(item)));
+            }
+            "stats" => {
+                let stock = |name: &str| packet.number(name).unwrap_or(0);
+                self.resources = Some(["wood", "food", "stone", "gold"].map(stock));
+            }
+            "kit" => {
+                (self.weapons, self.items) = (ids("weapons"), ids("items"));
+                let counts = groups(packet, "counts").filter_map(|[group, count]| {
+                    Some((usize::try_from(group?).ok()?, u8::try_from(count?).ok()?))
+                });
+                self.counts = counts.collect();
+            }
+            _ => return false,
+        }
+        true
+    }
 }
 
 /// The weapon of a swing, and whether the swing hits something that its client knows.
@@ -75,7 +132,7 @@ impl LocalWorld for OwnWorld {
             map_size_px: welcome.number("map_size_px")?,
             tick_hz: TickHz::try_from(tick_hz).ok()?,
         };
-        is_same.then(|| OwnWorld { local: Local::new(identity), tick_hz, own: None, exact: None })
+        is_same.then(|| OwnWorld { local: Local::new(identity), tick_hz, own: None, exact: None, told: Told::default() })
     }
 
     fn tick_hz(&self) -> u32 {
@@ -98,6 +155,7 @@ impl LocalWorld for OwnWorld {
         match packet.row.name.as_str() {
             "spawned" => {
                 (self.own, self.exact) = (packet.number("player").map(PlayerId), None);
+                self.told.hand = None;
                 *state = None;
             }
             "died" => {
@@ -120,7 +178,12 @@ impl LocalWorld for OwnWorld {
                 let mates: Vec<PlayerId> = numbers.filter_map(|member| player(member.as_i64())).collect();
                 self.local.befriend(&mates);
             }
-            _ => return self.learn(packet, state),
+            "health" => return self.health(packet, state).is_some(),
+            _ => {
+                let is_told = self.told.hear(packet, self.own);
+                state.iter_mut().filter(|_| is_told).for_each(|state| self.told.apply(state));
+                return is_told;
+            }
         }
         true
     }
@@ -197,6 +260,8 @@ impl OwnWorld {
             Some(state) => self.local.correct(state, exact),
             None => *state = Some(self.local.appear(own, packet.number("tick").unwrap_or(0), exact)),
         }
+        // The hand is told behind the update in which it changed: what holds until then is told again.
+        state.iter_mut().for_each(|state| self.told.apply(state));
     }
 
     fn structure(
@@ -211,46 +276,9 @@ impl OwnWorld {
         Some(())
     }
 
-    /// What the server says of the own player besides its place.
-    fn learn(&self, packet: &Decoded<'_>, state: &mut Option<OwnState>) -> bool {
-        let (Some(own), Some(state)) = (self.own, state) else { return false };
-        let is_own = |id: Option<i64>| player(id) == Some(own);
-        match packet.row.name.as_str() {
-            "health" => {
-                let health = groups(packet, "health").find(|[id, _]| is_own(*id));
-                let health = health.and_then(|[_, health]| u16::try_from(health?).ok());
-                health.into_iter().for_each(|health| state.set_health(health));
-            }
-            "hands" => {
-                let hand = groups::<3>(packet, "hands").find(|[id, ..]| is_own(*id));
-                let (Some([_, weapon, item]), Some(player)) = (hand, state.player_mut()) else {
-                    return false;
-                };
-                player.hand.weapon = weapon.and_then(|id| u8::try_from(id).ok()).unwrap_or_default();
-                player.hand.item = item.and_then(|id| u8::try_from(id).ok());
-            }
-            "stats" => {
-                let Some(player) = state.player_mut() else { return false };
-                for (stock, name) in player.resources.iter_mut().zip(["wood", "food", "stone", "gold"]) {
-                    *stock = packet.number(name).unwrap_or(*stock);
-                }
-            }
-            "kit" => return kit(packet, state).is_some(),
-            _ => return false,
-        }
-        true
+    fn health(&self, packet: &Decoded<'_>, state: &mut Option<OwnState>) -> Option<()> {
+        let [_, health] = groups(packet, "health").find(|[id, _]| self.own.is_some() && player(*id) == self.own)?;
+        state.as_mut()?.set_health(u16::try_from(health?).ok()?);
+        Some(())
     }
-}
-
-/// The weapons, the items, and how many structures of each group stand.
-fn kit(packet: &Decoded<'_>, state: &mut OwnState) -> Option<()> {
-    let kit = &mut state.player_mut()?.kit;
-    let ids = |name| groups(packet, name).filter_map(|[id]| u8::try_from(id?).ok()).collect::<Vec<u8>>();
-    kit.equip(&ids("weapons"), &ids("items"));
-    for [group, count] in groups(packet, "counts") {
-        if let (Ok(group), Ok(count)) = (usize::try_from(group?), u8::try_from(count?)) {
-            kit.built.get_mut(group).into_iter().for_each(|built| *built = count);
-        }
-    }
-    Some(())
 }

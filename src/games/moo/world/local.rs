@@ -30,8 +30,8 @@ pub struct Local {
     world: World,
     /// The structures in view, by number, with their owners.
     known: BTreeMap<u32, Standing>,
-    /// The own player and its clan, whom their traps and spikes spare.
-    friends: Vec<PlayerId>,
+    /// The members of the own player's clan, whose traps and spikes spare it.
+    mates: Vec<PlayerId>,
 }
 
 /// The own player and what depends on its commands: all that a step of a [`Local`] changes.
@@ -61,7 +61,7 @@ impl Local {
     /// The map of a world, empty of everything that moves.
     pub fn new(identity: Identity) -> Local {
         let world = World::bare(identity);
-        Local { world, known: BTreeMap::new(), friends: Vec::new() }
+        Local { world, known: BTreeMap::new(), mates: Vec::new() }
     }
 
     /// The own player as it appears: at rest, with the initial kit.
@@ -71,7 +71,7 @@ impl Local {
         self.world.state.players.push(entity.clone());
         self.world.note_seats();
         self.world.make_room();
-        self.befriend(&[]);
+        self.put_all_up();
         let mut state = OwnState { entity, built: Vec::new() };
         self.correct(&mut state, exact);
         state
@@ -102,11 +102,25 @@ impl Local {
 
     /// The members of the own player's clan.
     pub fn befriend(&mut self, mates: &[PlayerId]) {
-        let own = self.world.state.players.first().and_then(|entity| entity.id.player());
-        self.friends = own.into_iter().chain(mates.iter().copied()).collect();
-        for standing in self.known.values() {
+        self.mates = mates.to_vec();
+        self.put_all_up();
+    }
+
+    fn put_all_up(&mut self) {
+        let known = std::mem::take(&mut self.known);
+        for standing in known.values() {
             self.world.terrain.take_down(standing);
-            self.world.terrain.put_up(seen_by(&self.friends, *standing));
+            self.world.terrain.put_up(self.seen(*standing));
+        }
+        self.known = known;
+    }
+
+    /// A structure as the own player meets it: one of a mate is like its own.
+    fn seen(&self, standing: Standing) -> Standing {
+        let own = self.world.state.players.first().and_then(|entity| entity.id.player());
+        match own.filter(|_| self.mates.contains(&standing.owner)) {
+            Some(own) => Standing { owner: own, ..standing },
+            None => standing,
         }
     }
 
@@ -115,7 +129,8 @@ impl Local {
         self.take_down(id);
         if let Some(item) = rules::item(item) {
             let standing = Standing { id: EntityId(id), owner, item, x, y, heading };
-            self.world.terrain.put_up(seen_by(&self.friends, standing));
+            let seen = self.seen(standing);
+            self.world.terrain.put_up(seen);
             self.known.insert(id, standing);
         }
     }
@@ -194,14 +209,6 @@ impl Local {
             (body.vx, body.vy) = (most(body.vx, velocity.0), most(body.vy, velocity.1));
         }
         (entity.body.x, entity.body.y)
-    }
-}
-
-/// A structure as the own player meets it: one of a friend is like its own.
-fn seen_by(friends: &[PlayerId], standing: Standing) -> Standing {
-    match friends.first() {
-        Some(own) if friends.contains(&standing.owner) => Standing { owner: *own, ..standing },
-        _ => standing,
     }
 }
 
