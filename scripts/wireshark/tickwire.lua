@@ -144,12 +144,12 @@ tanks:int
 to_server	hello	1	version:u16 mode:u8<=1 name:str<=15|nil token:str<=256|nil
 to_server	enter	2	name:str<=15|nil
 to_server	ping	3	nonce:u32
-to_server	control	4	sequence:u32 tick:u32.tick|nil drive:i8 turn:i8 aim:u16.turn16 fires:bool kind:u8<=1
+to_server	control	4	sequence:u32 tick:u32.tick|nil drive:i8 turn:i8 aim:u16.turn16 fires:bool kind:u8<=1 seen:u32.tick|nil
 to_client	welcome	1	version:u16 code_hash:str<=16 seed:u32 tick_hz:u8.hz update_hz:u8.hz epoch:str<=16 tick:u32.tick
 to_client	spawned	2	player:u16
 to_client	pong	3	nonce:u32 tick:u32.tick
 to_client	error	4	rule:str detail:str
-to_client	state	5	tick:u32.tick round:u16 over:bool left_s:u16.s winner:u16|nil tanks:[player:u16,x:u16.hpx,y:u16.hpx,hull:u8.turn8,turret:u16.turn16,health:u8,shells:u8,piercing:u8,reload:u8.tick] shells:[id:u16,x:u16.hpx,y:u16.hpx,way:u8.turn8,kind:u8]
+to_client	state	5	tick:u32.tick round:u16 over:bool left_s:u16.s winner:u16|nil tanks:[player:u16,x:u16.hpx,y:u16.hpx,hull:u8.turn8,turret:u16.turn16,health:u8,shells:u8,piercing:u8,reload:u8.tick] shells:[id:u16,x:u16.hpx,y:u16.hpx,way:u8.turn8,kind:u8,player:u16]
 to_client	roster	6	players:[player:u16,name:str<=15,score:u16,destroyed:u16,lost:u16]
 to_client	hit	7	player:u16 by:u16 damage:u8 destroyed:bool
 to_client	command_accepted	8	commands:[sequence:u32,count:u8,tick:u32.tick]

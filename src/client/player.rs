@@ -19,6 +19,9 @@ use crate::packet::{Decoded, Dialect, Direction, PacketError, Value};
 /// Time between two pings.
 const PING: Duration = Duration::from_secs(2);
 
+/// The argument of a command that says when its player saw the others as it judged by.
+const SEEN: &str = "seen";
+
 /// See the [module](self).
 pub struct Player<W: LocalWorld> {
     link: Link,
@@ -122,7 +125,8 @@ impl<W: LocalWorld> Player<W> {
     }
 
     /// Sends a command of the own player, which acts at once in what [`Player::advance`] returns. `values`
-    /// are those behind `sequence` and `tick`.
+    /// are those behind `sequence` and `tick`. If the packet has the argument `seen` behind them, it is the
+    /// tick at which others are shown now.
     ///
     /// # Errors
     /// The values do not fit the packet's row, by name.
@@ -133,6 +137,10 @@ impl<W: LocalWorld> Player<W> {
         let tick = tick.map_or(Value::Nil, |_| self.tick.into());
         let mut all = vec![(self.sequence + 1).into(), tick];
         all.extend_from_slice(values);
+        let next = self.dialect.row(Direction::ToServer, name).and_then(|row| row.arguments.get(all.len()));
+        if next.is_some_and(|argument| argument.name == SEEN) {
+            all.push(self.seen(now).map_or(Value::Nil, Value::from));
+        }
         self.say(name, &all, now)?;
         self.sequence += 1;
         Ok(())
@@ -146,6 +154,12 @@ impl<W: LocalWorld> Player<W> {
         // The server counts it as a command.
         self.sequence += 1;
         self.say("enter", &self.named("enter", &[]), now)
+    }
+
+    /// The tick at which others are shown now: after so many ticks they were there.
+    pub fn seen(&self, now: Duration) -> Option<u32> {
+        let tick = self.prediction.clock().others(now)?;
+        u32::try_from((tick + (1 << 15)) >> 16).ok()
     }
 
     /// Moves on to `now`, and returns where the own player is shown; `None` without one, and until the

@@ -66,6 +66,13 @@ export class States {
     return blend(fields, from.values, to.values, part, how);
   }
 
+  /** The tick that is shown now, rounded; null while that cannot be known. @param {number} now @returns {number | null} */
+  seen(now) {
+    if (this.clock.originMs === null) return null;
+    this.clock.advance(now);
+    return Math.max(0, Math.round(this.clock.othersTick(now)));
+  }
+
   /** Ticks that the server has completed by now, about. @param {number} now @returns {number | null} */
   tick(now) {
     if (this.clock.originMs === null) return null;

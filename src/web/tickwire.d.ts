@@ -13,8 +13,8 @@ export type Packets = Record<string, any>;
 /** The values of a packet of the server: none is left out, nil is null. */
 export type Received<Values> = { [Argument in keyof Values]-?: Exclude<Values[Argument], undefined> };
 
-/** The values of a packet to the server: `sequence` and `tick` are filled in. */
-export type Sent<Values> = Omit<Values, 'sequence' | 'tick'> & Partial<Pick<Values, keyof Values & ('sequence' | 'tick')>>;
+/** The values of a packet to the server: `sequence`, `tick` and `seen` are filled in. */
+export type Sent<Values> = Omit<Values, 'sequence' | 'tick' | 'seen'> & Partial<Pick<Values, keyof Values & ('sequence' | 'tick' | 'seen')>>;
 
 /** Names of the packets of one direction. */
 export type Name<Side> = keyof Side & string;

@@ -170,7 +170,7 @@ export class Game {
   }
 
   /**
-   * Sends a packet. `sequence` and `tick` are filled in if the packet has them.
+   * Sends a packet. `sequence`, `tick` and `seen` (the tick that `between` shows: for lag compensation) are filled in if the packet has them.
    *
    * @param {string} name @param {Record<string, any>} [values] by argument name; one that may be nil may be left out
    * @returns {boolean} false without a connection: the packet is dropped, since it would mean nothing later
@@ -182,6 +182,7 @@ export class Game {
     const all = { ...values };
     if (lacks('sequence')) all.sequence = this.#sequence + 1;
     if (lacks('tick')) all.tick = this.#commandTick(performance.now());
+    if (lacks('seen')) all.seen = this.#states?.seen(performance.now()) ?? null;
     const bytes = this.#dialect.encode(name, all);
     this.#sequence = all.sequence ?? this.#sequence;
     return this.#write(bytes);

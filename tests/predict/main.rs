@@ -4,6 +4,7 @@ mod hostile;
 mod line;
 mod moo;
 mod pictures;
+mod shots;
 mod tanks;
 #[allow(dead_code, reason = "the tests of packets use the rest")]
 #[path = "../rows/values.rs"]

@@ -70,7 +70,8 @@ fn control(random: &mut Rng) -> ActionOf<Simple<Tanks>> {
     let (drive, turn) = (way(), way());
     let (aim, fires) = (random.next_u64() as u16, random.below(3) > 0);
     let kind = if random.below(4) == 0 { Kind::Piercing } else { Kind::Regular };
-    Deed::Act(Control { drive, turn, aim, fires, kind })
+    let seen = (random.below(4) > 0).then(|| random.below(TICKS));
+    Deed::Act(Control { drive, turn, aim, fires, kind, seen })
 }
 
 fn paddle(random: &mut Rng) -> ActionOf<Simple<Pong>> {

@@ -12,6 +12,7 @@
 
 mod agent;
 mod local;
+mod past;
 mod published;
 mod random;
 mod row;
@@ -25,6 +26,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub use local::{Foreseen, Local, LocalState};
+pub use past::Past;
 use published::once;
 #[doc(hidden)]
 pub use published::{Events, State};

@@ -67,6 +67,7 @@ impl Tactics for Gunner {
         row.set("aim", self.aim(own));
         row.set("fires", true);
         row.set("kind", u8::from(dice.below(4) == 0));
+        row.set("seen", self.tick.max(0));
         Some(("control", row))
     }
 

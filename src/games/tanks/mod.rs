@@ -30,7 +30,7 @@ use round::Round;
 pub use rules::Kind;
 use shell::{Met, Shell};
 pub use tank::Control;
-use tank::Tank;
+use tank::{Places, Tank};
 
 /// The whole state of the game.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +56,7 @@ impl SimpleGame for Tanks {
         ("tanks.tsv", include_str!("../../../packet_codes/tanks/tanks.tsv"));
     const DIALECT: &'static str = "tanks";
     const PAGE: &'static str = include_str!("page.html");
+    const VERSION: u32 = 2;
     const TICK_RATES: &'static [u32] = &[rules::TICK_HZ];
     const OPTIONS: &'static [Declared] = &[Declared {
         name: "round_s",
@@ -91,6 +92,7 @@ impl SimpleGame for Tanks {
             aim: packet.angle("aim")?,
             fires: packet.truth("fires")?,
             kind: Kind::numbered(packet.number("kind")?)?,
+            seen: packet.number("seen"),
         };
         Some(control).filter(|_| packet.row.name == "control")
     }
@@ -108,11 +110,12 @@ impl SimpleGame for Tanks {
     fn away(&mut self, player: PlayerId) {
         if let Some(tank) = self.tanks.iter_mut().find(|tank| tank.player == player) {
             tank.control = Control { aim: tank.control.aim, ..Control::default() };
+            tank.delay = 0;
         }
     }
 
-    fn act(&mut self, player: PlayerId, control: Control, _: &mut Turns<'_>) -> Result<(), &'static str> {
-        self.steer(player, control)
+    fn act(&mut self, player: PlayerId, control: Control, turns: &mut Turns<'_>) -> Result<(), &'static str> {
+        self.steer(player, control, turns.tick)
     }
 
     fn tick(&mut self, turns: &mut Turns<'_>) {
@@ -150,7 +153,8 @@ impl SimpleGame for Tanks {
             "shells",
             self.shells.iter().map(|shell| {
                 let (x, y) = (shell.x.to_half_px(), shell.y.to_half_px());
-                [shell.id.into(), x.into(), y.into(), turn8(shell.way).into(), (shell.kind as u8).into()]
+                let (way, kind) = (turn8(shell.way).into(), (shell.kind as u8).into());
+                [shell.id.into(), x.into(), y.into(), way, kind, shell.owner.0.into()]
             }),
         );
     }
@@ -187,10 +191,10 @@ impl Tanks {
         }
     }
 
-    /// Sets what a player's tank does from now on.
-    fn steer(&mut self, player: PlayerId, control: Control) -> Result<(), &'static str> {
-        let own = self.tanks.iter_mut().find(|tank| tank.player == player);
-        own.ok_or("no_tank")?.control = control;
+    /// Sets what a player's tank does from this tick on.
+    fn steer(&mut self, player: PlayerId, control: Control, tick: u32) -> Result<(), &'static str> {
+        let own = self.tanks.iter_mut().find(|tank| tank.player == player).ok_or("no_tank")?;
+        (own.control, own.delay) = (control, Places::delay(tick, control.seen));
         Ok(())
     }
 
@@ -218,6 +222,7 @@ impl Tanks {
             tank.drive(&self.map);
         }
         self.push_apart();
+        self.tanks.iter_mut().for_each(Tank::note_place);
         self.fire();
         let hits = self.fly();
         self.has_news |= !hits.is_empty();
@@ -310,8 +315,8 @@ impl Tanks {
     fn begin_round(&mut self) {
         self.shells.clear();
         for tank in &mut self.tanks {
-            let control = tank.control;
-            *tank = Tank { control, ..Tank::new(tank.player, &tank.name) };
+            let (control, delay) = (tank.control, tank.delay);
+            *tank = Tank { control, delay, ..Tank::new(tank.player, &tank.name) };
         }
         self.has_news = true;
     }

@@ -22,6 +22,9 @@ impl Foreseen for Tanks {
             "own" => self.learn_own(packet, own).is_some(),
             "state" => {
                 self.round.hear(packet.truth("over").unwrap_or(false));
+                if self.round.is_over() {
+                    self.shells.clear();
+                }
                 self.learn_others(packet, own);
                 true
             }
@@ -33,14 +36,15 @@ impl Foreseen for Tanks {
         self.tank(player).map(|tank| (tank.x.0, tank.y.0))
     }
 
-    /// The hull and the turret in 1/65,536 turn, ticks until it can fire, its health; then each shell that
-    /// the server has not told of: x, y in 1/65,536 px, its way in 1/65,536 turn, its kind.
+    /// The hull and the turret in 1/65,536 turn, ticks until it can fire, its health; then each of its shells
+    /// in flight: its number, x, y in 1/65,536 px, its way in 1/65,536 turn, its kind. They fly up to a
+    /// wall: whom they hit is for the server to say.
     fn numbers(&self, player: PlayerId, out: &mut Vec<i32>) {
         let Some(tank) = self.tank(player) else { return };
         let figures = [tank.hull.0, tank.turret.0, tank.reload.into(), tank.health.into()];
         out.extend(figures.map(i32::from));
         for shell in &self.shells {
-            out.extend([shell.x.0, shell.y.0, shell.way.0.into(), shell.kind as i32]);
+            out.extend([shell.id.into(), shell.x.0, shell.y.0, shell.way.0.into(), shell.kind as i32]);
         }
     }
 
@@ -69,11 +73,14 @@ impl Tanks {
         let tank = self.tanks.get_mut(at)?;
         (tank.x, tank.y) = (Fixed(packet.number("x")?), Fixed(packet.number("y")?));
         (tank.hull, tank.turret) = (Angle(packet.angle("hull")?), Angle(packet.angle("turret")?));
-        (tank.reload, tank.health) = (packet.number("reload")?, packet.number("health")?);
+        let reload = packet.number("reload")?;
+        if tank.reload != reload {
+            // The server has fired in another tick, or not at all.
+            self.shells.clear();
+        }
+        (tank.reload, tank.health) = (reload, packet.number("health")?);
         tank.shells = [packet.number("shells")?, packet.number("piercing")?];
         tank.respawn = NEVER;
-        // The server tells of these now.
-        self.shells.clear();
         Some(())
     }
 

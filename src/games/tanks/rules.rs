@@ -91,6 +91,12 @@ pub const PIERCING_EVERY: u32 = 2 * TICK_HZ;
 /// Points for destroying a tank, besides one for each point of damage.
 pub const DESTROY_POINTS: u16 = 50;
 
+/// A shell is judged against where other tanks were at most so many ticks before (lag compensation). Who
+/// plays on a line of 150 ms each way with losses sees the others about a second before the own tank. A
+/// tank drives two tiles in that time, so nobody is hit further behind the edge of a wall. Beyond: as if
+/// it were so many.
+pub const REWIND: u32 = TICK_HZ;
+
 /// Length of a round in seconds.
 pub const ROUND_S: u32 = 120;
 /// Between two rounds.

@@ -7,7 +7,7 @@ use tickwire_sim::trig::{cosine, sine};
 
 use super::map::Map;
 use super::rules::{Kind, MUZZLE, SHELL_RADIUS, STEP_PX, TANK_RADIUS, TICK_HZ};
-use super::tank::Tank;
+use super::tank::{Spot, Tank};
 
 /// A shell in flight.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,9 +19,11 @@ pub struct Shell {
     pub y: Fixed,
     pub way: Angle,
     pub kind: Kind,
+    /// It meets other tanks where they were so many ticks ago, as on the screen of its player.
+    pub delay: u32,
 }
 
-fields!(Shell: id: u16, owner: PlayerId, x: Fixed, y: Fixed, way: Angle, kind: Kind);
+fields!(Shell: id: u16, owner: PlayerId, x: Fixed, y: Fixed, way: Angle, kind: Kind, delay: u32);
 
 /// What a shell meets in a tick.
 #[derive(Debug, PartialEq)]
@@ -35,8 +37,8 @@ pub enum Met {
 impl Shell {
     /// A shell that leaves the muzzle of a tank.
     pub fn fired(id: u16, tank: &Tank, kind: Kind) -> Shell {
-        let Tank { player: owner, x, y, turret: way, .. } = *tank;
-        let mut shell = Shell { id, owner, x, y, way, kind };
+        let Tank { player: owner, x, y, turret: way, delay, .. } = *tank;
+        let mut shell = Shell { id, owner, x, y, way, kind, delay };
         shell.advance(MUZZLE);
         shell
     }
@@ -60,8 +62,9 @@ impl Shell {
             }
             let hit = tanks.iter().position(|tank| {
                 let reach = TANK_RADIUS.plus(SHELL_RADIUS).0 as u32;
-                let is_near = is_within(tank.x.apart(self.x), tank.y.apart(self.y), reach);
-                is_near && tank.is_alive() && tank.player != self.owner
+                let is_near = |at: Spot| is_within(at.x.apart(self.x), at.y.apart(self.y), reach);
+                let is_target = tank.is_alive() && tank.player != self.owner;
+                is_target && tank.places.ago(self.delay).is_some_and(is_near)
             });
             if let Some(at) = hit {
                 return Met::Tank(at);

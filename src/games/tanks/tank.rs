@@ -7,8 +7,10 @@ use tickwire_sim::trig::{cosine, sine};
 use tickwire_sim::{PlayerId, fields};
 
 use super::map::Map;
-use super::rules::{BACKWARDS, FORWARDS, HEALTH, HULL_TURN, Kind, RELOAD, SHELLS, TANK_RADIUS, TURRET_TURN};
-use crate::game::simple::Row;
+use super::rules::{
+    BACKWARDS, FORWARDS, HEALTH, HULL_TURN, Kind, RELOAD, REWIND, SHELLS, TANK_RADIUS, TURRET_TURN,
+};
+use crate::game::simple::{Past, Row};
 
 /// What a player asks of the own tank, until it asks for something else. It names no tank, no place
 /// and no speed.
@@ -24,9 +26,24 @@ pub struct Control {
     pub fires: bool,
     /// The kind of its next shell.
     pub kind: Kind,
+    /// The ticks after which the other tanks were as the player saw them; `None` without lag
+    /// compensation.
+    pub seen: Option<u32>,
 }
 
-fields!(Control: drive: i8, turn: i8, aim: u16, fires: bool, kind: Kind);
+fields!(Control: drive: i8, turn: i8, aim: u16, fires: bool, kind: Kind, seen: Option<u32>);
+
+/// A place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spot {
+    pub x: Fixed,
+    pub y: Fixed,
+}
+
+fields!(Spot: x: Fixed, y: Fixed);
+
+/// Where a tank was after each of the last ticks in which it could be hit.
+pub type Places = Past<Spot, REWIND>;
 
 /// The tank of a player.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,9 +51,12 @@ pub struct Tank {
     pub player: PlayerId,
     pub name: Arc<str>,
     pub control: Control,
+    /// How many ticks before its own time its player saw the others when it asked for that.
+    pub delay: u32,
     /// Its centre.
     pub x: Fixed,
     pub y: Fixed,
+    pub places: Places,
     pub hull: Angle,
     pub turret: Angle,
     /// 0 for a destroyed tank.
@@ -52,8 +72,8 @@ pub struct Tank {
     pub lost: u16,
 }
 
-fields!(Tank: player: PlayerId, name: Arc<str>, control: Control, x: Fixed, y: Fixed, hull: Angle,
-    turret: Angle, health: u8, shells: [u8; 2], reload: u8, respawn: u16, score: u16, destroyed: u16,
+fields!(Tank: player: PlayerId, name: Arc<str>, control: Control, delay: u32, x: Fixed, y: Fixed,
+    places: Places, hull: Angle, turret: Angle, health: u8, shells: [u8; 2], reload: u8, respawn: u16, score: u16, destroyed: u16,
     lost: u16);
 
 impl Tank {
@@ -63,8 +83,10 @@ impl Tank {
             player,
             name: name.into(),
             control: Control::default(),
+            delay: 0,
             x: Fixed::ZERO,
             y: Fixed::ZERO,
+            places: Places::default(),
             hull: Angle(0),
             turret: Angle(0),
             health: 0,
@@ -82,6 +104,7 @@ impl Tank {
     pub fn appear(&mut self, (x, y): (Fixed, Fixed), heading: Angle) {
         (self.x, self.y, self.hull, self.turret) = (x, y, heading, heading);
         (self.health, self.reload, self.respawn) = (HEALTH, 0, 0);
+        self.places.clear();
         self.shells = SHELLS.map(|shells| shells.most);
         if self.control == Control::default() {
             self.control.aim = heading.0;
@@ -121,6 +144,14 @@ impl Tank {
         };
         self.move_by(map, speed.times(cosine(self.hull)), speed.times(sine(self.hull)));
         self.reload = self.reload.saturating_sub(1);
+    }
+
+    /// Notes where it is, so that shells meet it there later. A tank that a client knows from the server's
+    /// news is never hit there: the server says who was.
+    pub fn note_place(&mut self) {
+        if self.is_alive() && self.respawn == 0 {
+            self.places.push(Spot { x: self.x, y: self.y });
+        }
     }
 
     /// Moves along each axis on its own, so that a tank slides along a wall.

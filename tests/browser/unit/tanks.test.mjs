@@ -40,15 +40,15 @@ test('what the page sends is in the table, and no client can name a tank, a plac
   assert.deepEqual([...page.matchAll(/game\.send\('(\w+)'/g)].map(([, packet]) => packet), ['control']);
   const sent = /const control = \{ (.*) \};/.exec(page)[1].matchAll(/(?:^|, )(\w+)(?=:|,|$)/g);
   assert.deepEqual([...sent].map(([, name]) => name), ['drive', 'turn', 'aim', 'fires', 'kind']);
-  const control = { sequence: 1, tick: null, drive: -1, turn: 1, aim: 16384, fires: true, kind: 1 };
-  assert.equal(Buffer.from(tanks.encode('control', control)).toString('hex'), '92049701c0ff01cd4000c301');
+  const control = { sequence: 1, tick: null, drive: -1, turn: 1, aim: 16384, fires: true, kind: 1, seen: null };
+  assert.equal(Buffer.from(tanks.encode('control', control)).toString('hex'), '92049801c0ff01cd4000c301c0');
   for (const wrong of ['player', 'x', 'speed', 'reload']) assert.throws(() => tanks.encode('control', { ...control, [wrong]: 1 }), new RegExp(wrong));
 });
 
 test('tanks and shells move evenly, turrets the short way round, and health does not', () => {
   const state = (tick, tank, shell) => tanks.decode(toMsgpack([5, [tick, 1, false, 90, null, tank, shell]])).values;
-  const before = state(90, [7, 1000, 2000, 10, 65000, 100, 40, 5, 0], [3, 100, 100, 0, 1]);
-  const after = state(91, [7, 1010, 2000, 12, 464, 90, 39, 5, 119], [3, 150, 100, 0, 1]);
+  const before = state(90, [7, 1000, 2000, 10, 65000, 100, 40, 5, 0], [3, 100, 100, 0, 1, 7]);
+  const after = state(91, [7, 1010, 2000, 12, 464, 90, 39, 5, 119], [3, 150, 100, 0, 1, 7]);
   const shown = blend(tanks.heard.get('state').fields, before, after, 0.5, { units: false });
   assert.deepEqual(shown.tanks, [{ ...before.tanks[0], x: 1005, hull: 11, turret: 65500 }]);
   assert.deepEqual(shown.shells, [{ ...before.shells[0], x: 125 }]);

@@ -1,5 +1,6 @@
 //! The rules of docs/tanks.md, by number.
 
+mod lag;
 mod rounds;
 
 use std::collections::BTreeSet;
@@ -38,7 +39,7 @@ impl Field {
     }
 
     fn control(&mut self, player: PlayerId, control: Control) {
-        self.game.steer(player, control).expect("it plays");
+        self.game.steer(player, control, self.tick).expect("it plays");
     }
 
     fn run(&mut self, ticks: u32) {
@@ -57,9 +58,9 @@ impl Field {
     }
 }
 
-const FIRES: Control = Control { drive: 0, turn: 0, aim: 0, fires: true, kind: Kind::Regular };
+const FIRES: Control = Control { drive: 0, turn: 0, aim: 0, fires: true, kind: Kind::Regular, seen: None };
 const PIERCES: Control = Control { kind: Kind::Piercing, ..FIRES };
-const DRIVES: Control = Control { drive: 1, turn: 0, aim: 0, fires: false, kind: Kind::Regular };
+const DRIVES: Control = Control { drive: 1, fires: false, ..FIRES };
 
 /// All free tiles that can be reached from one of them.
 fn reached(map: &Map) -> usize {
@@ -272,16 +273,16 @@ fn rule_15_a_client_can_only_say_what_its_own_tank_shall_do() {
         ("hello", vec!["version", "mode", "name", "token"]),
         ("enter", vec!["name"]),
         ("ping", vec!["nonce"]),
-        ("control", vec!["sequence", "tick", "drive", "turn", "aim", "fires", "kind"]),
+        ("control", vec!["sequence", "tick", "drive", "turn", "aim", "fires", "kind", "seen"]),
     ];
     let expected =
         expected.map(|(name, own)| (name.to_owned(), own.into_iter().map(str::to_owned).collect()));
     assert_eq!(all, expected, "no id of a tank or a shell, no place, no speed, no reload");
     let control = |drive: i64, turn: i64, kind: u64| {
-        let rest = [Value::from(drive), turn.into(), 7.into(), true.into(), kind.into()];
+        let rest = [Value::from(drive), turn.into(), 7.into(), true.into(), kind.into(), 90.into()];
         asks(&dialect, "control", &[[1.into(), Value::Nil].as_slice(), &rest].concat())
     };
-    let expected = Control { drive: 1, turn: -1, aim: 7, fires: true, kind: Kind::Piercing };
+    let expected = Control { drive: 1, turn: -1, aim: 7, fires: true, kind: Kind::Piercing, seen: Some(90) };
     assert_eq!(control(1, -1, 1), Ok(Some(expected)));
     for impossible in [control(2, 0, 0), control(0, -3, 0), control(-100, 0, 0), control(0, 0, 2)] {
         assert!(matches!(impossible, Ok(None) | Err(_)), "{impossible:?}");
@@ -295,6 +296,6 @@ fn rule_15_a_control_moves_no_other_tank_and_nobody_without_a_tank_acts() {
     field.run(60);
     assert_eq!(field.place(BO), (1500, 1500));
     let before = field.game.clone();
-    assert_eq!(field.game.steer(PlayerId(9), DRIVES), Err("no_tank"));
+    assert_eq!(field.game.steer(PlayerId(9), DRIVES, 1), Err("no_tank"));
     assert_eq!(field.game, before);
 }
