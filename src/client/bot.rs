@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::link::{Event, Link, LinkError};
 use crate::game::agent::{Agent, Fault, Outcome, Sight};
 use crate::packet::{Decoded, Dialect, Direction, PacketError};
+use crate::ws::close::CloseCode;
 
 /// The stage of a bot's session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +118,14 @@ impl<A: Agent, W: Witness> Bot<A, W> {
         if self.stage != Stage::Over {
             self.stage = Stage::Leaving;
             self.link.close();
+        }
+    }
+
+    /// Closes as a page does that is left or loaded again: it may come back.
+    pub fn go_away(&mut self) {
+        if self.stage != Stage::Over {
+            self.stage = Stage::Leaving;
+            self.link.close_with(CloseCode::GOING_AWAY);
         }
     }
 

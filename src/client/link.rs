@@ -203,8 +203,13 @@ impl Link {
 
     /// Starts the closing handshake.
     pub fn close(&mut self) {
+        self.close_with(CloseCode::NORMAL);
+    }
+
+    /// Starts the closing handshake with this code.
+    pub fn close_with(&mut self, code: CloseCode) {
         if let State::Open(conn) = &mut self.state {
-            conn.close(CloseCode::NORMAL, "");
+            conn.close(code, "");
         }
     }
 

@@ -72,6 +72,8 @@ pub enum Excuse {
     Network,
     /// The operator gave its player something.
     Gift,
+    /// Its client has come back: its player may have things from the beginning.
+    Return,
 }
 
 /// Counts of what a player did: a name, the words for people, and the count.
@@ -248,6 +250,9 @@ pub type Draw<'a> = (u32, Option<PlayerId>, u32, Option<&'a dyn Tick>);
 /// Compares what the agent of a player was told with what was published: see [`Bots::agrees`].
 pub type Agrees = fn(&dyn Agent, Option<PlayerId>, &dyn Tick) -> Result<bool, String>;
 
+/// Compares what a player has before and after an absence: see [`Bots::keeps`].
+pub type Keeps = fn(&dyn Tick, &dyn Tick, PlayerId) -> Result<bool, String>;
+
 /// What bots, crowds and the simulator need of a game.
 #[derive(Clone, Copy)]
 pub struct Bots {
@@ -259,6 +264,9 @@ pub struct Bots {
     /// Whether what the agent of this player was told is what was published; `false` if there is
     /// nothing to compare. The error says what differs.
     pub agrees: Agrees,
+    /// Whether a player has after an absence what it had before, at these two ticks; `false` if there is
+    /// nothing to compare. The error says what differs.
+    pub keeps: Keeps,
     /// What the operator does with a draw.
     pub operate: fn(Draw<'_>, &mut Dice) -> Option<Operated>,
     /// The packet of a nuisance; empty if the game has none.
@@ -273,6 +281,7 @@ impl Bots {
         agent: |_| None,
         spoken: &[],
         agrees: |_, _, _| Ok(false),
+        keeps: |_, _, _| Ok(false),
         operate: |_, _| None,
         nuisance: |_, _| Vec::new(),
         marks: |_, _, _| Vec::new(),

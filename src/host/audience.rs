@@ -173,6 +173,7 @@ impl<G: Game, L: Line> Member<G, L> {
         now: Duration,
     ) -> Option<Served> {
         self.client.send_waiting(now);
+        self.client.yield_seat(now);
         let ticks = ticks.filter(|_| self.client.follows() && self.client.sender.is_open());
         let served = ticks.map(|ticks| self.update(ticks, scratch, desk, now));
         self.client.look_after(now);

@@ -195,12 +195,16 @@ impl<L: Line> Client<L> {
         }
     }
 
-    /// Does what is due: pings an idle client, closes a lost or slow one, and cuts a connection
-    /// that does not end.
-    pub fn look_after(&self, now: Duration) {
+    /// Closes a client that has lost its seat to another connection: it is not told what that one does.
+    pub fn yield_seat(&self, now: Duration) {
         if self.room.is_evicted(self.id) {
             self.close(Ending::Breach(Breach::TakenOver), now);
         }
+    }
+
+    /// Does what is due: pings an idle client, closes a lost or slow one, and cuts a connection
+    /// that does not end.
+    pub fn look_after(&self, now: Duration) {
         match self.sender.poll(now) {
             Due::Nothing(_) => {}
             Due::Ping => self.send(Frames::Lent(frame::EMPTY_PING), now),

@@ -119,7 +119,8 @@ fn carry<G: Game, L: Line>(identity: &Identity, kept: &Kept, options: Options) -
     check(&world)?;
     let now = Saved::new(&world.named()).map_err(|error| error.to_string())?;
     let room = Room::<G>::new(world, options);
-    room.handle().expect(&kept.keys);
+    // The host's clock begins with it.
+    room.handle().expect(&kept.keys, Duration::ZERO);
     Ok((Box::new(room), saved.changes(&now)))
 }
 

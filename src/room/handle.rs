@@ -191,14 +191,16 @@ impl Handle {
         self.intake.lock().seats.take(connection, now)
     }
 
-    /// The keys with which clients may come back to the seats of this world, which wait for them.
-    pub fn expect(&self, keys: &[(SeatKey, PlayerId)]) {
-        let mut intake = self.intake.lock();
+    /// The keys with which clients may come back to the seats of this world, which wait for them. Their
+    /// players stop, and count sequences from 1.
+    pub fn expect(&self, keys: &[(SeatKey, PlayerId)], now: Duration) {
+        let intake = &mut *self.intake.lock();
         for (key, player) in keys {
             // A key of a player who is not in the world is ignored.
             if matches!(intake.seats.get(*player), Some(Seat::Waiting { .. })) {
                 intake.keys.insert(*player, *key);
-                intake.seats.wait(*player, self.options.seat_time);
+                intake.seats.wait(*player, now + self.options.seat_time);
+                intake.inbox.push_operator(vec![(self.about.away)(*player)]);
             }
         }
     }
@@ -237,6 +239,11 @@ impl Handle {
         intake.inbox.forget(player);
         intake.seats.wait(player, now);
         intake.seats.get(player).is_some()
+    }
+
+    /// The same for the player of this connection, unless another one plays it already.
+    pub fn dismiss_of(&self, connection: u64, player: PlayerId, now: Duration) -> bool {
+        self.seat(player) == Some(Seat::Connected(connection)) && self.dismiss(player, now)
     }
 
     /// The same for all players without a connection whose last one was from this address.

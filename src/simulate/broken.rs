@@ -8,6 +8,8 @@ pub enum Planted {
     BudgetKept,
     /// A seat is not released when its connection ends.
     SeatLeaked,
+    /// A client's key is forgotten when its connection ends.
+    BodyLost,
     /// A worker that missed ticks forgets their events, which are reliable messages.
     MessageDropped,
     /// Bytes of the queue are lost on the way to the kernel.

@@ -39,6 +39,10 @@ pub struct ClientEnd {
     pub is_troubled: bool,
     /// It neither reads nor writes any more.
     pub is_gone: bool,
+    /// Another connection of the same client begins, as if its tab was copied.
+    pub wants_another: bool,
+    /// When its connection is cut, if the client has a key with which it can come back.
+    cut_at: Option<Duration>,
     dice: Dice,
     out: Vec<u8>,
     slow_until: Duration,
@@ -60,6 +64,8 @@ impl ClientEnd {
             who,
             is_troubled: false,
             is_gone: false,
+            wants_another: false,
+            cut_at: None,
             out,
             slow_until: Duration::ZERO,
             acts: now,
@@ -68,6 +74,11 @@ impl ClientEnd {
             is_leaving: false,
             dice,
         }
+    }
+
+    /// Its connection will be cut, from this time on.
+    pub fn may_be_cut(&mut self, now: Duration) {
+        self.cut_at = Some(now + self.dice.between(Duration::from_secs(1), Duration::from_secs(20)));
     }
 
     /// Reads, acts and writes; may inject a network fault.
@@ -106,6 +117,10 @@ impl ClientEnd {
             Who::Bot(bot) => {
                 self.acts = now + ACT_EVERY;
                 bot.act(now);
+                if self.cut_at.is_some_and(|at| now >= at) && bot.stage() == Stage::Playing {
+                    self.cut_at = None;
+                    return self.cut(counts);
+                }
                 if now >= self.leaves && !std::mem::replace(&mut self.is_leaving, true) {
                     counts.add("left with a close frame");
                     bot.leave();
@@ -118,6 +133,38 @@ impl ClientEnd {
                 if hostile.act(now, &mut self.out) || now >= self.leaves {
                     self.go();
                 }
+            }
+        }
+    }
+
+    /// Cuts the connection in one of the ways in which clients lose theirs.
+    fn cut(&mut self, counts: &mut Counts) {
+        match self.dice.below(6) {
+            0 | 1 => {
+                counts.add("cut: without a close frame");
+                self.is_gone = true;
+                if self.dice.below(2) == 0 { self.wire.end() } else { self.wire.close() }
+            }
+            2 => {
+                counts.add("cut: vanished");
+                self.is_gone = true;
+                self.wire.vanish(false);
+            }
+            3 => {
+                counts.add("cut: half open");
+                self.is_gone = true;
+                self.wire.vanish(true);
+            }
+            4 => {
+                counts.add("cut: closed with 1001");
+                if let Who::Bot(bot) = &mut self.who {
+                    bot.go_away();
+                }
+                self.go();
+            }
+            _ => {
+                counts.add("cut: by a second connection");
+                self.wants_another = true;
             }
         }
     }

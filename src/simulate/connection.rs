@@ -4,6 +4,8 @@ use core::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tickwire_sim::PlayerId;
+
 use super::broken::Broken;
 use super::counts::Counts;
 use super::host::SimHost;
@@ -117,7 +119,7 @@ impl Connection {
             }
             self.take(read, host, counts)?;
         }
-        self.look(now, host);
+        self.look(now, host, counts);
         Ok(())
     }
 
@@ -132,7 +134,7 @@ impl Connection {
     }
 
     /// Enforces deadlines, and ends a conversation that another thread has closed.
-    fn look(&mut self, now: Duration, host: &mut SimHost) {
+    fn look(&mut self, now: Duration, host: &mut SimHost, counts: &mut Counts) {
         if matches!(self.stage, Stage::Head(_)) && now >= self.opened + limits::HEAD_TIME {
             self.refuse(408, now);
         }
@@ -146,7 +148,7 @@ impl Connection {
             }
         }
         if self.is_past_deadline(now) {
-            self.finish(host);
+            self.finish(host, counts);
         }
     }
 
@@ -167,7 +169,7 @@ impl Connection {
                 }
             },
             (Stage::Head(_) | Stage::Refused(_), Read::End | Read::Reset) => {
-                self.finish(host);
+                self.finish(host, counts);
                 Ok(())
             }
             (Stage::Refused(_), Read::Bytes(_)) => Ok(()),
@@ -176,7 +178,7 @@ impl Connection {
                 Ok(())
             }
             (Stage::Talking(talk), Read::Bytes(bytes)) => {
-                let heard = talk.hear(&bytes, host)?;
+                let heard = talk.hear(&bytes, host, counts)?;
                 if let Err(ending) = heard {
                     talk.end(ending, host, counts);
                 }
@@ -186,7 +188,7 @@ impl Connection {
                 if talk.last.is_none() {
                     talk.end(Ending::PeerLost, host, counts);
                 }
-                self.finish(host);
+                self.finish(host, counts);
                 Ok(())
             }
         }
@@ -228,7 +230,7 @@ impl Connection {
         let mut talk = Box::new(Talk { client, twin, last: None, ending: None });
         talk.begin(host)?;
         host.welcome(&talk.client);
-        let heard = if rest.is_empty() { Ok(()) } else { talk.hear(rest, host)? };
+        let heard = if rest.is_empty() { Ok(()) } else { talk.hear(rest, host, counts)? };
         if let Err(ending) = heard {
             talk.end(ending, host, counts);
         }
@@ -237,9 +239,9 @@ impl Connection {
     }
 
     /// Ends the thread and releases everything that it holds.
-    fn finish(&mut self, host: &mut SimHost) {
+    fn finish(&mut self, host: &mut SimHost, counts: &mut Counts) {
         if let Stage::Talking(talk) = &self.stage {
-            talk.leave_world(host);
+            talk.leave_world(host, counts);
             talk.client.set_gone();
             talk.client.line.cut();
         }
@@ -261,7 +263,12 @@ impl Talk {
     }
 
     /// Passes bytes to the receiver and to its twin.
-    fn hear(&mut self, bytes: &[u8], host: &mut SimHost) -> Result<Result<(), Ending>, Broken> {
+    fn hear(
+        &mut self,
+        bytes: &[u8],
+        host: &mut SimHost,
+        counts: &mut Counts,
+    ) -> Result<Result<(), Ending>, Broken> {
         let Talk { client, twin, .. } = self;
         let at = client.at(host.clock.now());
         let is_closing = client.sender.ending().is_some();
@@ -269,10 +276,12 @@ impl Talk {
         let mut noted = Noted::new(&mut asked);
         let heard = conversation::hear(client, bytes, at, &mut noted);
         let spent: Vec<Spending> = noted.calls.iter().filter_map(spends).collect();
+        let got = noted.calls.iter().filter_map(gets).next_back();
         if !is_closing {
             twin.hear(bytes, at, noted)?;
         }
         spent.into_iter().for_each(|spending| host.spent(client.address, spending));
+        got.map_or(Ok(()), |player| host.joined(client, player, counts))?;
         Ok(heard)
     }
 
@@ -282,13 +291,13 @@ impl Talk {
         let ending = self.client.sender.ending().unwrap_or(ending);
         counts.add(ended(&ending));
         self.ending = Some(ending);
-        self.leave_world(host);
+        self.leave_world(host, counts);
         self.last = Some((now + limits::CLOSE_TIME, 0));
     }
 
-    fn leave_world(&self, host: &mut SimHost) {
+    fn leave_world(&self, host: &mut SimHost, counts: &mut Counts) {
         if !host.leaks_this_seat(&self.client) {
-            self.client.leave_world(host.clock.now());
+            host.leave_world(&self.client, counts);
         }
     }
 }
@@ -309,10 +318,19 @@ fn ended(ending: &Ending) -> &'static str {
             "kicked" => "ended: kicked",
             "banned" => "ended: banned",
             "going_away" => "ended: going_away",
+            "taken_over" => "ended: taken_over",
             "frame_kind" => "ended: frame_kind",
             "hello_first" => "ended: hello_first",
             _ => "ended: broke another rule of the server",
         },
+    }
+}
+
+/// The player that a call brought.
+fn gets(call: &Call) -> Option<PlayerId> {
+    match call {
+        Call::Join(_, granted) => granted.ok(),
+        _ => None,
     }
 }
 

@@ -9,10 +9,12 @@ use tickwire_sim::{Command, Encoded, Identity, PlayerId};
 
 use super::broken::Broken;
 use super::counts::Counts;
-use super::plan::Kind;
+use super::plan::{Kind, LONGEST_ABSENCE};
+use super::seats::{Moment, Seats};
 use super::wire::ServerEnd;
 use crate::game::{Dice, Rates, Replica, Tick};
 use crate::host::core::Core;
+use crate::household::Household;
 use crate::limits;
 use crate::packet::Dialect;
 use crate::room::seats::Seat;
@@ -20,6 +22,8 @@ use crate::room::{Answers, Handle, Options, Ticked, Wants};
 
 /// Updates per second of clients of foreign dialects.
 const FOREIGN_HZ: u32 = 10;
+/// Shortest and longest time for which players stay without a connection.
+const SEAT_TIME: [Duration; 2] = [Duration::from_secs(12), LONGEST_ABSENCE];
 /// Shortest and longest time between two actions of the operator in a room.
 const OPERATOR_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(1_200)];
 
@@ -66,6 +70,8 @@ pub struct Game {
     pub notices: Vec<(u32, u32)>,
     next_notice: u32,
     wants_restart: bool,
+    /// What is expected of the seats of clients with a key.
+    pub seats: Seats,
 }
 
 impl Game {
@@ -74,8 +80,10 @@ impl Game {
         let mut dice = Dice::new(seed);
         let identity = (kind.about.identity)(dice.bits() as u32);
         let options = options(name, &identity, &mut dice);
+        let seat_time = options.seat_time;
         let room = (kind.begin)(&identity, options);
-        Game::with(kind, room, (kind.about.begin)(&identity), dice, 0)
+        let seats = Seats::new(seat_time, kind.about.bots.keeps);
+        Game::with(kind, room, (kind.about.begin)(&identity), dice, (0, seats))
     }
 
     fn with(
@@ -83,7 +91,7 @@ impl Game {
         room: Box<dyn Core<ServerEnd>>,
         shadow: Box<dyn Replica>,
         dice: Dice,
-        next_notice: u32,
+        (next_notice, seats): (u32, Seats),
     ) -> Game {
         Game {
             kind,
@@ -98,6 +106,7 @@ impl Game {
             notices: Vec::new(),
             next_notice,
             wants_restart: false,
+            seats,
         }
     }
 
@@ -107,6 +116,7 @@ impl Game {
     /// The second world differs, or the room broke an invariant.
     pub fn tick(&mut self, now: Duration, counts: &mut Counts) -> Result<Answered, Broken> {
         let is_second = self.handle.tick().is_multiple_of(self.tick_hz);
+        self.seats.expire(now, self.handle.tick(), counts);
         let wants = Wants { frame: true, checksum: is_second, snapshot: self.wants_restart };
         let ticked = self.room.tick(now, wants);
         self.follow(&ticked, counts)?;
@@ -122,21 +132,25 @@ impl Game {
         let published = Arc::clone(&ticked.published);
         self.published = Some(Arc::clone(&published));
         if let Some(snapshot) = ticked.snapshot.filter(|_| std::mem::take(&mut self.wants_restart)) {
-            self.begin_again(&snapshot.bytes)?;
+            self.begin_again(&snapshot.bytes, now)?;
             counts.add("room restarted from its snapshot");
         }
         Ok((published, ticked.answers))
     }
 
     /// Ends the room; another with the same name continues from this snapshot.
-    fn begin_again(&mut self, snapshot: &[u8]) -> Result<(), Broken> {
+    fn begin_again(&mut self, snapshot: &[u8], now: Duration) -> Result<(), Broken> {
         self.handle.set_over();
-        let (name, mut dice) = (Arc::clone(&self.handle.options.name), self.dice.clone());
+        let mut dice = self.dice.clone();
         let broken = |reason| Broken::new("a snapshot can be restored", reason);
         let shadow = (self.kind.about.restore)(snapshot).map_err(broken)?;
-        let options = options(&name, &shadow.identity(), &mut dice);
+        let options = Options { epoch: epoch(&mut dice), ..self.handle.options.clone() };
         let room = (self.kind.resume)(snapshot, &|_| options.clone()).map_err(broken)?;
-        *self = Game::with(self.kind, room, shadow, dice, self.next_notice);
+        self.seats.restarted(&shadow.players(), now);
+        room.handle().expect(&self.seats.keys(), now);
+        let empty = Seats::new(Duration::ZERO, self.kind.about.bots.keeps);
+        let seats = std::mem::replace(&mut self.seats, empty);
+        *self = Game::with(self.kind, room, shadow, dice, (self.next_notice, seats));
         Ok(())
     }
 
@@ -154,7 +168,9 @@ impl Game {
         }
         let commands: Vec<Command<Encoded>> = frame.commands;
         self.shadow.step(&commands);
-        Ok(())
+        let mut players = self.shadow.players();
+        players.sort_unstable();
+        self.seats.check(&commands, &ticked.changes, &players, ticked.tick + 1)
     }
 
     fn hear_answers(&mut self, tick: u32) -> Result<(), Broken> {
@@ -197,7 +213,7 @@ impl Game {
     }
 
     /// Occasionally performs an action of the operator.
-    pub fn operate(&mut self, now: Duration, counts: &mut Counts) -> OperatorAction {
+    pub fn operate(&mut self, now: Duration, counts: &mut Counts, is_ending: bool) -> OperatorAction {
         if now < self.operates_at || self.handle.is_over() {
             return OperatorAction::None;
         }
@@ -207,6 +223,7 @@ impl Game {
         let player = if players.is_empty() { None } else { Some(players[one % players.len()]) };
         let draw = self.dice.below(400);
         match (draw, player) {
+            (0, _) if is_ending => return OperatorAction::None,
             (0, _) => {
                 self.wants_restart = true;
                 return OperatorAction::Restart;
@@ -226,6 +243,35 @@ impl Game {
             Some(player) => OperatorAction::Granted(player),
             None => OperatorAction::None,
         }
+    }
+
+    /// This moment of the room.
+    pub fn moment(&self, now: Duration) -> Moment {
+        Moment { now, tick: self.handle.tick(), published: self.published.clone() }
+    }
+
+    /// The operator removes a player.
+    pub fn dismiss(&mut self, player: PlayerId, now: Duration) {
+        self.handle.dismiss(player, now);
+        self.seats.dismissed(player, self.handle.tick());
+    }
+
+    /// The operator removes the player of a connection.
+    pub fn dismiss_of(&mut self, connection: u64, player: PlayerId, now: Duration) {
+        if self.handle.dismiss_of(connection, player, now) {
+            self.seats.dismissed(player, self.handle.tick());
+        }
+    }
+
+    /// The operator removes the absent players of an address.
+    pub fn dismiss_absent(&mut self, from: Household, now: Duration) {
+        self.handle.dismiss_absent(from, now);
+        self.seats.dismissed_absent(from, self.handle.tick());
+    }
+
+    /// Whether this is the number of a notice.
+    pub fn is_notice(&self, mark: u32) -> bool {
+        (1..=self.next_notice).contains(&mark)
     }
 
     /// The dialect in which clients are told of every event.
@@ -286,12 +332,16 @@ fn options(name: &str, identity: &Identity, dice: &mut Dice) -> Options {
     let tick_hz = identity.tick_hz;
     Options {
         name: name.into(),
-        epoch: format!("{:016x}", dice.bits()),
+        epoch: epoch(dice),
         rates: Rates { tick_hz, update_hz: tick_hz, foreign_hz: FOREIGN_HZ },
         delay_ticks: 0,
-        seat_time: Duration::ZERO,
+        seat_time: dice.between(SEAT_TIME[0], SEAT_TIME[1]),
         max_clients: usize::MAX,
     }
+}
+
+fn epoch(dice: &mut Dice) -> String {
+    format!("{:016x}", dice.bits())
 }
 
 /// All rejections are counted together: the world's own tests distinguish them.

@@ -5,11 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tickwire_sim::PlayerId;
+
 use super::broken::{Broken, Planted};
 use super::counts::Counts;
 use super::game::{Game, OperatorAction};
 use super::lanes;
 use super::plan::{Kind, Plan};
+use super::seats::Holder;
 use super::wire::{Clock, ServerEnd};
 use crate::game::agent::Spoken;
 use crate::game::{Breach, Dice, Tick, Turn};
@@ -85,6 +88,8 @@ pub struct SimHost {
     pub granted: BTreeSet<u64>,
     /// The packet tables.
     pub codes: Arc<Codes>,
+    /// Whether all clients leave: no room is restarted.
+    pub is_ending: bool,
     handles: Vec<Arc<Handle>>,
     workers: Vec<Worker>,
     clients: BTreeMap<u64, Arc<Client<ServerEnd>>>,
@@ -134,6 +139,7 @@ impl SimHost {
             granted: BTreeSet::new(),
             codes: Arc::new(codes),
             handles: games.iter().map(|game| Arc::clone(&game.handle)).collect(),
+            is_ending: false,
             workers: (0..WORKERS).map(|_| worker()).collect(),
             games,
             clients: BTreeMap::new(),
@@ -191,6 +197,39 @@ impl SimHost {
         self.workers[worker].parts[room].audience.take_up(Arc::clone(client));
     }
 
+    /// A client has got this player.
+    ///
+    /// # Errors
+    /// It is not the right one.
+    pub fn joined(
+        &mut self,
+        client: &Client<ServerEnd>,
+        player: PlayerId,
+        counts: &mut Counts,
+    ) -> Result<(), Broken> {
+        let now = self.clock.now();
+        let game = self.games.iter_mut().find(|game| Arc::ptr_eq(&game.handle, &client.room));
+        let Some((game, holder)) = game.zip(holder(client)) else { return Ok(()) };
+        let moment = game.moment(now);
+        game.seats.joined(holder, player, &moment, counts)
+    }
+
+    /// A client's connection has ended: its player waits for another one, or leaves.
+    pub fn leave_world(&mut self, client: &Client<ServerEnd>, counts: &mut Counts) {
+        let now = self.clock.now();
+        let game = self.games.iter_mut().find(|game| Arc::ptr_eq(&game.handle, &client.room));
+        if let (Some(game), Some(player)) = (game, client.player()) {
+            if self.planted == Some(Planted::BodyLost) {
+                client.room.forget_key(player, client.id);
+            }
+            let moment = game.moment(now);
+            if let Some((holder, ending)) = holder(client).zip(client.sender.ending()) {
+                game.seats.left(holder, player, &ending, &moment, counts);
+            }
+        }
+        client.leave_world(now);
+    }
+
     /// Planted fault: whether this client's seat is leaked.
     pub fn leaks_this_seat(&self, client: &Client<ServerEnd>) -> bool {
         self.planted == Some(Planted::SeatLeaked) && client.id.is_multiple_of(3)
@@ -204,7 +243,7 @@ impl SimHost {
         let now = self.clock.now();
         self.unban(now, counts);
         for room in 0..self.games.len() {
-            let action = self.games[room].operate(now, counts);
+            let action = self.games[room].operate(now, counts, self.is_ending);
             self.carry_out(action, room, now, counts);
             let (published, answers) = self.games[room].tick(now, counts)?;
             if !Arc::ptr_eq(&self.handles[room], &self.games[room].handle) {
@@ -233,6 +272,9 @@ impl SimHost {
         else {
             return;
         };
+        if matches!(action, OperatorAction::Granted(_)) {
+            self.games[room].seats.given(player);
+        }
         let Some(Seat::Connected(number)) = self.handles[room].seat(player) else { return };
         let Some(client) = self.clients.get(&number).map(Arc::clone) else { return };
         if matches!(action, OperatorAction::Granted(_)) {
@@ -241,6 +283,7 @@ impl SimHost {
         }
         if matches!(action, OperatorAction::Kick(_)) {
             counts.add("operator: kick");
+            self.games[room].dismiss(player, now);
             client.close(Ending::Breach(Breach::Kicked), now);
             return;
         }
@@ -249,8 +292,13 @@ impl SimHost {
         self.bans.push((now + Duration::from_secs(5), client.address));
         let household = client.household();
         for client in self.clients.values().filter(|client| client.household() == household) {
+            let game = self.games.iter_mut().find(|game| Arc::ptr_eq(&game.handle, &client.room));
+            if let Some((game, player)) = game.zip(client.player()) {
+                game.dismiss_of(client.id, player, now);
+            }
             client.close(Ending::Breach(Breach::Banned), now);
         }
+        self.games.iter_mut().for_each(|game| game.dismiss_absent(household, now));
     }
 
     fn unban(&mut self, now: Duration, counts: &mut Counts) {
@@ -354,6 +402,12 @@ impl SimHost {
         }
         self.games.iter().try_for_each(Game::check_end)
     }
+}
+
+/// A client as the holder of a seat, if it has a key.
+fn holder(client: &Client<ServerEnd>) -> Option<Holder> {
+    let key = client.inspect_key?.bytes();
+    Some(Holder { key, connection: client.id, from: client.household() })
 }
 
 /// Adds the marks of the messages by which a client must be told of these ticks.

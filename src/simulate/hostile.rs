@@ -35,11 +35,13 @@ pub enum Kind {
     Spam,
     /// Watches without a body.
     Watcher,
+    /// Takes a seat with a key of its own and disconnects, again and again, so that many seats wait.
+    SeatHolder,
 }
 
 impl Kind {
     /// All behaviours.
-    pub const ALL: [Kind; 11] = [
+    pub const ALL: [Kind; 12] = [
         Kind::Garbage,
         Kind::BrokenPackets,
         Kind::Flood,
@@ -51,6 +53,7 @@ impl Kind {
         Kind::Storm,
         Kind::Spam,
         Kind::Watcher,
+        Kind::SeatHolder,
     ];
 
     /// The name in the summary.
@@ -67,12 +70,14 @@ impl Kind {
             Kind::Storm => "hostile: reconnect storm",
             Kind::Spam => "hostile: spam",
             Kind::Watcher => "hostile: watcher",
+            Kind::SeatHolder => "hostile: seat holder",
         }
     }
 
     /// Whether it breaks no rule, so that the server must not close it for one.
     pub fn is_lawful(self) -> bool {
-        matches!(self, Kind::AtBudget | Kind::LateHello | Kind::Storm | Kind::Spam | Kind::Watcher)
+        use Kind::{AtBudget, LateHello, SeatHolder, Spam, Storm, Watcher};
+        matches!(self, AtBudget | LateHello | Storm | Spam | Watcher | SeatHolder)
     }
 }
 
@@ -155,6 +160,11 @@ impl Hostile {
             Kind::LateHello if age < Duration::from_secs(8) => {}
             Kind::LateHello => self.step(out),
             Kind::Storm => return true,
+            Kind::SeatHolder if self.has_said_hello => return true,
+            Kind::SeatHolder => {
+                self.hello(Nuisance::Enter, out);
+                self.next = now + Duration::from_millis(200);
+            }
             Kind::Spam => self.share(out),
             Kind::Watcher => {
                 self.hello(Nuisance::Watch, out);

@@ -12,7 +12,8 @@
 //! injected faults and their effects. After each tick and each second the simulation compares
 //! received bytes with queued bytes (`wire`), queued states with waiting bytes (`lanes`), each
 //! client's picture with the published state (`slot`), a second world with the first (`game`),
-//! a second receiver with the first (`twin`), seats with players (`game`), and rate limits and
+//! a second receiver with the first (`twin`), seats with players (`game`), the players of clients that
+//! lose their connections and come back with a model of the rules (`seats`), and rate limits and
 //! places with their use (`host`); and each bot checks what it receives (`checker`).
 
 mod broken;
@@ -25,6 +26,8 @@ mod host;
 mod hostile;
 mod lanes;
 mod plan;
+mod seats;
+mod session;
 mod slot;
 mod twin;
 mod wire;
@@ -37,6 +40,7 @@ use std::fmt;
 use std::time::Duration;
 
 use self::host::{Served, SimHost};
+use self::plan::LONGEST_ABSENCE;
 use self::slot::Slot;
 use crate::game::Dice;
 
@@ -59,8 +63,10 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Time for all clients to leave at the end.
-const LEAVING_TIME: Duration = Duration::from_secs(10);
+/// Time for all clients to leave at the end, and for absent players to be gone.
+const LEAVING_TIME: Duration = Duration::from_secs(10 + LONGEST_ABSENCE.as_secs());
+/// When all have closed their sockets.
+const CLOSING_TIME: Duration = Duration::from_secs(5);
 /// One in this many updates of a client that knows the whole state is compared with that state.
 const COMPARED: u32 = 40;
 /// Maximum number of connections that begin in one tick.
@@ -127,9 +133,10 @@ impl Simulation {
         }
         // Bots close in an orderly way; the other clients then close their sockets.
         self.slots.iter_mut().for_each(Slot::leave);
-        while self.now() < time + LEAVING_TIME {
+        self.host.is_ending = true;
+        while self.now() < time + LEAVING_TIME && !self.is_empty() {
             self.step(false)?;
-            if self.now() > time + LEAVING_TIME / 2 {
+            if self.now() > time + CLOSING_TIME {
                 self.slots.iter_mut().for_each(Slot::close);
             }
         }
@@ -140,6 +147,11 @@ impl Simulation {
             return Err(Broken::new("every connection is closed at the end", "it is not closed"));
         }
         Ok(())
+    }
+
+    /// Whether everybody has left.
+    fn is_empty(&self) -> bool {
+        self.slots.iter().all(Slot::is_empty) && self.host.check_end().is_ok()
     }
 
     fn now(&self) -> Duration {
@@ -169,7 +181,7 @@ impl Simulation {
             }
         }
         self.at = None;
-        let clients = self.slots.iter().filter(|slot| slot.has_client()).count();
+        let clients = self.slots.iter().map(Slot::clients).sum();
         self.host.check(clients)?;
         if self.steps.is_multiple_of(self.step_hz) {
             self.check()?;
@@ -191,7 +203,7 @@ impl Simulation {
 
     /// Compares clients' pictures with the published state.
     fn compare(&mut self, served: &Served) -> Result<(), Broken> {
-        let Some(number) = self.slots.iter().position(|slot| slot.client() == Some(served.client.id)) else {
+        let Some(number) = self.slots.iter().position(|slot| slot.has(served.client.id)) else {
             return Ok(());
         };
         self.at = Some(number);

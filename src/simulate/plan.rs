@@ -6,6 +6,9 @@ use super::wire::ServerEnd;
 use crate::host::core;
 use crate::link::Conditions;
 
+/// Longest time for which players stay without a connection.
+pub const LONGEST_ABSENCE: Duration = Duration::from_secs(30);
+
 /// A game as a simulation starts it.
 pub type Kind = core::Kind<ServerEnd>;
 

@@ -1,24 +1,26 @@
-//! A slot for one connection at a time: the client's end and the server's end. When the connection
-//! ends, the slot begins another.
+//! A slot for one client at a time. When its connection has ended, the slot begins another: for the
+//! same client, which comes back with its key, or for a new one. A client that comes back does not
+//! wait until the server has noticed the end of its earlier connection.
 
 use core::net::{Ipv4Addr, SocketAddr};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::broken::Broken;
 use super::checker::Checker;
 use super::client_end::{CheckingBot, ClientEnd, Who};
-use super::connection::Connection;
 use super::counts::Counts;
 use super::host::{Served, SimHost};
 use super::hostile::{Hostile, Kind};
+use super::plan::LONGEST_ABSENCE;
+use super::session::{Parting, Session};
 use super::wire::Wire;
 use crate::client::bot::Bot;
 use crate::client::link::{Keys, Link};
+use crate::game::Dice;
 use crate::game::agent::{Agent as _, Excuse, Manner, Part, Spoken};
-use crate::game::{Breach, Dice};
 use crate::packet::Dialect;
-use crate::peer::Ending;
 use crate::session::says_hello;
 
 /// One in this many clients misbehaves.
@@ -27,6 +29,23 @@ const HOSTILE: u32 = 7;
 const PER_ADDRESS: usize = 6;
 /// One in this many bots only walks, as in a crowd of so many.
 const WALKERS: (u32, usize) = (4, 100);
+/// Connections of one client that the server has not ended yet.
+const MOST_SESSIONS: usize = 3;
+/// One in this many clients that come back does so from another address.
+const ROAMING: u32 = 3;
+/// Seats that a client takes one after the other, if it wants to hold many.
+const HELD_SEATS: u32 = 48;
+
+/// One client, which may come back.
+#[derive(Debug, Clone)]
+struct Visit {
+    index: usize,
+    spoken: Spoken,
+    target: String,
+    has_key: bool,
+    /// Marks that it has been told.
+    told: BTreeSet<u32>,
+}
 
 /// See the [module](self).
 pub struct Slot {
@@ -36,10 +55,16 @@ pub struct Slot {
     rooms: usize,
     address: SocketAddr,
     dice: Dice,
-    client_end: Option<ClientEnd>,
-    connection: Option<Connection>,
+    /// The connections that are not over, the newest last.
+    sessions: Vec<Session>,
+    /// The client of the newest connection.
+    visit: Option<Visit>,
+    /// Whether the next connection is of the same client.
+    is_return: bool,
     next: Duration,
     generation: usize,
+    /// Seats still to take, by a client that wants to hold many.
+    seats: u32,
 }
 
 impl Slot {
@@ -54,67 +79,83 @@ impl Slot {
             address: SocketAddr::from((ip, 10_000 + number as u16)),
             next: dice.between(Duration::ZERO, Duration::from_secs(5)),
             dice,
-            client_end: None,
-            connection: None,
+            sessions: Vec::new(),
+            visit: None,
+            is_return: false,
             generation: 0,
+            seats: 0,
         }
     }
 
-    /// Runs one step of both ends.
+    /// Runs one step of all connections, and may begin another.
     ///
     /// # Errors
     /// An invariant is broken.
     pub fn step(&mut self, host: &mut SimHost, counts: &mut Counts, may_begin: bool) -> Result<(), Broken> {
         let now = host.clock.now();
-        if self.is_empty() {
+        if self.sessions.is_empty() || self.is_return && self.sessions.len() < MOST_SESSIONS {
             if may_begin && now >= self.next {
                 self.begin(host, counts)?;
+                return Ok(());
             }
-            return Ok(());
-        }
-        let is_granted = self.client().is_some_and(|client| host.granted.contains(&client));
-        if let Some(client_end) = &mut self.client_end {
-            if let (Who::Bot(bot), true) = (&mut client_end.who, is_granted) {
-                bot.agent.excuse(Excuse::Gift);
+            if self.sessions.is_empty() {
+                return Ok(());
             }
-            client_end.step(now, counts)?;
         }
-        if let Some(connection) = &mut self.connection {
-            connection.step(host, counts)?;
+        for session in &mut self.sessions {
+            session.step(host, counts)?;
         }
-        self.end(host, counts)
+        if let Some(parting) = self.sessions.last_mut().and_then(Session::take_parting) {
+            self.decide_return(parting, now);
+        }
+        self.sessions.retain(|session| !session.is_over());
+        if self.sessions.is_empty() && !self.is_return {
+            let most = if self.seats > 0 { Duration::from_millis(200) } else { Duration::from_secs(4) };
+            let pause = self.dice.between(Duration::from_millis(100), most);
+            self.next = self.next.max(now + pause);
+        }
+        Ok(())
+    }
+
+    /// Decides whether a client that has lost its connection comes back, and when.
+    fn decide_return(&mut self, Parting { marks }: Parting, now: Duration) {
+        let Some(visit) = self.visit.as_mut().filter(|visit| visit.has_key) else { return };
+        visit.told = marks;
+        self.is_return = self.dice.below(8) > 0;
+        if !self.is_return {
+            return;
+        }
+        let most = match self.dice.below(10) {
+            0..=5 => Duration::from_secs(2),
+            6..=8 => LONGEST_ABSENCE / 2,
+            _ => LONGEST_ABSENCE * 3 / 2,
+        };
+        self.next = self.next.max(now + self.dice.between(Duration::ZERO, most));
     }
 
     /// Whether the slot has no connection.
     pub fn is_empty(&self) -> bool {
-        self.client_end.is_none() && self.connection.is_none()
+        self.sessions.is_empty()
     }
 
-    /// The number of the client.
-    pub fn client(&self) -> Option<u64> {
-        self.connection.as_ref()?.talk().map(|talk| talk.client.id)
+    /// Whether one of its connections is this client's.
+    pub fn has(&self, client: u64) -> bool {
+        self.sessions.iter().any(|session| session.client() == Some(client))
     }
 
-    /// Whether the connection holds a client's place.
-    pub fn has_client(&self) -> bool {
-        self.client().is_some()
+    /// Number of its connections that hold a client's place.
+    pub fn clients(&self) -> usize {
+        self.sessions.iter().filter(|session| session.client().is_some()).count()
     }
 
-    /// The client disconnects: a bot with a close frame, other clients without.
+    /// The clients disconnect: bots with a close frame, other clients without.
     pub fn leave(&mut self) {
-        let Some(client_end) = &mut self.client_end else { return };
-        match client_end.who {
-            Who::Bot(_) if !client_end.is_gone => client_end.leave(),
-            _ => self.close(),
-        }
+        self.sessions.iter_mut().for_each(Session::leave);
     }
 
-    /// The client closes its socket.
+    /// The clients close their sockets.
     pub fn close(&mut self) {
-        if let Some(client_end) = &mut self.client_end {
-            client_end.is_gone = true;
-            client_end.wire.close();
-        }
+        self.sessions.iter_mut().for_each(Session::close);
     }
 
     /// The client disconnects, and the next one begins at this time.
@@ -123,68 +164,35 @@ impl Slot {
         self.next = time;
     }
 
-    /// Plants a fault on its connection.
+    /// Plants a fault on its connections.
     pub fn lose_bytes(&self) {
-        if let Some(client_end) = self.client_end.as_ref().filter(|_| self.has_client()) {
-            client_end.wire.lose_next();
-        }
+        self.sessions.iter().for_each(Session::lose_bytes);
     }
 
-    /// Delivers all bytes on their way, and compares the bot's picture with the published state.
-    /// Returns whether there was something to compare.
+    /// Compares what this client was told with the published state: see [`Session::compare`].
     ///
     /// # Errors
     /// They differ.
     pub fn compare(&mut self, served: &Served, host: &SimHost) -> Result<bool, Broken> {
-        let now = host.clock.now();
-        let Some(client_end) = self.client_end.as_mut() else { return Ok(false) };
-        if client_end.bot().is_none() {
-            return Ok(false);
-        }
-        client_end.wire.hurry();
-        client_end.read_up(now)?;
-        let missing = client_end.wire.missing();
-        let Some(bot) = client_end.bot() else { return Ok(false) };
-        if missing > 0 {
-            let detail = format!("{missing} queued bytes are lost");
-            return Err(Broken::new("every queued byte arrives once and in order", detail));
-        }
-        let agrees = host.game.about.bots.agrees;
-        agrees(&*bot.agent, served.client.player(), &*served.published).map_err(|detail| {
-            let rule = "a client's picture matches the published state";
-            Broken::new(rule, format!("tick {}: {detail}", served.published.tick()))
-        })
+        let mut sessions = self.sessions.iter_mut();
+        let session = sessions.find(|session| session.client() == Some(served.client.id));
+        session.map_or(Ok(false), |session| session.compare(served, host))
     }
 
-    /// Checks that the bot was told of every event in order, each once.
+    /// See [`Session::check`].
     ///
     /// # Errors
-    /// It did not.
+    /// As there.
     pub fn check(&self, host: &SimHost) -> Result<(), Broken> {
-        let bot = self.client_end.as_ref().and_then(ClientEnd::bot);
-        let Some((bot, client)) = bot.zip(self.client()) else { return Ok(()) };
-        let heard = bot.agent.marks();
-        let rule = "every reliable message arrives once and in order";
-        let is_first = self.spoken(host).0 == host.games[0].dialect();
-        let expected = host.marks.get(&client).filter(|_| is_first);
-        if let Some(expected) = expected.filter(|expected| !expected.starts_with(heard)) {
-            let right = heard.iter().zip(expected).take_while(|(told, is)| told == is).count();
-            let (told, is) = (&heard[right..], &expected[right..]);
-            let detail = format!("after {right} marks it was told {told:?} instead of {is:?}");
-            return Err(Broken::new(rule, detail));
-        }
-        Ok(())
-    }
-
-    fn spoken(&self, host: &SimHost) -> Spoken {
-        host.spoken[(self.number + self.generation) % host.spoken.len()]
+        self.sessions.iter().try_for_each(|session| session.check(host))
     }
 
     fn begin(&mut self, host: &mut SimHost, counts: &mut Counts) -> Result<(), Broken> {
         let now = host.clock.now();
-        self.generation += 1;
-        let (name, path, is_json) = self.spoken(host);
-        let Some(dialect) = host.codes.dialect(name) else { return Ok(()) };
+        let is_return = std::mem::take(&mut self.is_return);
+        if !is_return {
+            self.generation += 1;
+        }
         let least = Duration::from_millis(self.dice.below(60).into());
         let wire = Wire::new(
             &host.clock,
@@ -192,55 +200,103 @@ impl Slot {
             [least, least + Duration::from_millis(40)],
             host.net.as_ref(),
         );
-        let is_hostile = self.dice.below(HOSTILE) == 0;
-        let target = self.target(name, path, is_json && !is_hostile);
-        let (who, out) = if is_hostile {
-            let kind = Kind::ALL[self.dice.below(Kind::ALL.len() as u32) as usize];
+        let kind = if is_return { None } else { self.hostile() };
+        let visit = match self.visit.take().filter(|_| is_return) {
+            Some(visit) => visit,
+            None => self.visit(host, kind),
+        };
+        let (name, _, is_json) = visit.spoken;
+        let Some(dialect) = host.codes.dialect(name) else { return Ok(()) };
+        let (who, out) = if let Some(kind) = kind {
             counts.add(kind.name());
             let hostile = Hostile::new(kind, (host.game.about, dialect), self.dice.bits(), now);
-            let request = hostile.request(&target);
+            let request = hostile.request(&visit.target);
             (Who::Hostile(Box::new(hostile)), request)
         } else {
             counts.add(if is_json { "bot: json" } else { "bot: msgpack" });
-            (Who::Bot(Box::new(self.bot(host, dialect, is_json, &target)?)), Vec::new())
+            let mut bot = self.bot(host, dialect, &visit)?;
+            if is_return {
+                bot.agent.excuse(Excuse::Return);
+            }
+            (Who::Bot(Box::new(bot)), Vec::new())
         };
-        self.connection = Connection::accept(self.address, &wire, self.dice.bits(), host, counts);
+        let address = self.address(is_return);
         let mut client_end = ClientEnd::new(wire, who, out, self.dice.bits(), now);
+        if visit.has_key {
+            client_end.may_be_cut(now);
+        }
         if host.net.is_some() {
             client_end.trouble();
         }
-        self.client_end = Some(client_end);
+        if is_return {
+            self.sessions.iter_mut().for_each(|session| session.is_followed = true);
+        }
+        let ends = (client_end, address, self.dice.bits());
+        self.sessions.push(Session::new(ends, visit.spoken, visit.told.clone(), (host, counts)));
+        self.visit = Some(visit);
         Ok(())
     }
 
-    fn target(&mut self, dialect: &str, path: &str, is_json: bool) -> String {
-        let room = match self.dice.below(self.rooms as u32) {
-            0 => String::new(),
-            room => format!("/r/room-{room}"),
-        };
-        let format = if is_json { "&format=json" } else { "" };
-        format!("{room}{path}?dialect={dialect}{format}")
+    /// How the next client misbehaves, if it does.
+    fn hostile(&mut self) -> Option<Kind> {
+        if self.seats > 0 {
+            self.seats -= 1;
+            return Some(Kind::SeatHolder);
+        }
+        let kind = (self.dice.below(HOSTILE) == 0)
+            .then(|| Kind::ALL[self.dice.below(Kind::ALL.len() as u32) as usize]);
+        if kind == Some(Kind::SeatHolder) {
+            self.seats = HELD_SEATS;
+        }
+        kind
     }
 
-    fn bot(
-        &mut self,
-        host: &SimHost,
-        dialect: Arc<Dialect>,
-        is_json: bool,
-        target: &str,
-    ) -> Result<CheckingBot, Broken> {
+    /// The address of the next connection.
+    fn address(&mut self, is_return: bool) -> SocketAddr {
+        if !is_return || self.dice.below(ROAMING) > 0 {
+            return self.address;
+        }
+        let place = self.number as u32 * 16 + self.dice.below(16);
+        SocketAddr::from((Ipv4Addr::from_bits(0x0a40_0000 + place), 20_000))
+    }
+
+    /// A new client.
+    fn visit(&mut self, host: &SimHost, kind: Option<Kind>) -> Visit {
+        let spoken = host.spoken[(self.number + self.generation) % host.spoken.len()];
+        let (name, path, is_json) = spoken;
+        let room = match self.dice.below(self.rooms as u32) {
+            0 => String::new(),
+            _ if kind == Some(Kind::SeatHolder) => String::new(),
+            room => format!("/r/room-{room}"),
+        };
+        let format = if is_json && kind.is_none() { "&format=json" } else { "" };
+        let is_holder = kind == Some(Kind::SeatHolder);
+        let has_key = is_holder || kind.is_none() && self.dice.below(3) > 0;
+        let key = match has_key {
+            true => format!("&inspect_key={:016x}{:016x}", self.dice.bits(), self.dice.bits()),
+            false => String::new(),
+        };
+        Visit {
+            index: self.number + 1_000 * self.generation,
+            spoken,
+            target: format!("{room}{path}?dialect={name}{format}{key}"),
+            has_key: has_key && !is_holder,
+            told: BTreeSet::new(),
+        }
+    }
+
+    fn bot(&mut self, host: &SimHost, dialect: Arc<Dialect>, visit: &Visit) -> Result<CheckingBot, Broken> {
         let keys = Keys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
-        let link = Link::new("localhost:3000", target, says_hello(&dialect), keys);
+        let link = Link::new("localhost:3000", &visit.target, says_hello(&dialect), keys);
         let seed = self.dice.bits();
         let (count, crowd_seed) = self.crowd;
         let (manner, count) = match self.dice.below(WALKERS.0) {
             0 => (Manner::Walk, WALKERS.1),
             _ => (Manner::Play, count),
         };
-        let index = self.number + 1_000 * self.generation;
         let spares_visitors = false;
         let part = Part {
-            index,
+            index: visit.index,
             count,
             seed,
             crowd_seed,
@@ -254,62 +310,7 @@ impl Slot {
         };
         agent.excuse(Excuse::SharedAddress);
         let mut bot = Bot::new(link, dialect, agent, Checker::default());
-        bot.is_json = is_json;
+        bot.is_json = visit.spoken.2;
         Ok(bot)
-    }
-
-    /// Removes ended connections.
-    fn end(&mut self, host: &SimHost, counts: &mut Counts) -> Result<(), Broken> {
-        let is_over = self.connection.as_ref().is_none_or(Connection::is_over);
-        if is_over && let Some(connection) = self.connection.take() {
-            drop(connection);
-        }
-        if let Some(ending) =
-            self.connection.as_ref().and_then(Connection::talk).and_then(|talk| talk.ending.as_ref())
-        {
-            self.check_ending(ending)?;
-        }
-        let Some(client_end) = self.client_end.as_mut().filter(|client_end| is_over && client_end.is_gone)
-        else {
-            return Ok(());
-        };
-        counts.more("partial sends", client_end.wire.partial_sends());
-        if host.net.is_some() {
-            let segments = client_end.wire.segments();
-            counts.more("segments", segments.segments);
-            counts.more("segments lost", segments.losses);
-            counts.more("segments that stalled their connection", segments.stalls);
-        }
-        if let Who::Bot(bot) = &mut client_end.who {
-            counts.deeds.add(&bot.agent.take_deeds());
-        }
-        self.client_end = None;
-        let pause = self.dice.between(Duration::from_millis(100), Duration::from_secs(4));
-        self.next = self.next.max(host.clock.now() + pause);
-        Ok(())
-    }
-
-    /// Checks that the server closed no client that broke no rule and had no network faults.
-    fn check_ending(&self, ending: &Ending) -> Result<(), Broken> {
-        let Some(client_end) = &self.client_end else { return Ok(()) };
-        let is_lawful = match &client_end.who {
-            Who::Bot(_) => true,
-            Who::Hostile(hostile) => hostile.kind.is_lawful(),
-        };
-        let by_operator = [Breach::Kicked, Breach::Banned, Breach::GoingAway];
-        let by_trouble = [Breach::SlowClient, Breach::Silent, Breach::HelloLate];
-        let is_right = match ending {
-            Ending::PeerClosed(_) | Ending::PeerLost => true,
-            // A stalled connection delivers at once what was within the budget over time.
-            Ending::Breach(Breach::MessageRate) => client_end.is_troubled || !is_lawful,
-            Ending::Breach(breach) if by_operator.contains(breach) => true,
-            Ending::Breach(breach) if by_trouble.contains(breach) => {
-                client_end.is_troubled || client_end.is_gone || !is_lawful
-            }
-            Ending::Breach(Breach::InternalError | Breach::Overloaded | Breach::Full) => false,
-            _ => !is_lawful,
-        };
-        let rule = "the server never closes a client that breaks no rule";
-        if is_right { Ok(()) } else { Err(Broken::new(rule, format!("closed: {ending}"))) }
     }
 }

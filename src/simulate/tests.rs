@@ -21,11 +21,16 @@ fn plan_of<G: Game>(seed: u64, peers: usize, seconds: u64) -> Plan {
 }
 
 /// The faults that a simulation of a few minutes injects, and their required effects.
-const INJECTED: [&str; 40] = [
+const INJECTED: [&str; 55] = [
     "bot: json",
     "bot: msgpack",
     "burst of joins",
     "command rejected by the world",
+    "cut: by a second connection",
+    "cut: closed with 1001",
+    "cut: half open",
+    "cut: vanished",
+    "cut: without a close frame",
     "clients compared with the published state",
     "ended: broke a rule of RFC 6455",
     "ended: banned",
@@ -34,6 +39,7 @@ const INJECTED: [&str; 40] = [
     "ended: kicked",
     "ended: message_rate",
     "ended: slow_client",
+    "ended: taken_over",
     "ended: the peer closed",
     "ended: the peer was lost",
     "half open",
@@ -47,6 +53,7 @@ const INJECTED: [&str; 40] = [
     "hostile: late hello",
     "hostile: no hello",
     "hostile: reconnect storm",
+    "hostile: seat holder",
     "hostile: watcher",
     "left with a close frame",
     "left without a close frame",
@@ -58,6 +65,14 @@ const INJECTED: [&str; 40] = [
     "operator: spawn",
     "messages split at any byte",
     "refused: no place for a client",
+    "resume: began with a key",
+    "resume: came back",
+    "resume: came back after a restart",
+    "resume: came back from another address",
+    "resume: its time was over",
+    "resume: things compared",
+    "resume: too many absent players of an address",
+    "resume: took its player over",
     "room restarted from its snapshot",
     "slow reader",
     "state held back",
@@ -90,6 +105,7 @@ fn each_planted_fault_is_found_within_a_minute_and_again_from_its_seed() {
     for (planted, rule) in [
         (Planted::BudgetKept, "each rate limit has charged exactly what was spent"),
         (Planted::SeatLeaked, "a seat is released when its connection ends"),
+        (Planted::BodyLost, "an absent player stays in the world until its time is over"),
         (Planted::MessageDropped, "every reliable message arrives once and in order"),
         (Planted::BytesLost, "every queued byte arrives once and in order"),
     ] {
@@ -113,7 +129,9 @@ fn a_simple_game_is_simulated_and_what_its_bots_are_told_is_what_is_published() 
         let (counts, failure) = run();
         assert_eq!(failure, None, "seed {seed}");
         assert_eq!(run().0, counts);
-        for name in ["clients compared with the published state", "bot: json", "operator: kick"] {
+        for name in
+            ["clients compared with the published state", "bot: json", "operator: kick", "resume: came back"]
+        {
             assert!(seed == 2 || counts.of(name) > 0, "{name}: {counts:?}");
         }
         assert!(counts.deeds.0.iter().any(|(name, _, seen)| *name == "shots_seen" && *seen > 0));
@@ -125,6 +143,7 @@ fn each_planted_fault_is_found_in_a_simple_game() {
     for (planted, rule) in [
         (Planted::BudgetKept, "each rate limit has charged exactly what was spent"),
         (Planted::SeatLeaked, "a seat is released when its connection ends"),
+        (Planted::BodyLost, "an absent player stays in the world until its time is over"),
         (Planted::MessageDropped, "every reliable message arrives once and in order"),
         (Planted::BytesLost, "every queued byte arrives once and in order"),
     ] {

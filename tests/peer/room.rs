@@ -163,6 +163,19 @@ fn a_connection_that_comes_back_takes_the_seat_from_one_whose_end_nobody_has_not
 }
 
 #[test]
+fn who_is_removed_with_a_connection_is_not_who_has_been_taken_over_from_it() {
+    let mut running = Running::new(1, PERIOD * 90);
+    let (player, handle, key) = (running.enter(7), Arc::clone(&running.handle), [7; 16]);
+    handle.keep_seat(player, key);
+    running.tick();
+    assert_eq!(handle.come_back(key, 8), Some(player));
+    assert!(!handle.dismiss_of(7, player, running.now), "its connection is another one now");
+    assert_eq!(running.players(), [player.0]);
+    assert!(handle.dismiss_of(8, player, running.now));
+    assert_eq!(running.players(), [0; 0]);
+}
+
+#[test]
 fn one_absent_player_too_many_of_an_address_leaves_and_cannot_come_back() {
     let mut running = Running::new(1, PERIOD * 90);
     let handle = Arc::clone(&running.handle);
@@ -182,7 +195,7 @@ fn one_absent_player_too_many_of_an_address_leaves_and_cannot_come_back() {
 fn a_kept_key_of_a_player_who_is_not_in_the_world_is_nobodys() {
     let mut running = Running::new(1, PERIOD * 90);
     let (handle, key) = (Arc::clone(&running.handle), [7; 16]);
-    handle.expect(&[(key, PlayerId(1))]);
+    handle.expect(&[(key, PlayerId(1))], running.now);
     assert_eq!(running.enter(7), PlayerId(1));
     running.tick();
     assert_eq!(handle.come_back(key, 8), None);
@@ -220,6 +233,8 @@ fn a_client_comes_back_to_its_seat_in_the_next_run_by_its_key_alone() {
     before.handle.keep_seat(player, key);
     before.enter(2);
     before.tick();
+    before.handle.push((home(), 1), walk(player, 5, Some(0)), None).expect("its seat");
+    before.tick();
     let answer = before.handle.kept().expect("nothing else is asked");
     before.tick();
     let kept = answer.try_recv().expect("answered");
@@ -227,10 +242,12 @@ fn a_client_comes_back_to_its_seat_in_the_next_run_by_its_key_alone() {
     let saved = Saved::new(&kept.named).expect("just written");
     let world = World::carried(identity(1), &saved).expect("the same rules");
     let mut running = Running::resume(world, PERIOD * 9);
-    running.handle.expect(&kept.keys);
+    running.handle.expect(&kept.keys, running.now);
     assert_eq!(running.handle.come_back([8; 16], 5), None, "another key");
     assert_eq!(running.handle.come_back(key, 5), Some(player));
     assert_eq!(running.players(), [player.0], "without a key nobody can come back");
+    let direction = state(&running.tick()).players.iter().next().and_then(|seen| seen.direction);
+    assert_eq!(direction, None, "it walked when the run before ended, and stands");
     (0..12).for_each(|_| assert_eq!(running.players(), [player.0]));
     running.handle.disconnect(player, (home(), 5), running.now);
     assert_eq!(running.handle.come_back(key, 7), Some(player), "after a reload, too");

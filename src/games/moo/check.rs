@@ -65,6 +65,11 @@ impl Check {
         }
     }
 
+    /// The client has come back: its player may have things from the beginning.
+    pub fn returns(&mut self) {
+        self.ledger.returns();
+    }
+
     /// Takes the deeds recorded since the last call.
     pub fn take_deeds(&mut self) -> Deeds {
         let mut deeds = self.ledger.take();

@@ -93,6 +93,7 @@ impl Observer for Checked {
             Excuse::SharedAddress => self.shares_address = true,
             Excuse::Network => self.is_troubled = true,
             Excuse::Gift => self.is_granted = true,
+            Excuse::Return => self.check.returns(),
         }
     }
 

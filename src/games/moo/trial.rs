@@ -16,7 +16,10 @@ use crate::packet::Dialect;
 use crate::session::NATIVE_VERSION;
 
 /// All but the agents.
-pub const BOTS: Bots = Bots { spoken: &SPOKEN, agrees, operate, nuisance, ..Bots::NONE };
+pub const BOTS: Bots = Bots { spoken: &SPOKEN, agrees, keeps, operate, nuisance, ..Bots::NONE };
+
+/// How far a player may be pushed in an absence without being hurt.
+const PUSHED_PX: i32 = 400;
 
 const SPOKEN: [Spoken; 10] = [
     ("native", "/play", false),
@@ -37,6 +40,34 @@ fn agrees(agent: &dyn Agent, own: Option<PlayerId>, published: &dyn Tick) -> Res
         return Ok(false);
     };
     agreement::compare(actor.observer.picture(), own, state)
+}
+
+/// An absent player keeps its name and, while it lives, what it has. It can be pushed, its windmills pay,
+/// and its arrows and traps may still kill.
+fn keeps(before: &dyn Tick, after: &dyn Tick, player: PlayerId) -> Result<bool, String> {
+    let states = (before.state().downcast_ref::<Shown>(), after.state().downcast_ref::<Shown>());
+    let (Some(before), Some(after)) = states else { return Ok(false) };
+    let find = |state: &Shown| state.players.iter().find(|seen| seen.player == player).cloned();
+    let (Some(was), Some(is)) = (find(before), find(after)) else { return Ok(false) };
+    let same_player = (&was.name, was.joined_tick) == (&is.name, is.joined_tick);
+    if !same_player || is.alive && !was.alive {
+        return Err(format!("player {} was {was:?} and is {is:?}", player.0));
+    }
+    if !is.alive {
+        return Ok(false);
+    }
+    let [wood, food, stone, gold] = is.resources;
+    let paid = [was.resources[0], was.resources[2]] == [wood, stone] && was.resources[1] <= food;
+    if !paid || was.resources[3] > gold || was.score > is.score || was.age > is.age {
+        return Err(format!("player {} had {was:?} and has {is:?}", player.0));
+    }
+    let is_untouched = (was.health, was.score) == (is.health, is.score);
+    // The river carries along x.
+    let way_px = (was.body.y.to_px() - is.body.y.to_px()).abs();
+    if is_untouched && way_px > PUSHED_PX {
+        return Err(format!("player {} was moved by {way_px} px", player.0));
+    }
+    Ok(true)
 }
 
 fn operate((draw, player, notice, published): Draw<'_>, dice: &mut Dice) -> Option<Operated> {

@@ -346,7 +346,7 @@ impl Desk<'_> {
         theirs.retain(|client| Household::of(client.address.ip()) == household);
         let now = self.host.now();
         for client in &theirs {
-            client.player().map(|player| client.room.dismiss(player, now));
+            client.player().map(|player| client.room.dismiss_of(client.id, player, now));
             client.close(Ending::Breach(Breach::Banned), now);
         }
         self.host.rooms.all().iter().for_each(|room| room.handle.dismiss_absent(household, now));

@@ -12,17 +12,24 @@ use crate::games::moo::client::heard::{Heard, Kit, Offers};
 use crate::games::moo::client::picture::choices;
 use crate::games::moo::world::rules::{self, Group};
 
-/// Records a packet. `is_first` is the first turn of a life.
-pub(super) fn hear(heard: &Heard, is_first: bool, common: &mut Common, deeds: &mut Deeds) {
+/// Records a packet. `is_first` is the first turn of a life, and `returns` that of a client that comes
+/// back to one.
+pub(super) fn hear(
+    heard: &Heard,
+    (is_first, returns): (bool, bool),
+    common: &mut Common,
+    deeds: &mut Deeds,
+) {
+    let is_first = is_first || returns;
     match heard {
         Heard::Kit(kit) => {
-            bar(&kit.weapons, true, common, deeds);
-            bar(&kit.items, false, common, deeds);
+            bar(&kit.weapons, (true, returns), common, deeds);
+            bar(&kit.items, (false, returns), common, deeds);
             for group in Group::ALL.map(|group| group as u8) {
                 count(group, kit.counts.get(&group).copied().unwrap_or(0), is_first, common, deeds);
             }
         }
-        Heard::Bar { ids, weapons } => bar(ids, *weapons, common, deeds),
+        Heard::Bar { ids, weapons } => bar(ids, (*weapons, returns), common, deeds),
         Heard::Count { group, count: now } => count(*group, *now, is_first, common, deeds),
         Heard::Offers(told) => offers(told, common),
         Heard::Age { age } | Heard::Stats { age, .. } => {
@@ -45,7 +52,7 @@ fn place(id: u8, is_weapon: bool) -> Option<u8> {
     }
 }
 
-fn bar(ids: &[u8], is_weapons: bool, common: &mut Common, deeds: &mut Deeds) {
+fn bar(ids: &[u8], (is_weapons, returns): (bool, bool), common: &mut Common, deeds: &mut Deeds) {
     let mut places: Vec<Option<u8>> = ids.iter().map(|id| place(*id, is_weapons)).collect();
     places.sort_unstable();
     if places.contains(&None) || places.windows(2).any(|pair| pair[0] == pair[1]) {
@@ -55,7 +62,7 @@ fn bar(ids: &[u8], is_weapons: bool, common: &mut Common, deeds: &mut Deeds) {
     let (before, from_birth) =
         if is_weapons { (weapons, &[rules::FIRST_WEAPON][..]) } else { (items, &rules::FIRST_ITEMS[..]) };
     let is_new = |id: &&u8| !before.contains(id) && !from_birth.contains(id);
-    let chosen = ids.iter().filter(is_new).count();
+    let chosen = if returns { 0 } else { ids.iter().filter(is_new).count() };
     deeds.upgrades += chosen as u64;
     if chosen > common.picture.offers.points as usize {
         let offers = common.picture.offers.clone();

@@ -61,6 +61,9 @@ impl Pay {
     }
 }
 
+/// A client that has come back is told of things and equipment in one turn, which may end in between.
+const RETURNING_TURNS: u8 = 2;
+
 /// Delayed turns arrive all at once, with the pay of all that time.
 const PAY_AT_ONCE: Duration = Duration::from_secs(15);
 
@@ -83,10 +86,17 @@ pub(super) struct Ledger {
     /// Whether the current turn is the first since birth.
     is_first: bool,
     died: bool,
+    /// Turns until a client that has come back was told what its player has.
+    returning: u8,
     deeds: Deeds,
 }
 
 impl Ledger {
+    /// See [`Check::returns`](super::Check::returns).
+    pub(super) fn returns(&mut self) {
+        self.returning = RETURNING_TURNS;
+    }
+
     /// Takes the deeds recorded since the last call.
     pub(super) fn take(&mut self) -> Deeds {
         std::mem::take(&mut self.deeds)
@@ -102,7 +112,7 @@ impl Ledger {
         {
             self.guarded = GUARDED_TURNS;
         }
-        growth::hear(heard, self.is_first, common, &mut self.deeds);
+        growth::hear(heard, (self.is_first, self.returning > 0), common, &mut self.deeds);
     }
 
     /// Records a packet that the picture has taken, and the food of animals that are `killed` by it,
@@ -134,10 +144,10 @@ impl Ledger {
             }
             _ => {}
         }
-        if self.died && common.lives {
-            self.died = false;
-            self.deeds.respawns += 1;
-            self.is_first = true;
+        if common.lives {
+            let died = std::mem::take(&mut self.died);
+            self.deeds.respawns += u64::from(died);
+            self.is_first |= died;
         }
     }
 
@@ -191,7 +201,10 @@ impl Ledger {
     /// A turn has reported the resources.
     fn end_turn(&mut self, common: &mut Common) {
         self.settle(common);
-        let forgiven = common.picture.is_dead || std::mem::take(&mut self.is_first);
+        let is_first = std::mem::take(&mut self.is_first);
+        let returned = self.returning > 0;
+        self.returning -= u8::from(returned && common.lives);
+        let forgiven = common.picture.is_dead || is_first || returned;
         for (kind, account) in self.accounts.iter_mut().enumerate() {
             let (mut risen, earned) =
                 (std::mem::take(&mut account.risen), std::mem::take(&mut account.earned));
