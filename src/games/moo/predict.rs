@@ -132,7 +132,13 @@ impl LocalWorld for OwnWorld {
             map_size_px: welcome.number("map_size_px")?,
             tick_hz: TickHz::try_from(tick_hz).ok()?,
         };
-        is_same.then(|| OwnWorld { local: Local::new(identity), tick_hz, own: None, exact: None, told: Told::default() })
+        is_same.then(|| OwnWorld {
+            local: Local::new(identity),
+            tick_hz,
+            own: None,
+            exact: None,
+            told: Told::default(),
+        })
     }
 
     fn tick_hz(&self) -> u32 {
@@ -277,7 +283,8 @@ impl OwnWorld {
     }
 
     fn health(&self, packet: &Decoded<'_>, state: &mut Option<OwnState>) -> Option<()> {
-        let [_, health] = groups(packet, "health").find(|[id, _]| self.own.is_some() && player(*id) == self.own)?;
+        let [_, health] =
+            groups(packet, "health").find(|[id, _]| self.own.is_some() && player(*id) == self.own)?;
         state.as_mut()?.set_health(u16::try_from(health?).ok()?);
         Some(())
     }

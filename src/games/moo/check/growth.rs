@@ -14,12 +14,7 @@ use crate::games::moo::world::rules::{self, Group};
 
 /// Records a packet. `is_first` is the first turn of a life, and `returns` that of a client that comes
 /// back to one.
-pub(super) fn hear(
-    heard: &Heard,
-    (is_first, returns): (bool, bool),
-    common: &mut Common,
-    deeds: &mut Deeds,
-) {
+pub(super) fn hear(heard: &Heard, (is_first, returns): (bool, bool), common: &mut Common, deeds: &mut Deeds) {
     let is_first = is_first || returns;
     match heard {
         Heard::Kit(kit) => {
