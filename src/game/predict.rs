@@ -8,7 +8,7 @@
 //!
 //! The client is ahead by the **lead**: a command that leaves now for the predicted tick reaches the
 //! server just before the server runs that tick. The lead is measured from the server's answers, and
-//! includes the delays of the last [`limits::LEAD_WINDOW`], so that on a line with jitter commands
+//! includes the delays of the last [`LEAD_WINDOW`](crate::limits::LEAD_WINDOW), so that on a line with jitter commands
 //! still arrive in time: then both ends run the same commands in the same ticks, and the server's news
 //! confirm what is shown. Where they differ, the difference is the **correction**: it is counted, and
 //! shown over a few frames.

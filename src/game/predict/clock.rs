@@ -31,7 +31,7 @@ struct Need {
     is_measured: bool,
 }
 
-/// See the [module](self).
+/// The server's ticks in the client's time, and how far ahead of them the client is.
 #[derive(Debug, Clone, Default)]
 pub struct Clock {
     tick_ns: i64,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::place::Place;
 use crate::limits;
 
-/// See the [module](self).
+/// How far the server's news moved what was predicted: counted, and shown over a few frames.
 #[derive(Debug, Clone, Default)]
 pub struct Corrections {
     /// What is still to be made up, in 1/65,536 px.

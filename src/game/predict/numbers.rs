@@ -17,7 +17,7 @@ pub trait Predictor: Send {
     /// Takes a message that the client sends. Returns whether it is a packet.
     fn say(&mut self, message: &[u8], now: Duration) -> bool;
 
-    /// Moves on, and appends what is to be shown: see [`Numbers`].
+    /// Moves on, and appends what is to be shown: `src/game/predict/numbers.rs` lists the numbers.
     fn advance(&mut self, now: Duration, out: &mut Vec<i32>);
 
     /// As [`LocalWorld::walk_on`]; the place itself before `welcome`.

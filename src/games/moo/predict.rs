@@ -258,16 +258,27 @@ impl LocalWorld for OwnWorld {
 
 impl OwnWorld {
     fn update(&mut self, packet: &Decoded<'_>, state: &mut Option<OwnState>) {
+        let before = self.exact.map(|exact| exact.sequence);
         if let Some((exact, _)) = own(packet) {
             self.exact = Some(exact);
         }
         let (Some(own), Some(exact)) = (self.own, &self.exact) else { return };
+        // The hand and the rest are told behind the update in which they change. An update that applies
+        // no further command changes none of them, so what was told last holds.
+        let is_quiet = before == Some(exact.sequence);
         match state {
-            Some(state) => self.local.correct(state, exact),
-            None => *state = Some(self.local.appear(own, packet.number("tick").unwrap_or(0), exact)),
+            Some(state) => {
+                self.local.correct(state, exact);
+                if is_quiet {
+                    self.told.apply(state);
+                }
+            }
+            None => {
+                let mut new = self.local.appear(own, packet.number("tick").unwrap_or(0), exact);
+                self.told.apply(&mut new);
+                *state = Some(new);
+            }
         }
-        // The hand is told behind the update in which it changed: what holds until then is told again.
-        state.iter_mut().for_each(|state| self.told.apply(state));
     }
 
     fn structure(
