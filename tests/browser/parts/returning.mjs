@@ -25,6 +25,8 @@ export async function returning(game) {
     const opened = ada.waitForEvent('popup');
     await ada.evaluate(() => { window.open(location.href); });
     const copy = await opened;
+    // The button is there before its script.
+    await until(copy, () => window.tickwire?.state === 'live');
     await press(copy, '#play');
     await until(copy, (id) => window.tickwire.id === id, ids.ada);
     await ada.locator('#status-text', { hasText: 'The game goes on in another tab.' }).waitFor();
