@@ -108,9 +108,6 @@ export async function walk(page, keys, px) {
   throw new Error(`no way for ${px} px with ${keys}`);
 }
 
-/** Where one's own player is on the screen: ahead of what the server has said, if it is predicted. @param {import('playwright-core').Page} page */
-const onScreen = async (page) => (await state(page, 'ahead')) ?? state(page, 'own');
-
 /** Walks with real keys, held and let go as a person would. */
 export class Walker {
   /** @param {import('playwright-core').Page} page */
@@ -139,7 +136,7 @@ export class Walker {
     let stuck = 0;
     while (performance.now() - from < timeout) {
       const goal = await where();
-      const own = await onScreen(this.page);
+      const own = await state(this.page, 'own');
       const [dx, dy] = [goal.x - own.x, goal.y - own.y];
       if (Math.hypot(dx, dy) <= close) break;
       stuck = Math.hypot(own.x - before.x, own.y - before.y) < 4 ? stuck + 1 : 0;
@@ -154,14 +151,14 @@ export class Walker {
       await sleep(50);
     }
     await this.steer(0, 0);
-    const [own, goal] = [await onScreen(this.page), await where()];
+    const [own, goal] = [await state(this.page, 'own'), await where()];
     const left = Math.hypot(goal.x - own.x, goal.y - own.y);
     assert.ok(left <= close + 40, `${Math.round(left)} px from the goal after ${Math.round(performance.now() - from)} ms`);
   }
 
   /** Points the mouse at a place in the world. @param {{ x: number, y: number }} place */
   async look({ x, y }) {
-    const own = await onScreen(this.page);
+    const own = await state(this.page, 'own');
     const angle = Math.atan2(y - own.y, x - own.x);
     await this.page.mouse.move(DESKTOP.width / 2 + 170 * Math.cos(angle), DESKTOP.height / 2 + 170 * Math.sin(angle));
   }
