@@ -58,10 +58,20 @@ export class Game {
     }
   }
 
-  /** Everybody's position in every place where it is known, after all have come to rest. */
+  /** Everybody's position in every place where it is known, after all have come to rest: the same everywhere once each page has heard of it. */
   async positions() {
     await Promise.all([rest(this.ada), rest(this.bo)]);
-    await sleep(500);
+    for (const end = performance.now() + 10_000; ;) {
+      try {
+        return await this.#agreed();
+      } catch (error) {
+        if (performance.now() > end) throw error;
+        await sleep(100);
+      }
+    }
+  }
+
+  async #agreed() {
     const notes = [];
     for (const [name, own, other] of [['ada', this.ada, this.bo], ['bo', this.bo, this.ada]]) {
       const exact = await state(own, 'own');
