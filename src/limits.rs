@@ -16,6 +16,7 @@
 mod arguments;
 mod checks;
 mod link;
+mod lockstep;
 mod predict;
 mod rooms;
 mod tokens;
@@ -25,6 +26,7 @@ use std::time::Duration;
 
 pub use arguments::*;
 pub use link::*;
+pub use lockstep::*;
 pub use predict::*;
 pub use rooms::*;
 pub use tokens::*;

@@ -16,15 +16,18 @@ use std::time::Duration;
 
 use tickwire_sim::{Encoded, PlayerId, Raw};
 
-use crate::game::{About, Ask, Breach, Profile, Saved, Shared, Verbs};
+use crate::game::{About, Ask, Breach, Profile, Saved, Shared, Verbs, lockstep};
 use crate::packet::{Decoded, Dialect, Direction};
 
 /// The result of a message; the driver carries the outputs out in order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
     /// The client said hello: the driver must send the welcome, whose content only the driver
-    /// knows.
-    Welcome,
+    /// knows; and whether the client asks to follow in lockstep.
+    Welcome {
+        /// Whether in lockstep.
+        lockstep: bool,
+    },
     /// The answer to a ping with this nonce.
     Pong(u32),
     /// The client asks for a body. The driver takes a number, calls [`Session::joined`], and queues
@@ -35,11 +38,30 @@ pub enum Output {
     Command(Raw, Option<u32>, Option<&'static Shared>),
     /// The player to watch without a body; `None` is the leader.
     Watch(Option<PlayerId>),
+    /// The client in lockstep asks for a snapshot.
+    Sync,
+    /// The checksum of its world after so many ticks.
+    Checksum(u32, u64),
+    /// What differed in its world after so many ticks.
+    Details(u32, Vec<Differing>),
     /// The packet had no effect; a rule's name for the metrics, and what the client is told, if
     /// anything.
     Refused(&'static str, Option<&'static str>),
     /// The same for a packet of a player with a sequence, which is first: a command that is answered.
     Rejected(u64, &'static str, Option<&'static str>),
+}
+
+/// A field that a client in lockstep has found different.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Differing {
+    /// The entity.
+    pub entity: String,
+    /// The path of the field in it.
+    pub field: String,
+    /// The value in the snapshot of the server; `None` if there is none.
+    pub server: Option<String>,
+    /// The client's own value.
+    pub own: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +76,8 @@ enum State {
 #[derive(Debug)]
 pub struct Session {
     state: State,
+    /// Whether the client follows in lockstep.
+    lockstep: bool,
     /// The highest sequence of the present body: counted here, or claimed by the client and
     /// checked. Clients send 32 bits; this field has the width of a command's sequence.
     sequence: u64,
@@ -74,7 +98,7 @@ impl Session {
     /// enter at once.
     pub fn new(about: &About, dialect: &Dialect) -> Session {
         let state = if says_hello(dialect) { State::Greeting } else { State::Watching };
-        Session { state, sequence: 0, verbs: (about.verbs)(dialect), asks: Vec::new() }
+        Session { state, lockstep: false, sequence: 0, verbs: (about.verbs)(dialect), asks: Vec::new() }
     }
 
     /// Whether the client still has to send `hello`.
@@ -136,6 +160,14 @@ impl Session {
             "ping" => outputs.push(Output::Pong(packet.number("nonce").unwrap_or(0))),
             "follow" => outputs.push(Output::Watch(packet.number("player").map(PlayerId))),
             name if self.verbs.is_enter(name) => self.enter(packet, outputs),
+            name if self.lockstep && self.in_lockstep(name, packet, outputs) => {}
+            // Of a client that follows as a stream.
+            lockstep::STATE_SYNC_REQUEST | lockstep::CHECKSUM | lockstep::DESYNC_DETAILS => {
+                outputs.push(Output::Refused(
+                    "not_in_lockstep",
+                    Some("ask for lockstep with mode 2 or 3 in hello"),
+                ));
+            }
             _ => {
                 let (sequence, tick) = (packet.number("sequence"), packet.number("tick"));
                 let mut asks = std::mem::take(&mut self.asks);
@@ -147,6 +179,23 @@ impl Session {
         Ok(())
     }
 
+    /// Whether a packet is one of lockstep, and what it asks for.
+    fn in_lockstep(&self, name: &str, packet: &Decoded<'_>, outputs: &mut Vec<Output>) -> bool {
+        let tick = packet.number::<u32>("tick").unwrap_or_default();
+        match name {
+            lockstep::STATE_SYNC_REQUEST => outputs.push(Output::Sync),
+            lockstep::CHECKSUM => {
+                let text = packet.text("checksum").unwrap_or_default();
+                let refused = Output::Refused("bad_checksum", Some("a checksum is 16 hexadecimal digits"));
+                outputs
+                    .push(parse_checksum(&text).map_or(refused, |checksum| Output::Checksum(tick, checksum)));
+            }
+            lockstep::DESYNC_DETAILS => outputs.push(Output::Details(tick, differing(packet))),
+            _ => return false,
+        }
+        true
+    }
+
     fn greet(&mut self, packet: &Decoded<'_>, outputs: &mut Vec<Output>) -> Result<(), Breach> {
         let version = packet.number::<u16>("version").filter(|_| packet.row.name == "hello");
         let (Some(version), Some(mode)) = (version, packet.number::<u8>("mode")) else {
@@ -156,8 +205,9 @@ impl Session {
             return Err(Breach::HelloVersion);
         }
         self.state = State::Watching;
-        outputs.push(Output::Welcome);
-        if mode != 0 {
+        self.lockstep = mode & lockstep::MODE != 0;
+        outputs.push(Output::Welcome { lockstep: self.lockstep });
+        if mode & 1 != 0 {
             self.enter(packet, outputs);
         }
         Ok(())
@@ -210,6 +260,25 @@ impl Session {
     }
 }
 
+/// A checksum as it is written: 16 hexadecimal digits.
+fn parse_checksum(text: &str) -> Option<u64> {
+    let is_hex = text.len() == 16 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
+    if is_hex { u64::from_str_radix(text, 16).ok() } else { None }
+}
+
+/// The fields of a packet `desync_details`.
+fn differing(packet: &Decoded<'_>) -> Vec<Differing> {
+    let Some(values) = packet.get("fields").and_then(|fields| fields.as_array()) else { return Vec::new() };
+    let text = |value: &rmpv::Value| value.as_str().map(str::to_owned);
+    let group = |values: &[rmpv::Value]| {
+        let [entity, field, server, own] = values else { return None };
+        Some(Differing { entity: text(entity)?, field: text(field)?, server: text(server), own: text(own) })
+    };
+    values.chunks(4).filter_map(group).collect()
+}
+
+/// In a saved state: the client follows in lockstep.
+const LOCKSTEP: u8 = 0b1000_0000;
 const GREETING: u8 = 0;
 const WATCHING: u8 = 1;
 const PLAYING: u8 = 2;
@@ -218,7 +287,7 @@ const TURNED_AWAY: u8 = 3;
 /// A session's state as bytes, for a capture that begins in the middle of a connection:
 ///
 /// ```text
-///   state u8 · player u16 · sequence u64 · what the game's verbs remember
+///   state u8, with the highest bit in lockstep · player u16 · sequence u64 · what the game's verbs remember
 /// ```
 impl Session {
     /// Appends everything that decides how the session handles the next packet, `now`.
@@ -229,7 +298,7 @@ impl Session {
             State::Playing(player) => (PLAYING, player.0),
             State::TurnedAway => (TURNED_AWAY, 0),
         };
-        out.push(state);
+        out.push(if self.lockstep { state | LOCKSTEP } else { state });
         out.extend(player.to_le_bytes());
         out.extend(self.sequence.to_le_bytes());
         self.verbs.save(now, out);
@@ -240,13 +309,14 @@ impl Session {
     pub fn peek(saved: &[u8]) -> Option<(bool, u64)> {
         let mut saved = Saved::new(saved, Duration::ZERO);
         let (state, _) = (saved.u8()?, saved.array::<2>()?);
-        Some((state == GREETING, saved.u64()?))
+        Some((state & !LOCKSTEP == GREETING, saved.u64()?))
     }
 
     /// Reads what [`Session::save`] wrote, into a new session; `None` if the bytes are wrong.
     pub fn restore(mut self, saved: &mut Saved<'_>) -> Option<Session> {
         let (state, player) = (saved.u8()?, PlayerId(u16::from_le_bytes(saved.array()?)));
-        self.state = match state {
+        self.lockstep = state & LOCKSTEP != 0;
+        self.state = match state & !LOCKSTEP {
             GREETING => State::Greeting,
             WATCHING => State::Watching,
             PLAYING => State::Playing(player),

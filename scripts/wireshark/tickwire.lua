@@ -86,9 +86,9 @@ to_client	floating_text	t	8	8	8	x:num.px y:num.px value:num type:u8
 to_client	map_ping	p	9	9	9	x:num.px y:num.px
 to_client	pong	pp	0	0	0	-
 ]],
-[[
+[=[
 native:int
-to_server	hello	1	version:u16 mode:u8<=1 name:str<=15|nil skin:u8|nil token:str<=256|nil
+to_server	hello	1	version:u16 mode:u8<=3 name:str<=15|nil skin:u8|nil token:str<=256|nil
 to_server	enter	2	name:str<=15|nil skin:u8|nil
 to_server	move	3	sequence:u32 tick:u32.tick|nil direction:u16.turn16|nil
 to_server	aim	4	sequence:u32 tick:u32.tick|nil heading:u16.turn16
@@ -104,6 +104,9 @@ to_server	clan_request	13	sequence:u32 tick:u32.tick|nil name:str<=7
 to_server	clan_answer	14	sequence:u32 tick:u32.tick|nil player:u16 accept:flag
 to_server	clan_kick	15	sequence:u32 tick:u32.tick|nil player:u16
 to_server	map_ping	16	sequence:u32 tick:u32.tick|nil
+to_server	state_sync_request	17	-
+to_server	checksum	18	tick:u32.tick checksum:str<=16
+to_server	desync_details	19	tick:u32.tick fields:[entity:str<=48,field:str<=48,server:str<=48|nil,own:str<=48|nil]<=8
 to_client	welcome	1	version:u16 code_hash:str<=16 seed:u32 map_size_px:u32.px tick_hz:u8.hz update_hz:u8.hz epoch:str<=16 tick:u32.tick
 to_client	update	2	tick:u32.tick own:[sequence:u32,margin:i16.tick,x:i32.fix16,y:i32.fix16,vx:i32.fix16,vy:i32.fix16,heading:u16.turn16,direction:u16.turn16|nil]<=1|nil leaves:[u16]|nil enters:[player:u16,name:str<=15,skin:u8<=9,x:u16.hpx,y:u16.hpx,heading:u8.turn8]|nil full:[player:u16,x:u16.hpx,y:u16.hpx,heading:u8.turn8]|nil moved:[player:u16,dx:i32.hpx,dy:i32.hpx]|nil turned:[player:u16,heading:u8.turn8]|nil
 to_client	spawned	3	player:u16
@@ -138,13 +141,20 @@ to_client	say	30	text:str<=60
 to_client	tags	31	tags:[player:u16,clan:u32|nil]
 to_client	command_accepted	33	commands:[sequence:u32,count:u8,tick:u32.tick]
 to_client	command_rejected	34	commands:[sequence:u32,reason:str]
-]],
-[[
+to_client	state_sync	35	player:u16|nil tick:u32.tick snapshot_tick:u32.tick checksum_ticks:u16.tick epoch:str<=16
+to_client	snapshot	36	tick:u32.tick state:bin
+to_client	command_frame	37	frame:bin
+to_client	desync_report	38	tick:u32.tick groups:[checksum:str<=16,participants:[str<=48]] more:u16 fields:[participant:str<=48,entity:str<=48,field:str<=48,server:str<=48|nil,own:str<=48|nil]
+]=],
+[=[
 tanks:int
-to_server	hello	1	version:u16 mode:u8<=1 name:str<=15|nil token:str<=256|nil
+to_server	hello	1	version:u16 mode:u8<=3 name:str<=15|nil token:str<=256|nil
 to_server	enter	2	name:str<=15|nil
 to_server	ping	3	nonce:u32
 to_server	control	4	sequence:u32 tick:u32.tick|nil drive:i8 turn:i8 aim:u16.turn16 fires:bool kind:u8<=1 seen:u32.tick|nil
+to_server	state_sync_request	5	-
+to_server	checksum	6	tick:u32.tick checksum:str<=16
+to_server	desync_details	7	tick:u32.tick fields:[entity:str<=48,field:str<=48,server:str<=48|nil,own:str<=48|nil]<=8
 to_client	welcome	1	version:u16 code_hash:str<=16 seed:u32 tick_hz:u8.hz update_hz:u8.hz epoch:str<=16 tick:u32.tick
 to_client	spawned	2	player:u16
 to_client	pong	3	nonce:u32 tick:u32.tick
@@ -155,7 +165,11 @@ to_client	hit	7	player:u16 by:u16 damage:u8 destroyed:bool
 to_client	command_accepted	8	commands:[sequence:u32,count:u8,tick:u32.tick]
 to_client	command_rejected	9	commands:[sequence:u32,reason:str]
 to_client	own	10	tick:u32.tick sequence:u32 margin:i16.tick x:i32.fix16 y:i32.fix16 hull:u16.turn16 turret:u16.turn16 reload:u8.tick health:u8 shells:u8 piercing:u8
-]],
+to_client	state_sync	11	player:u16|nil tick:u32.tick snapshot_tick:u32.tick checksum_ticks:u16.tick epoch:str<=16
+to_client	snapshot	12	tick:u32.tick state:bin
+to_client	command_frame	13	frame:bin
+to_client	desync_report	14	tick:u32.tick groups:[checksum:str<=16,participants:[str<=48]] more:u16 fields:[participant:str<=48,entity:str<=48,field:str<=48,server:str<=48|nil,own:str<=48|nil]
+]=],
 }
 -- table:end
 
@@ -542,6 +556,15 @@ local function json_container(text, at, out, places, is_map, put)
         ended = match(text, close, at)
         if not ended then at = match(text, "^[ \t\r\n]*,()", at) or bad_json(at) end
     end
+    -- Bytes, which JSON has no form for, are an object with this one key.
+    local text_of = count == 1 and keys.base64 and #out == slot + 2 and match(out[slot + 2], "^\219....(.*)$")
+    if text_of then
+        local bytes = ByteArray.new(text_of, true):base64_decode():raw()
+        out.length = out.length - 5 - #out[slot + 1] - #out[slot + 2]
+        out[slot], out[slot + 1], out[slot + 2] = nil, nil, nil
+        put("\198" .. Struct.pack(">I4", #bytes) .. bytes)
+        return ended
+    end
     out[slot] = (is_map and "\223" or "\221") .. Struct.pack(">I4", count)
     return ended
 end
@@ -646,7 +669,7 @@ end
 -- Which kind of field a type needs, and the narrowest that two of them share.
 local function field_kind(kind)
     if kind.shape == "str" or kind.shape == "any" then return "string" end
-    if kind.shape == "bool" then return "bool" end
+    if kind.shape == "bool" or kind.shape == "bin" then return kind.shape end
     if kind.shape == "flag" then return "uint" end
     if kind.shape == "num" or PARTS_PER_PX[kind.unit] then return "float" end
     return kind.low < 0 and "int" or "uint"
@@ -659,7 +682,7 @@ local function widest(one, other)
     return (ORDER[one] or 0) > (ORDER[other] or 0) and one or other
 end
 local MAKE = {
-    string = ProtoField.string, bool = ProtoField.bool, uint = ProtoField.uint32, int = ProtoField.int32,
+    string = ProtoField.string, bin = ProtoField.bytes, bool = ProtoField.bool, uint = ProtoField.uint32, int = ProtoField.int32,
     float = ProtoField.double,
 }
 
@@ -673,7 +696,8 @@ local wanted_fields = {}
 local function want_field(kind, name, packet)
     local own = "tickwire." .. name
     local this = field_kind(kind)
-    if OWN_NAMES[name] or this == "string" and (wanted_fields[own] or "string") ~= "string" then
+    local is_plain = this == "string" or this == "bin"
+    if OWN_NAMES[name] or is_plain and (wanted_fields[own] or this) ~= this then
         own = "tickwire." .. packet .. "." .. name
     end
     wanted_fields[own] = widest(wanted_fields[own] or this, this)
@@ -910,6 +934,15 @@ function READ.str(kind, at)
     return text, to
 end
 
+function READ.bin(kind, at)
+    local what, head, length = token(s, at)
+    if what ~= "bin" then wrong(kind, at) end
+    if kind.most and length > kind.most then wrong(kind, at, format("at most %d", kind.most), format("%d", length)) end
+    local to = at + head + length
+    if to - 1 > #s then ends_here(at) end
+    return sub(s, at + head, to - 1), to
+end
+
 function READ.any(_, at)
     verify()
     return describe(at), after(s, at)
@@ -925,6 +958,7 @@ local function show(kind, value)
         if #value > 40 then value = sub(value, 1, 40) .. "…" end
         return '"' .. value:gsub("%c", ".") .. '"'
     end
+    if kind.shape == "bin" then return #value == 1 and "1 byte" or #value .. " bytes" end
     if kind.px ~= 1 then return format("%.10g", value / kind.px) end
     if kind.shape == "flag" then return value and "1" or "0" end
     if type(value) == "number" then return format("%.14g", value) end
@@ -933,6 +967,11 @@ end
 
 local function add_scalar(kind, tree, from, to, value)
     local shown = value
+    if kind.shape == "bin" then
+        -- In JSON they stand there in another form.
+        if places then return tree:add(kind.field, range(from, to), ByteArray.new(value, true)) end
+        return tree:add(kind.field, range(to - #value, to))
+    end
     if type(value) == "number" then
         shown = value / kind.px
     elseif type(value) == "boolean" and kind.as_number then

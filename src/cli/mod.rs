@@ -14,6 +14,7 @@ mod explain;
 mod games;
 mod help;
 mod keep;
+mod lockstep;
 mod log;
 mod net;
 mod output;

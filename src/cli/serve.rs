@@ -16,6 +16,7 @@ use tracing::info;
 
 use super::games::{Games, OptionValues};
 use super::keep::{self, Keep};
+use super::lockstep::LockstepArgs;
 use super::log::Log;
 use super::output::{Failure, print, print_aside};
 use super::players::{self, Given, PlayerArgs};
@@ -122,6 +123,8 @@ pub struct ServeArgs {
     admin_token: Option<Given>,
     #[command(flatten)]
     players: PlayerArgs,
+    #[command(flatten)]
+    lockstep: LockstepArgs,
     /// Directory in which the operator command `save` writes the world.
     #[arg(long, value_name = "DIR", default_value = ".", env = "TICKWIRE_SAVE_DIR")]
     save_dir: PathBuf,
@@ -308,6 +311,7 @@ fn config(args: &ServeArgs, games: &Games, options: &OptionValues) -> Result<Con
         max_clients_per_address: args.max_clients_per_address,
         address_budgets: args.address_budgets,
         players: args.players.read()?,
+        lockstep: args.lockstep.rules(),
         trusted_proxies: args.trusted_proxy.clone(),
         command_delay_ticks: args.command_delay_ticks,
         allowed_origins: args.allow_origin.clone(),

@@ -140,6 +140,7 @@ fn value(kind: &Type) -> String {
         Shape::Any => "unknown".to_owned(),
         Shape::Int { .. } | Shape::Num { .. } => "number".to_owned(),
         Shape::Str { .. } => "string".to_owned(),
+        Shape::Bin { .. } => "Uint8Array".to_owned(),
         Shape::Map(members) => format!("{{ {} }}", labelled(members, "; ", true)),
         Shape::Tuple(members) => format!("{{ {} }}", labelled(members, "; ", false)),
         Shape::Groups { members, .. } => format!("Array<{{ {} }}>", labelled(members, "; ", false)),

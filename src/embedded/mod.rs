@@ -42,6 +42,7 @@ use crate::host::tokens::Guard;
 use crate::limits;
 use crate::link::Conditions;
 use crate::packet::Codes;
+use crate::room::lockstep::{Access, Rules};
 use crate::room::{Options as RoomOptions, Wants};
 
 /// Updates per second of clients of foreign dialects.
@@ -134,6 +135,7 @@ impl Server {
                 delay_ticks: 0,
                 seat_time: Duration::ZERO,
                 max_clients: usize::MAX,
+                lockstep: Rules { access: Access::Open, ..Rules::default() },
             },
         );
         let host = Host {

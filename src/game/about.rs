@@ -83,6 +83,7 @@ impl About {
                 continue;
             }
             super::answers::check(&dialect)?;
+            super::lockstep::check(&dialect)?;
             let common = ["welcome", "spawned"].into_iter().chain(self.needs.iter().copied());
             let missing = common.map(|packet| (Direction::ToClient, packet));
             let mut missing = missing.chain([(Direction::ToServer, "enter")]);

@@ -48,12 +48,14 @@ pub enum Breach {
     /// The client's address has sent [`limits::ADMIN_FAILURES`] wrong tokens; its token was not
     /// compared.
     TokenTooOften,
+    /// The client asks to follow in lockstep, which its server does not offer, or not without a token.
+    LockstepOff,
     /// An internal bug.
     InternalError,
 }
 
 /// Each breach with its name, its close code (RFC 6455 7.4.1) and its sentence, in the order of the enum.
-const ROWS: [(Breach, &str, u16, &str); 18] = [
+const ROWS: [(Breach, &str, u16, &str); 19] = [
     (Breach::MessageRate, "message_rate", 1008, "more messages than a client may send"),
     (Breach::ByteRate, "byte_rate", 1008, "more bytes than a client may send"),
     (Breach::HelloLate, "hello_late", 1008, "no hello before the deadline"),
@@ -80,6 +82,12 @@ const ROWS: [(Breach, &str, u16, &str); 18] = [
         "token_too_often",
         1008,
         "too many wrong tokens from this address: wait a minute",
+    ),
+    (
+        Breach::LockstepOff,
+        "lockstep_off",
+        1008,
+        "this server does not offer lockstep, or not without a token",
     ),
     (Breach::InternalError, "internal_error", 1011, "a bug in the server"),
 ];

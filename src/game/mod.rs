@@ -65,6 +65,7 @@ pub(crate) mod answers;
 pub(crate) mod asked;
 mod breach;
 mod dice;
+pub mod lockstep;
 mod messages;
 mod play;
 pub mod predict;

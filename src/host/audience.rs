@@ -15,6 +15,7 @@ use std::time::Duration;
 use super::answers::Pending;
 use super::backlog::Backlog;
 use super::client::{Client, Line};
+use super::lockstep::Relay;
 use crate::game::{Breach, Game, Messages, Published, Turn, View as _};
 use crate::limits;
 use crate::peer::Ending;
@@ -74,6 +75,8 @@ pub struct Member<G: Game, L> {
     /// The client.
     pub client: Arc<Client<L>>,
     view: G::View,
+    /// Instead of the view, in lockstep.
+    relay: Relay,
     answers: Pending,
 }
 
@@ -162,7 +165,8 @@ impl<G: Game, L: Line> Member<G, L> {
     /// A client that knows nothing yet.
     fn new(client: Arc<Client<L>>) -> Member<G, L> {
         let dialect = &client.endpoint.dialect;
-        Member { view: G::View::new(dialect), answers: Pending::new(dialect), client }
+        let relay = Relay::new(&client.endpoint);
+        Member { view: G::View::new(dialect), relay, answers: Pending::new(dialect), client }
     }
 
     fn serve(
@@ -193,6 +197,10 @@ impl<G: Game, L: Line> Member<G, L> {
         answers.clear();
         messages.clear();
         frames.clear();
+        if client.is_in_lockstep() {
+            brought.iter().for_each(|tick| self.answers.take(tick, client.id));
+            return self.relay(answers, frames, now);
+        }
         self.view.follow(client.player(), client.watched());
         let is_behind = !client.sender.takes_state();
         let dialect = &client.endpoint.dialect;
@@ -210,5 +218,21 @@ impl<G: Game, L: Line> Member<G, L> {
         let sends_before = client.sender.sends();
         client.send(Frames::Lent(frames), now);
         Served { turn, sends: Some(client.sender.sends() - sends_before) }
+    }
+    /// What became of the commands of a client in lockstep, and what comes next in the journal of its
+    /// room.
+    fn relay(&mut self, answers: &mut Messages, frames: &mut Vec<u8>, now: Duration) -> Served {
+        let Member { client, relay, answers: pending, .. } = self;
+        let sends_before = client.sender.sends();
+        if !client.sender.takes_state() {
+            return Served { turn: Turn::HeldBack, sends: None };
+        }
+        pending.write(&client.endpoint.dialect, answers);
+        for message in answers.iter() {
+            client.endpoint.write_message(frames, message);
+        }
+        relay.write(client, frames, now);
+        client.send(Frames::Lent(frames), now);
+        Served { turn: Turn::Written, sends: Some(client.sender.sends() - sends_before) }
     }
 }

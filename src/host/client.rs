@@ -62,6 +62,8 @@ pub struct Client<L> {
     pub inspect_key: Option<InspectKey>,
     /// The token in its query.
     pub token: Option<Said>,
+    /// Whether it comes from the server's own machine.
+    pub is_local: bool,
     /// What it may do, once that was judged.
     pass: Mutex<Option<Pass>>,
     /// The number of its player, 0 without one.
@@ -72,6 +74,8 @@ pub struct Client<L> {
     watched: AtomicU32,
     /// Whether it gets updates.
     follows: AtomicBool,
+    /// Whether it follows in lockstep.
+    lockstep: AtomicBool,
     /// Its reader is over.
     gone: AtomicBool,
 }
@@ -79,11 +83,13 @@ pub struct Client<L> {
 impl<L: Line> Client<L> {
     /// A newly upgraded client.
     pub fn new((id, address): (u64, SocketAddr), line: L, entry: Entry, now: Duration) -> Client<L> {
-        let Entry { room, endpoint, inspect_key, token, .. } = entry;
+        let Entry { room, endpoint, inspect_key, token, is_local, .. } = entry;
         Client {
             receiver: Mutex::new(receiver(&room, &endpoint, now)),
             inspect_key,
             token,
+            is_local,
+            lockstep: AtomicBool::new(false),
             pass: Mutex::default(),
             id,
             address,
@@ -151,8 +157,17 @@ impl<L: Line> Client<L> {
         self.watched.store(player.map_or(0, |player| player.0.into()), Ordering::Release);
     }
 
-    /// Begins the updates: the client's earlier answers are queued.
-    pub fn follow(&self) {
+    /// Whether it follows in lockstep.
+    pub fn is_in_lockstep(&self) -> bool {
+        self.lockstep.load(Ordering::Acquire)
+    }
+
+    /// Begins the updates, in lockstep or as a stream: the client's earlier answers are queued.
+    pub fn follow(&self, lockstep: bool) {
+        if lockstep {
+            self.room.lockstep.follow(self.id, self.household());
+            self.lockstep.store(true, Ordering::Release);
+        }
         self.follows.store(true, Ordering::Release);
     }
 
@@ -215,6 +230,9 @@ impl<L: Line> Client<L> {
 
     /// Takes the client's body out of the world: nobody moves it any more.
     pub fn leave_world(&self, now: Duration) {
+        if self.is_in_lockstep() {
+            self.room.lockstep.leave(self.id);
+        }
         // Only one thread takes the player, so that it leaves only once.
         if let Some(player) = player(self.player.swap(0, Ordering::AcqRel)) {
             if self.sender.ending().is_some_and(|ending| !ending.may_come_back()) {

@@ -17,6 +17,8 @@ use crate::peer::receiver::{At, Books, Denied};
 use crate::peer::sender::Frames;
 use crate::peer::{Driver, Ending, Receiver};
 use crate::room::SeatKey;
+use crate::room::lockstep::{Access, Field};
+use crate::session::Differing;
 
 /// What a spectator is told that asks for a body.
 const ONLY_WATCHES: &str =
@@ -111,6 +113,15 @@ impl<L: Line> Asked<'_, L> {
         }
     }
 
+    /// Whether a client with this pass may follow in lockstep, which shows it the whole world.
+    fn may_lockstep(&self, pass: &Pass) -> bool {
+        match self.client.room.lockstep.rules().access {
+            Access::Off => false,
+            Access::Token => self.client.is_local || matches!(pass, Pass::Holder(_)),
+            Access::Open => true,
+        }
+    }
+
     /// Takes a token of the budget of this address.
     fn spend(&self, spending: Spending) -> Result<(), Denied> {
         self.budgets.take(self.client.household(), spending, self.at.now).map_err(|_| {
@@ -126,11 +137,15 @@ impl<L: Line> Driver for Asked<'_, L> {
     }
 
     /// A token in the hello goes before one in the query.
-    fn admit(&mut self, token: Option<&str>) -> Result<(), Denied> {
+    fn admit(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denied> {
         let of_query = self.client.token.as_ref().map(|Said(said)| said.as_str());
         let said = token.filter(|said| !said.is_empty()).or(of_query);
         match self.guard.admit(self.client.address.ip(), said, self.at.now) {
             Ok(pass) => {
+                if lockstep && !self.may_lockstep(&pass) {
+                    self.client.sender.life.turn_away(Breach::LockstepOff, self.at.now);
+                    return Err(Denied::Unanswered);
+                }
                 if let Pass::Holder(holder) = &pass {
                     self.books.admitted(&holder.name);
                 }
@@ -145,9 +160,27 @@ impl<L: Line> Driver for Asked<'_, L> {
         }
     }
 
-    fn follow(&mut self) {
+    fn follow(&mut self, lockstep: bool) {
         self.client.sender.life.greeted();
-        self.client.follow();
+        self.client.follow(lockstep);
+    }
+
+    fn sync(&mut self) {
+        self.client.room.lockstep.ask(self.client.id);
+    }
+
+    fn checksum(&mut self, tick: u32, checksum: u64) {
+        let Client { id, room, .. } = self.client;
+        let label = || match self.client.player() {
+            Some(player) => format!("player {}", player.0),
+            None => format!("spectator {id}"),
+        };
+        room.lockstep.checksum(*id, label, tick, checksum);
+    }
+
+    fn details(&mut self, tick: u32, fields: Vec<Differing>) {
+        let field = |Differing { entity, field, server, own }| Field { entity, field, room: server, own };
+        self.client.room.lockstep.details(self.client.id, tick, fields.into_iter().map(field).collect());
     }
 
     /// A client whose address joins too often goes on watching, and may try again.

@@ -48,6 +48,8 @@ pub struct Entry {
     pub inspect_key: Option<InspectKey>,
     /// The player's token in its query, for dialects that have no place for one.
     pub token: Option<Said>,
+    /// Whether the request comes from the server's own machine, as the driver judges it.
+    pub is_local: bool,
     /// The response.
     pub response: Vec<u8>,
 }
@@ -91,6 +93,6 @@ impl Door<'_> {
         permit.becomes(Place::Client).inspect_err(|_| self.budgets.give_back(address, Spending::Client))?;
         let (room, inspect_key) = (Arc::clone(room), InspectKey::of(head));
         let token = head.query(tokens::FIELD).map(Said::in_query);
-        Ok(Entry { room, endpoint, inspect_key, token, response: accepted.response })
+        Ok(Entry { room, endpoint, inspect_key, token, is_local: false, response: accepted.response })
     }
 }

@@ -26,6 +26,7 @@ pub mod core;
 pub mod door;
 pub mod gate;
 pub mod inspect_key;
+pub mod lockstep;
 pub mod pool;
 pub mod refused;
 pub mod secret;

@@ -18,6 +18,7 @@ use crate::limits;
 use crate::packet::Codes;
 use crate::platform;
 use crate::room::Options;
+use crate::room::lockstep::Rules;
 
 /// A new value for [`Options::epoch`].
 pub fn new_epoch() -> String {
@@ -45,6 +46,8 @@ pub struct Config {
     pub room_empty_time: Duration,
     /// How long a player stays in its world without a connection, so that its client can come back.
     pub seat_time: Duration,
+    /// Lockstep.
+    pub lockstep: Rules,
     /// Clients in total, at most what the machine supports.
     pub max_clients: usize,
     /// Clients of one address.
@@ -86,6 +89,7 @@ impl Config {
             rooms_on_demand: 0,
             room_empty_time: limits::ROOM_EMPTY_TIME,
             seat_time: Duration::ZERO,
+            lockstep: Rules::default(),
             max_clients: limits::CLIENTS_DEFAULT,
             max_clients_per_address: limits::CLIENTS_PER_ADDRESS,
             address_budgets: true,
@@ -120,6 +124,7 @@ impl Config {
             delay_ticks: self.command_delay_ticks,
             seat_time: self.seat_time,
             max_clients: usize::MAX,
+            lockstep: self.lockstep,
         }
     }
 

@@ -21,6 +21,7 @@ use std::time::Instant;
 
 use tracing::{debug, error, info};
 
+use super::access;
 use super::client::{Client, Socket};
 use super::console::admin;
 use super::conversation;
@@ -161,7 +162,8 @@ fn enter(
     let (hosted, presence) = entered.unzip();
     let is_full = matches!(presence, Some(None));
     let door = Door { room: hosted.as_ref().map(|hosted| &hosted.handle), is_full, ..door };
-    let entry = door.enter(head, household, permit, host.now())?;
+    let mut entry = door.enter(head, household, permit, host.now())?;
+    entry.is_local = access::is_at_this_machine(head, address, &host.config.trusted_proxies);
     let entered = hosted.zip(presence.flatten());
     let (hosted, presence) = entered.ok_or_else(|| Refused::from(NoEndpoint::Room))?;
     hosted.rouse();

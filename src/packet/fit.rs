@@ -75,6 +75,10 @@ fn fit(kind: &Type, value: Value) -> Result<Value, WrongArgument> {
             fit_each(values, 1, |_, value| fit(each, value))
         }
         (Shape::Str { most }, value) if value.as_str().is_some() => Ok(cut(value, *most)),
+        (Shape::Bin { most }, Value::Binary(bytes)) => {
+            check_count(bytes.len(), *most, "byte")?;
+            Ok(Value::Binary(bytes))
+        }
         (shape, value) => scalar(shape, &value).ok_or_else(|| wrong(kind, describe(&value))),
     }
 }

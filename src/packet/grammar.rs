@@ -5,7 +5,7 @@
 //!   type      = shape { "|" ("nil" | "0") }
 //!   shape     = scalar | "{" members "}" | "(" members ")" | "[" (members | type) "]" [bound]
 //!   members   = argument { "," argument }                 bound    = "<=" number
-//!   scalar    = ("bool" | "flag" | "any" | "num" | "str" | "u8" … "i32") [ "." unit ] [ bound ]
+//!   scalar    = ("bool" | "flag" | "any" | "num" | "str" | "bin" | "u8" … "i32") [ "." unit ] [ bound ]
 //! ```
 //!
 //! PROTOCOL.md defines the grammar for people who do not read Rust. A [`Type`] keeps its notation,
@@ -60,6 +60,8 @@ pub enum Shape {
     Num { unit: Option<Unit> },
     /// Text of at most `most` characters; a longer text is cut.
     Str { most: Option<usize> },
+    /// At most `most` bytes; more do not fit.
+    Bin { most: Option<usize> },
     /// A map with these keys; other keys are ignored.
     Map(Vec<Argument>),
     /// An array with one value for each member: a packet within an argument.
@@ -246,6 +248,7 @@ impl<'a> Parser<'a> {
             "any" => Ok(Shape::Any),
             "num" => Ok(Shape::Num { unit: self.unit()? }),
             "str" => Ok(Shape::Str { most: self.count()? }),
+            "bin" => Ok(Shape::Bin { most: self.count()? }),
             _ => Err(format!("unknown type {word:?}")),
         }
     }

@@ -1,9 +1,11 @@
 //! JSON: the same packets in text frames, for people who type by hand (`?format=json`).
 //!
 //! Reading a text gives the [`Value`] that the MessagePack message would have held; printing does
-//! the reverse. The same bounds hold. Bytes (MessagePack `bin`), NaN and infinities, which JSON
-//! lacks, print as `null`; no packet of a table has them.
+//! the reverse. The same bounds hold. JSON has no bytes (MessagePack `bin`): they are an object
+//! `{"base64":"…"}`, in both directions. NaN and infinities, which no packet of a table has, print as
+//! `null`.
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use rmpv::Value;
 use serde_json::Value as Json;
 
@@ -82,15 +84,29 @@ fn from_json(json: Json, values: &mut usize, keys: &mut usize) -> Value {
         Json::Array(list) => list.into_iter().map(|value| from_json(value, values, keys)).collect(),
         Json::Object(pairs) => {
             *keys += pairs.len();
+            if let Some(bytes) = as_bytes(&pairs) {
+                *values += 1;
+                return Value::Binary(bytes);
+            }
             let pairs = pairs.into_iter();
             Value::Map(pairs.map(|(key, value)| (Value::from(key), from_json(value, values, keys))).collect())
         }
     }
 }
 
+/// The only key of an object that is bytes.
+const BASE64: &str = "base64";
+
+/// The bytes that an object stands for.
+fn as_bytes(pairs: &serde_json::Map<String, Json>) -> Option<Vec<u8>> {
+    let text = pairs.get(BASE64).filter(|_| pairs.len() == 1)?.as_str()?;
+    BASE64_STANDARD.decode(text).ok()
+}
+
 fn to_json(value: &Value) -> Json {
     match value {
-        Value::Nil | Value::Binary(_) | Value::Ext(..) => Json::Null,
+        Value::Nil | Value::Ext(..) => Json::Null,
+        Value::Binary(bytes) => serde_json::json!({ BASE64: BASE64_STANDARD.encode(bytes) }),
         Value::Boolean(truth) => Json::Bool(*truth),
         Value::Integer(number) => match (number.as_i64(), number.as_u64()) {
             (Some(signed), _) => Json::from(signed),

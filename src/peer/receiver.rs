@@ -22,7 +22,7 @@ use crate::game::answers::answers_commands;
 use crate::game::{About, Breach, Profile, Saved, Shared};
 use crate::limits;
 use crate::packet::{Decoded, Direction, PacketError};
-use crate::session::{NATIVE_VERSION, Output, Session};
+use crate::session::{Differing, NATIVE_VERSION, Output, Session};
 use crate::ws::Side;
 use crate::ws::frame::{self, Opcode};
 use crate::ws::message::{Message, Reader};
@@ -56,16 +56,18 @@ pub enum Denied {
 pub trait Driver {
     /// Sends whole frames to the client.
     fn answer(&mut self, frames: &[u8]);
-    /// Judges whether the client may be greeted, by the token in its `hello`; in a dialect without
-    /// hello it says none there. A driver without tokens greets everyone.
+    /// Judges whether the client may be greeted, by the token in its `hello`, and whether it may
+    /// follow in lockstep if it asks for that. In a dialect without hello it says no token there. A
+    /// driver without tokens greets everyone.
     ///
     /// # Errors
     /// The client is turned away.
-    fn admit(&mut self, _token: Option<&str>) -> Result<(), Denied> {
+    fn admit(&mut self, _token: Option<&str>, _lockstep: bool) -> Result<(), Denied> {
         Ok(())
     }
-    /// The client follows its room from now on; its earlier answers are queued.
-    fn follow(&mut self);
+    /// The client follows its room from now on, in lockstep or as a stream; its earlier answers are
+    /// queued.
+    fn follow(&mut self, lockstep: bool);
     /// Gives the client a body.
     ///
     /// # Errors
@@ -87,6 +89,13 @@ pub trait Driver {
     fn reject(&mut self, _sequence: u64, _rule: &'static str) {}
     /// Sets the player to watch without a body; `None` is the leader.
     fn watch(&mut self, player: Option<PlayerId>);
+    /// The client in lockstep asks for a snapshot. A driver without updates has nothing to do, as with
+    /// the next two.
+    fn sync(&mut self) {}
+    /// The client in lockstep has this checksum after so many ticks.
+    fn checksum(&mut self, _tick: u32, _checksum: u64) {}
+    /// These fields differed in the world of the client in lockstep, after so many ticks.
+    fn details(&mut self, _tick: u32, _fields: Vec<Differing>) {}
     /// Where the conversation is noted.
     fn books(&self) -> &dyn Books {
         &()
@@ -129,13 +138,13 @@ impl Receiver {
     /// # Errors
     /// The connection ends.
     pub fn begin(&mut self, client: u64, driver: &mut dyn Driver) -> Result<(), Ending> {
-        if !self.talk.endpoint.is_native && self.talk.admit(None, driver)? {
+        if !self.talk.endpoint.is_native && self.talk.admit(None, false, driver)? {
             let connection = format!("{}-{client}", self.talk.room.epoch);
             for (name, values) in self.talk.session.verbs().begin(&connection) {
                 self.talk.reply(name, &values);
             }
             self.talk.flush(driver);
-            driver.follow();
+            driver.follow(false);
         }
         Ok(())
     }
@@ -307,8 +316,8 @@ impl Talk {
         driver.books().packet();
         let mut outputs = std::mem::take(&mut self.outputs);
         let mut handled = self.session.handle(packet, at.now, &mut outputs).map_err(Ending::Breach);
-        if outputs.first() == Some(&Output::Welcome) {
-            let admitted = self.admit(packet.text("token").as_deref(), driver);
+        if let Some(Output::Welcome { lockstep }) = outputs.first() {
+            let admitted = self.admit(packet.text("token").as_deref(), *lockstep, driver);
             if admitted != Ok(true) {
                 outputs.clear();
             }
@@ -320,8 +329,13 @@ impl Talk {
     }
 
     /// Asks whether the client may be greeted; otherwise it is turned away, and told nothing.
-    fn admit(&mut self, token: Option<&str>, driver: &mut dyn Driver) -> Result<bool, Ending> {
-        let Err(denied) = driver.admit(token) else { return Ok(true) };
+    fn admit(
+        &mut self,
+        token: Option<&str>,
+        lockstep: bool,
+        driver: &mut dyn Driver,
+    ) -> Result<bool, Ending> {
+        let Err(denied) = driver.admit(token, lockstep) else { return Ok(true) };
         self.session.turn_away();
         self.deny(denied).map(|()| false)
     }
@@ -339,7 +353,10 @@ impl Talk {
 
     fn carry_out(&mut self, output: Output, tick: u32, driver: &mut dyn Driver) -> Result<(), Ending> {
         match output {
-            Output::Welcome => self.welcome(tick, driver),
+            Output::Welcome { lockstep } => self.welcome(tick, lockstep, driver),
+            Output::Sync => driver.sync(),
+            Output::Checksum(tick, checksum) => driver.checksum(tick, checksum),
+            Output::Details(tick, fields) => driver.details(tick, fields),
             Output::Pong(nonce) => self.reply("pong", &[("nonce", nonce.into()), ("tick", tick.into())]),
             Output::Watch(player) => driver.watch(player),
             Output::Refused(rule, detail) => {
@@ -392,7 +409,7 @@ impl Talk {
         Ok(())
     }
 
-    fn welcome(&mut self, tick: u32, driver: &mut dyn Driver) {
+    fn welcome(&mut self, tick: u32, lockstep: bool, driver: &mut dyn Driver) {
         let RoomFacts { about, epoch, identity, update_hz } = &self.room;
         let code_hash = format!("{:016x}", (about.code_hash)());
         let mut values: Vec<(&str, Value)> = vec![
@@ -407,6 +424,6 @@ impl Talk {
         values.extend(identity.options.iter().map(|(name, value)| (*name, Value::from(*value))));
         self.endpoint.write_named(&mut self.answers, "welcome", &values);
         self.flush(driver);
-        driver.follow();
+        driver.follow(lockstep);
     }
 }

@@ -85,6 +85,15 @@ pub struct Waiting {
 }
 
 impl Waiting {
+    /// Of the bytes, those of shared pieces.
+    fn shared(&self) -> usize {
+        let skips = std::iter::once(self.skip).chain(std::iter::repeat(0));
+        let pieces = self.pieces.iter().zip(skips);
+        pieces
+            .map(|(piece, skip)| if let Piece::Shared(bytes) = piece { bytes.len() - skip } else { 0 })
+            .sum()
+    }
+
     fn push_own(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len();
         match self.pieces.back_mut() {
@@ -136,7 +145,8 @@ pub enum Offered<'a> {
     Send(Batch<'a>),
     /// The frames wait for the sender at work.
     Waits,
-    /// They would exceed [`limits::OUTBOX_BYTES`]; nothing was queued.
+    /// They would exceed [`limits::OUTBOX_BYTES`], or shared ones [`limits::SHARED_MESSAGE_BYTES`];
+    /// nothing was queued.
     Full,
     /// The connection is closing or lost; nothing was queued.
     Ended,
@@ -155,6 +165,8 @@ struct Queue {
     waiting: Waiting,
     /// Bytes that the sender holds: they count towards the bound.
     held: usize,
+    /// Of these, shared ones.
+    held_shared: usize,
     is_sending: bool,
     /// Why the connection ends. The close frame, if there is one, is the last of what was queued.
     ending: Option<Ending>,
@@ -170,9 +182,19 @@ impl Queue {
         self.waiting.bytes + self.held
     }
 
+    /// Whether so many more bytes are within the bounds.
+    fn has_room(&self, frames: &Frames<'_>) -> bool {
+        let (bytes, is_shared) = (frames.bytes().len(), matches!(frames, Frames::Shared(_)));
+        if self.backlog() + bytes <= limits::OUTBOX_BYTES {
+            return true;
+        }
+        let shared = self.held_shared + self.waiting.shared() + if is_shared { bytes } else { 0 };
+        shared <= limits::SHARED_MESSAGE_BYTES && self.backlog() + bytes - shared <= limits::OUTBOX_BYTES
+    }
+
     /// Makes the caller the sender of what waits.
     fn take(&mut self) -> Option<Batch<'static>> {
-        self.held = self.waiting.bytes;
+        (self.held, self.held_shared) = (self.waiting.bytes, self.waiting.shared());
         self.is_sending = self.held > 0;
         self.is_sending.then(|| Batch::Taken(std::mem::take(&mut self.waiting)))
     }
@@ -191,7 +213,7 @@ impl Sender {
         if queue.ending.is_some() || queue.is_lost {
             return Offered::Ended;
         }
-        if queue.backlog() + frames.bytes().len() > limits::OUTBOX_BYTES {
+        if !queue.has_room(&frames) {
             return Offered::Full;
         }
         queued(frames.bytes());
@@ -205,6 +227,7 @@ impl Sender {
         }
         queue.is_sending = true;
         queue.held = frames.bytes().len();
+        queue.held_shared = if matches!(frames, Frames::Shared(_)) { queue.held } else { 0 };
         Offered::Send(Batch::Offered(frames))
     }
 
@@ -220,7 +243,7 @@ impl Sender {
     /// An error means that the peer is gone: what waits is dropped.
     pub fn sent(&self, batch: Batch<'_>, taken: io::Result<usize>, now: Duration) -> Option<Batch<'static>> {
         let mut queue = self.queue.lock();
-        (queue.held, queue.is_sending) = (0, false);
+        (queue.held, queue.held_shared, queue.is_sending) = (0, 0, false);
         queue.sends += 1;
         let Ok(taken) = taken else {
             queue.is_lost = true;

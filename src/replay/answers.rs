@@ -19,7 +19,8 @@ const PACKETS: [&str; 6] = ["io_init", "init_data", "welcome", "pong", "error", 
 /// Those of them that a client may get without a greeting.
 const PARTINGS: [&str; 2] = ["error", "disconnect"];
 /// Why a client gets no greeting.
-const TOKENS: [Breach; 3] = [Breach::TokenMissing, Breach::TokenWrong, Breach::TokenTooOften];
+const TURNED_AWAY: [Breach; 4] =
+    [Breach::TokenMissing, Breach::TokenWrong, Breach::TokenTooOften, Breach::LockstepOff];
 /// How the names of the rules of an address begin.
 const ADDRESS: &str = "address_";
 /// The answers of a replay, from a packet on.
@@ -102,12 +103,12 @@ pub fn learn(connection: &Connection<'_>, endpoint: &Endpoint, facts: &mut RoomF
     0
 }
 
-/// Whether the server has not greeted a client because of its token, as far as the recording goes.
+/// Whether the server has not greeted a client because of its token or its mode, as far as the recording goes.
 pub fn is_turned_away(connection: &Connection<'_>, endpoint: &Endpoint) -> bool {
     for frame in frames(connection) {
         match Kind::of(&frame.bytes, endpoint) {
             Some(Kind::Packet(packet)) if !PARTINGS.contains(&packet.row.name.as_str()) => return false,
-            Some(Kind::Close(reason)) => return TOKENS.iter().any(|breach| breach.name() == reason),
+            Some(Kind::Close(reason)) => return TURNED_AWAY.iter().any(|breach| breach.name() == reason),
             _ => {}
         }
     }

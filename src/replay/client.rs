@@ -140,11 +140,11 @@ impl Driver for Asked {
         self.answers.add(self.packet, frames);
     }
 
-    fn admit(&mut self, _token: Option<&str>) -> Result<(), Denied> {
+    fn admit(&mut self, _token: Option<&str>, _lockstep: bool) -> Result<(), Denied> {
         if self.is_turned_away { Err(Denied::Unanswered) } else { Ok(()) }
     }
 
-    fn follow(&mut self) {}
+    fn follow(&mut self, _lockstep: bool) {}
 
     /// A join that the server rejected leaves the client watching, and the recording has the answer.
     fn join(&mut self, _profile: Profile) -> Result<PlayerId, Denied> {

@@ -16,6 +16,7 @@ use tickwire_sim::{Encoded, Identity, PlayerId, Raw, Sim, Stepped};
 use super::answers::Batch;
 use super::inbox::{Inbox, Rejected, Ticket};
 use super::keys::{Keys, SeatKey};
+use super::lockstep::{self, Journal};
 use super::seats::{Seat, Seats};
 use crate::game::{About, Rates, Roster};
 use crate::household::Household;
@@ -37,6 +38,8 @@ pub struct Options {
     pub seat_time: Duration,
     /// Clients in the room at once, those that only watch included.
     pub max_clients: usize,
+    /// Lockstep.
+    pub lockstep: lockstep::Rules,
 }
 
 /// See the [module](self).
@@ -48,6 +51,8 @@ pub struct Handle {
     pub options: Options,
     /// The parameters from which the world was made.
     pub identity: Identity,
+    /// What clients in lockstep follow.
+    pub lockstep: Journal,
     tick: AtomicU32,
     is_over: AtomicBool,
     /// Connections that have lost their seats to others, and have not been closed yet.
@@ -134,6 +139,7 @@ impl Handle {
         };
         Handle {
             about,
+            lockstep: Journal::new(options.lockstep, identity.tick_hz),
             options,
             identity,
             tick: AtomicU32::new(world.tick()),

@@ -18,6 +18,7 @@ pub mod handle;
 pub mod inbox;
 pub mod kept;
 mod keys;
+pub mod lockstep;
 pub mod seats;
 
 use std::fmt::Debug;
@@ -111,10 +112,13 @@ impl<G: Game> Room<G> {
     pub fn tick(&mut self, now: Duration, wants: Wants) -> Ticked {
         let tick = self.world.tick();
         let asked = self.handle.begin(tick, now, &mut self.batch, &mut self.margins);
+        let due = self.handle.lockstep.begin(tick);
         let is_asked = asked.iter().any(|question| matches!(question, Question::Snapshot(_)));
-        let frame = wants.frame.then(|| self.frame()).flatten();
-        let checksum = wants.checksum.then(|| self.world.checksum());
-        let snapshot = (wants.snapshot || is_asked).then(|| self.snapshot());
+        let frame = (wants.frame || due.frame).then(|| self.frame()).flatten();
+        let checksum = (wants.checksum || due.checksum).then(|| self.world.checksum());
+        let snapshot = (wants.snapshot || due.snapshot || is_asked).then(|| self.snapshot());
+        let state = snapshot.as_ref().filter(|_| due.snapshot).map(|snapshot| Arc::clone(&snapshot.bytes));
+        self.handle.lockstep.end(state, checksum.filter(|_| due.checksum), frame.clone());
         let is_kept = cfg!(not(target_family = "wasm"))
             && asked.iter().any(|question| matches!(question, Question::Kept(_)));
         let kept = is_kept.then(|| Kept { named: self.world.named(), keys: self.handle.keys() });

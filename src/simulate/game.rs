@@ -17,6 +17,7 @@ use crate::host::core::Core;
 use crate::household::Household;
 use crate::limits;
 use crate::packet::Dialect;
+use crate::room::lockstep::{Access, Rules};
 use crate::room::seats::Seat;
 use crate::room::{Answers, Handle, Options, Ticked, Wants};
 
@@ -337,6 +338,11 @@ fn options(name: &str, identity: &Identity, dice: &mut Dice) -> Options {
         delay_ticks: 0,
         seat_time: dice.between(SEAT_TIME[0], SEAT_TIME[1]),
         max_clients: usize::MAX,
+        lockstep: Rules {
+            access: Access::Open,
+            snapshot_ticks: 1 + dice.below(200),
+            checksum_ticks: 1 + dice.below(60),
+        },
     }
 }
 

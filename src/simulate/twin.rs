@@ -11,14 +11,21 @@ use crate::game::{Dice, Profile, Shared};
 use crate::host::client::{Client, Line};
 use crate::peer::receiver::{At, Denied};
 use crate::peer::{Driver, Receiver};
+use crate::session::Differing;
 
 /// A request of a receiver to its driver, and what was granted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
     /// [`Driver::admit`].
-    Admit(Option<String>, Result<(), Denied>),
+    Admit(Option<String>, bool, Result<(), Denied>),
     /// [`Driver::follow`].
-    Follow,
+    Follow(bool),
+    /// [`Driver::sync`].
+    Sync,
+    /// [`Driver::checksum`].
+    Checksum(u32, u64),
+    /// [`Driver::details`].
+    Details(u32, Vec<Differing>),
     /// [`Driver::join`].
     Join(Profile, Result<PlayerId, Denied>),
     /// [`Driver::command`].
@@ -50,15 +57,30 @@ impl Driver for Noted<'_> {
         self.driver.answer(frames);
     }
 
-    fn admit(&mut self, token: Option<&str>) -> Result<(), Denied> {
-        let granted = self.driver.admit(token);
-        self.calls.push(Call::Admit(token.map(str::to_owned), granted));
+    fn admit(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denied> {
+        let granted = self.driver.admit(token, lockstep);
+        self.calls.push(Call::Admit(token.map(str::to_owned), lockstep, granted));
         granted
     }
 
-    fn follow(&mut self) {
-        self.calls.push(Call::Follow);
-        self.driver.follow();
+    fn follow(&mut self, lockstep: bool) {
+        self.calls.push(Call::Follow(lockstep));
+        self.driver.follow(lockstep);
+    }
+
+    fn sync(&mut self) {
+        self.calls.push(Call::Sync);
+        self.driver.sync();
+    }
+
+    fn checksum(&mut self, tick: u32, checksum: u64) {
+        self.calls.push(Call::Checksum(tick, checksum));
+        self.driver.checksum(tick, checksum);
+    }
+
+    fn details(&mut self, tick: u32, fields: Vec<Differing>) {
+        self.calls.push(Call::Details(tick, fields.clone()));
+        self.driver.details(tick, fields);
     }
 
     fn join(&mut self, profile: Profile) -> Result<PlayerId, Denied> {
@@ -173,16 +195,28 @@ impl Driver for Again {
         self.answers.extend_from_slice(frames);
     }
 
-    fn admit(&mut self, token: Option<&str>) -> Result<(), Denied> {
-        let asks = |call: &Call| matches!(call, Call::Admit(said, _) if said.as_deref() == token);
+    fn admit(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denied> {
+        let asks = |call: &Call| matches!(call, Call::Admit(said, how, _) if said.as_deref() == token && *how == lockstep);
         match self.next(&asks, "to be greeted") {
-            Some(Call::Admit(_, granted)) => granted,
+            Some(Call::Admit(_, _, granted)) => granted,
             _ => Err(Denied::Unanswered),
         }
     }
 
-    fn follow(&mut self) {
-        self.next(&|call| *call == Call::Follow, "updates");
+    fn follow(&mut self, lockstep: bool) {
+        self.next(&|call| *call == Call::Follow(lockstep), "updates");
+    }
+
+    fn sync(&mut self) {
+        self.next(&|call| *call == Call::Sync, "a snapshot");
+    }
+
+    fn checksum(&mut self, tick: u32, checksum: u64) {
+        self.next(&|call| *call == Call::Checksum(tick, checksum), "to compare a checksum");
+    }
+
+    fn details(&mut self, tick: u32, fields: Vec<Differing>) {
+        self.next(&|call| *call == Call::Details(tick, fields.clone()), "to note what differs");
     }
 
     fn join(&mut self, profile: Profile) -> Result<PlayerId, Denied> {

@@ -19,7 +19,7 @@ import { decode as fromMsgpack, encode as toMsgpack } from './msgpack.js';
  * @typedef {object} Field
  * @property {string} name
  * @property {string} type as the table has it
- * @property {'groups' | 'list' | 'tuple' | 'map' | 'text' | 'truth' | 'number' | 'any'} shape
+ * @property {'groups' | 'list' | 'tuple' | 'map' | 'text' | 'bytes' | 'truth' | 'number' | 'any'} shape
  * @property {boolean} nil whether it may be null
  * @property {boolean} whole whether a number has no fraction
  * @property {number} low @property {number} high bounds of a number; of a list, `high` is the most groups
@@ -42,7 +42,7 @@ const UNITS = new Map(Object.entries({
 /** @param {Argument} argument @returns {Field} */
 function field({ name, type, members }) {
   const [, shape, after] = /** @type {RegExpExecArray} */ (/^(.*?)((?:\|nil|\|0)*)$/.exec(type));
-  const scalar = /^(bool|flag|num|str|any|[ui](?:8|16|32))(?:\.(\w+))?(?:<=(\d+))?$/.exec(shape);
+  const scalar = /^(bool|flag|num|str|bin|any|[ui](?:8|16|32))(?:\.(\w+))?(?:<=(\d+))?$/.exec(shape);
   const most = Number(scalar?.[3] ?? /\]<=(\d+)$/.exec(shape)?.[1] ?? Infinity);
   const each = members ? undefined : /^\[([a-z].*)\](?:<=\d+)?$/.exec(shape)?.[1];
   const [unit, turn] = UNITS.get(scalar?.[2] ?? '') ?? [1, 0];
@@ -66,6 +66,7 @@ function container(shape, members) {
  */
 function bounds(word, most) {
   if (word === 'str') return { shape: 'text', whole: false, low: 0, high: most };
+  if (word === 'bin') return { shape: 'bytes', whole: false, low: 0, high: most };
   if (word === 'any') return { shape: 'any', whole: false, low: 0, high: 0 };
   if (word === 'num') return { shape: 'number', whole: false, low: -Infinity, high: most };
   if (word === 'bool' || word === 'flag') return { shape: 'truth', whole: true, low: 0, high: 1 };
@@ -218,6 +219,10 @@ export class Dialect {
         return one.type.startsWith('flag') ? Number(value) : Boolean(value);
       case 'text':
         if (typeof value !== 'string') throw wrong();
+        return value;
+      case 'bytes':
+        if (!(value instanceof Uint8Array)) throw wrong();
+        if (value.length > one.high) throw new RangeError(`${where} has ${value.length} bytes: ${one.type}`);
         return value;
       case 'groups': case 'list':
         if (!Array.isArray(value)) throw wrong();

@@ -23,6 +23,7 @@ const BY_REASON = {
   [TOKEN_MISSING]: 'To play here you need a token: open the link from the operator of this server.',
   [TOKEN_WRONG]: 'The server does not know your token: ask its operator for a new link.',
   token_too_often: 'Too many wrong tokens came from your address: wait a minute.',
+  lockstep_off: 'This server does not offer lockstep, or not without a token.',
   kicked: 'The operator has removed you from the game.',
   banned: 'The operator has banned your address.',
   hello_version: 'This page and the server have different versions: reload the page.',

@@ -128,7 +128,7 @@ class Reader {
 /**
  * Encodes a value in the shortest form of its type. Whole numbers become integers.
  *
- * @param {unknown} value nil, bool, number, string, or an array or a plain object of these
+ * @param {unknown} value nil, bool, number, string, bytes, or an array or a plain object of these
  * @returns {Uint8Array<ArrayBuffer>}
  * @throws {TypeError} for any other type
  */
@@ -146,7 +146,10 @@ function write(out, value) {
   else if (value === true) out.push(0xc3);
   else if (typeof value === 'number') writeNumber(out, value);
   else if (typeof value === 'string') writeText(out, value);
-  else if (Array.isArray(value)) {
+  else if (value instanceof Uint8Array) {
+    if (value.length < 0x100) out.push(0xc4, value.length, ...value);
+    else out.push(0xc5, ...bigEndian(value.length, 2), ...value);
+  } else if (Array.isArray(value)) {
     if (value.length < 16) out.push(0x90 | value.length);
     else out.push(0xdc, ...bigEndian(value.length, 2));
     for (const item of value) write(out, item);

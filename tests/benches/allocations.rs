@@ -20,6 +20,7 @@ use tickwire::internal::host::client::{Client, Line};
 use tickwire::internal::host::door::Entry;
 use tickwire::internal::household::Household;
 use tickwire::internal::peer::Endpoint;
+use tickwire::internal::room::lockstep::Rules;
 use tickwire::internal::room::{Options, Room, Wants};
 use tickwire::limits::{ECHO_FRAGMENTS, ECHO_MESSAGE_BYTES, ECHO_READ_BYTES};
 use tickwire::packet::Codes;
@@ -169,7 +170,8 @@ impl Turns<Open> for Counted {
 fn no_answer_allocates() {
     let rates = Rates { tick_hz: 30, update_hz: 30, foreign_hz: 30 };
     let (name, epoch, seat_time) = ("".into(), "0".to_owned(), Duration::ZERO);
-    let options = Options { name, epoch, rates, delay_ticks: 0, seat_time, max_clients: 9 };
+    let options =
+        Options { name, epoch, rates, delay_ticks: 0, seat_time, max_clients: 9, lockstep: Rules::default() };
     let world = World::new(Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
     let mut room = Room::<Moo>::new(world, options);
     let handle = Arc::clone(room.handle());
@@ -180,11 +182,11 @@ fn no_answer_allocates() {
         handle.push_operator(vec![Action::Join { player, name, skin: 0 }.encoded()]);
         let endpoint = Endpoint::new(Codes::builtin().dialect("native").expect("built in"), false);
         let (room, inspect_key, response) = (Arc::clone(&handle), None, Vec::new());
-        let entry = Entry { room, endpoint, inspect_key, token: None, response };
+        let entry = Entry { room, endpoint, inspect_key, token: None, is_local: false, response };
         let who = (connection, "127.0.0.1:5000".parse().expect("an address"));
         let client = Arc::new(Client::new(who, Open, entry, Duration::ZERO));
         client.set_player(player, "p");
-        client.follow();
+        client.follow(false);
         audience.take_up(client);
         player
     };

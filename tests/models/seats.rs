@@ -11,6 +11,7 @@ use crate::game::{Game as _, Rates};
 use crate::household::Household;
 use crate::limits;
 use crate::room::answers::Batch;
+use crate::room::lockstep::Rules;
 use crate::room::{Handle, Options};
 use crate::sync::Mutex;
 use tickwire::internal::games::moo::Moo;
@@ -33,7 +34,15 @@ pub fn handle() -> Handle {
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 };
     let rates = Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 };
     let (name, epoch) = ("".into(), String::new());
-    let options = Options { name, epoch, rates, delay_ticks: 0, seat_time: Duration::ZERO, max_clients: 9 };
+    let options = Options {
+        name,
+        epoch,
+        rates,
+        delay_ticks: 0,
+        seat_time: Duration::ZERO,
+        max_clients: 9,
+        lockstep: Rules::default(),
+    };
     Handle::new(Moo::ABOUT, WORLD.get_or_init(|| World::new(identity)), options)
 }
 

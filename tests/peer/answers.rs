@@ -17,6 +17,7 @@ use tickwire::internal::household::Household;
 use tickwire::internal::peer::Endpoint;
 use tickwire::internal::room::answers::{Answer, Verdict};
 use tickwire::internal::room::inbox::Rejected;
+use tickwire::internal::room::lockstep::Rules;
 use tickwire::internal::room::{Handle, Options, Room, Ticked, Wants};
 use tickwire::limits;
 use tickwire::packet::{Codes, Direction};
@@ -35,7 +36,15 @@ fn room(update_hz: u32, connections: &[u64]) -> (Room<Moo>, Vec<PlayerId>) {
     let world = World::new(Identity { seed: 1, map_size_px: 3_000, tick_hz: TickHz::Hz30 });
     let rates = Rates { tick_hz: 30, update_hz, foreign_hz: 10 };
     let (name, epoch) = ("".into(), "0".to_owned());
-    let options = Options { name, epoch, rates, delay_ticks: 0, seat_time: NOW, max_clients: 9 };
+    let options = Options {
+        name,
+        epoch,
+        rates,
+        delay_ticks: 0,
+        seat_time: NOW,
+        max_clients: 9,
+        lockstep: Rules::default(),
+    };
     let mut room = Room::new(world, options);
     let handle = Arc::clone(room.handle());
     let enter = |connection: &u64| {
@@ -169,11 +178,12 @@ impl Told {
         let endpoint = Endpoint::new(Codes::builtin().dialect(dialect).expect("built in"), false);
         let who = (connection, "127.0.0.1:5000".parse().expect("an address"));
         let room = Arc::clone(self.room.handle());
-        let entry = Entry { room, endpoint, inspect_key: None, token: None, response: Vec::new() };
+        let entry =
+            Entry { room, endpoint, inspect_key: None, token: None, is_local: false, response: Vec::new() };
         let client = Arc::new(Client::new(who, Kept::default(), entry, NOW));
         client.set_player(player, "p");
         client.sender.life.greeted();
-        client.follow();
+        client.follow(false);
         self.audience.take_up(Arc::clone(&client));
         client
     }

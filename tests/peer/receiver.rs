@@ -30,7 +30,7 @@ impl Driver for Notes {
         self.answers.extend_from_slice(frames);
         self.answer_calls += 1;
     }
-    fn follow(&mut self) {}
+    fn follow(&mut self, _lockstep: bool) {}
     fn join(&mut self, _profile: Profile) -> Result<PlayerId, Denied> {
         self.joins += 1;
         Ok(PlayerId(7))

@@ -19,6 +19,7 @@ use tickwire::internal::host::door::Entry;
 use tickwire::internal::household::Household;
 use tickwire::internal::peer::{Ending, Endpoint};
 use tickwire::internal::room::inbox::Rejected;
+use tickwire::internal::room::lockstep::Rules;
 use tickwire::internal::room::seats::{Seat, Seats};
 use tickwire::internal::room::{Busy, Handle, Options, Room, Ticked, Wants};
 use tickwire::limits;
@@ -44,7 +45,15 @@ impl Running {
     fn resume(world: World, seat_time: Duration) -> Running {
         let rates = Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 };
         let (name, epoch) = ("".into(), "0".to_owned());
-        let options = Options { name, epoch, rates, delay_ticks: 0, seat_time, max_clients: 9 };
+        let options = Options {
+            name,
+            epoch,
+            rates,
+            delay_ticks: 0,
+            seat_time,
+            max_clients: 9,
+            lockstep: Rules::default(),
+        };
         let room = Room::new(world, options);
         Running { handle: Arc::clone(room.handle()), room, now: Duration::ZERO }
     }
@@ -380,7 +389,8 @@ fn missed_ticks_keep_their_events_up_to_a_bound_beyond_which_the_clients_are_clo
         let endpoint = Endpoint::new(Codes::builtin().dialect("legacy").expect("built in"), false);
         let who = (id, "127.0.0.1:5000".parse().expect("an address"));
         let room = Arc::clone(&running.handle);
-        let entry = Entry { room, endpoint, inspect_key: None, token: None, response: Vec::new() };
+        let entry =
+            Entry { room, endpoint, inspect_key: None, token: None, is_local: false, response: Vec::new() };
         Arc::new(Client::new(who, Open, entry, Duration::ZERO))
     };
     let (early, late) = (client(1), client(2));

@@ -87,11 +87,14 @@ fn a_native_client_sends_hello_in_our_version_first_and_then_watches_or_joins() 
         assert_eq!(new(true).handle(&arrived(&packet), START, &mut Vec::new()), Err(breach));
     }
     let mut session = new(true);
-    assert_eq!(handled(&mut session, &hello(1, Mode::Play)), [Output::Welcome, joins("Ada", 3)]);
+    assert_eq!(
+        handled(&mut session, &hello(1, Mode::Play)),
+        [Output::Welcome { lockstep: false }, joins("Ada", 3)]
+    );
     assert!(!session.awaits_hello());
     assert_eq!(handled(&mut session, &hello(1, Mode::Play)), [Output::Refused("hello_again", None)]);
     let mut session = new(true);
-    assert_eq!(handled(&mut session, &hello(1, Mode::Watch)), [Output::Welcome]);
+    assert_eq!(handled(&mut session, &hello(1, Mode::Watch)), [Output::Welcome { lockstep: false }]);
     assert_eq!(handled(&mut session, &step(Some(1))), [Output::Refused("not_playing", None)]);
 }
 

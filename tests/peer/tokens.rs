@@ -152,11 +152,11 @@ impl Driver for Doors {
     fn answer(&mut self, frames: &[u8]) {
         self.answers.extend_from_slice(frames);
     }
-    fn admit(&mut self, token: Option<&str>) -> Result<(), Denied> {
+    fn admit(&mut self, token: Option<&str>, _lockstep: bool) -> Result<(), Denied> {
         self.said.push(token.map(str::to_owned));
         if self.turns_away { Err(Denied::Unanswered) } else { Ok(()) }
     }
-    fn follow(&mut self) {}
+    fn follow(&mut self, _lockstep: bool) {}
     fn join(&mut self, _profile: Profile) -> Result<PlayerId, Denied> {
         self.joins += 1;
         Ok(PlayerId(7))

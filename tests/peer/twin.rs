@@ -16,6 +16,7 @@ use tickwire::internal::peer::Endpoint;
 use tickwire::internal::peer::life::Due;
 use tickwire::internal::peer::sender::Frames;
 use tickwire::internal::room::handle::Options;
+use tickwire::internal::room::lockstep::Rules;
 use tickwire::internal::room::{Room, Ticked, Wants};
 use tickwire::limits;
 use tickwire::packet::{Codes, Direction, Lane};
@@ -42,7 +43,15 @@ impl Busy {
         let world = World::new(Identity { seed: 11, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
         let rates = Rates { tick_hz: HZ, update_hz: HZ, foreign_hz: 10 };
         let (name, epoch, seat_time) = ("".into(), "0".to_owned(), Duration::ZERO);
-        let options = Options { name, epoch, rates, delay_ticks: 0, seat_time, max_clients: 9 };
+        let options = Options {
+            name,
+            epoch,
+            rates,
+            delay_ticks: 0,
+            seat_time,
+            max_clients: 9,
+            lockstep: Rules::default(),
+        };
         let room = Room::new(world, options);
         for number in 1..=PLAYERS {
             let player = room.handle().take_seat(number.into(), Duration::ZERO).expect("a number");

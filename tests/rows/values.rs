@@ -22,6 +22,9 @@ fn values_of(kind: &Type) -> BoxedStrategy<Value> {
         Shape::Str { most } => proptest::collection::vec(any::<char>(), 0..=most.unwrap_or(40))
             .prop_map(|signs| Value::from(signs.into_iter().collect::<String>()))
             .boxed(),
+        Shape::Bin { most } => {
+            proptest::collection::vec(any::<u8>(), 0..=most.unwrap_or(40)).prop_map(Value::Binary).boxed()
+        }
         Shape::Map(members) => {
             let names: Vec<Value> = members.iter().map(|member| Value::from(member.name.as_str())).collect();
             arguments(members)

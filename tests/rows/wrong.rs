@@ -83,6 +83,7 @@ fn right(kind: &Type) -> Value {
         Shape::Flag | Shape::Int { .. } | Shape::Any => Value::from(1),
         Shape::Num { .. } => Value::from(1.5),
         Shape::Str { .. } => Value::from("a"),
+        Shape::Bin { .. } => Value::Binary(vec![7]),
         Shape::Map(members) => {
             let names = members.iter().map(|member| Value::from(member.name.as_str()));
             Value::Map(names.zip(all(members)).collect())
@@ -103,6 +104,7 @@ fn fits(kind: &Type, value: &Value) -> bool {
         (Shape::Bool | Shape::Flag, Value::Boolean(_)) => true,
         (Shape::Num { .. }, _) => number.is_some(),
         (Shape::Str { .. }, Value::String(_)) => true,
+        (Shape::Bin { .. }, Value::Binary(_)) => true,
         // An empty array is no group and no value; as one value it is an array all the same.
         (Shape::Groups { .. } | Shape::List { .. }, Value::Array(values)) if values.is_empty() => true,
         (Shape::Groups { members, .. }, Value::Array(values)) => {

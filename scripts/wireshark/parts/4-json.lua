@@ -134,6 +134,15 @@ local function json_container(text, at, out, places, is_map, put)
         ended = match(text, close, at)
         if not ended then at = match(text, "^[ \t\r\n]*,()", at) or bad_json(at) end
     end
+    -- Bytes, which JSON has no form for, are an object with this one key.
+    local text_of = count == 1 and keys.base64 and #out == slot + 2 and match(out[slot + 2], "^\219....(.*)$")
+    if text_of then
+        local bytes = ByteArray.new(text_of, true):base64_decode():raw()
+        out.length = out.length - 5 - #out[slot + 1] - #out[slot + 2]
+        out[slot], out[slot + 1], out[slot + 2] = nil, nil, nil
+        put("\198" .. Struct.pack(">I4", #bytes) .. bytes)
+        return ended
+    end
     out[slot] = (is_map and "\223" or "\221") .. Struct.pack(">I4", count)
     return ended
 end

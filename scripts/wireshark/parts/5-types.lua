@@ -81,7 +81,7 @@ end
 -- Which kind of field a type needs, and the narrowest that two of them share.
 local function field_kind(kind)
     if kind.shape == "str" or kind.shape == "any" then return "string" end
-    if kind.shape == "bool" then return "bool" end
+    if kind.shape == "bool" or kind.shape == "bin" then return kind.shape end
     if kind.shape == "flag" then return "uint" end
     if kind.shape == "num" or PARTS_PER_PX[kind.unit] then return "float" end
     return kind.low < 0 and "int" or "uint"
@@ -94,7 +94,7 @@ local function widest(one, other)
     return (ORDER[one] or 0) > (ORDER[other] or 0) and one or other
 end
 local MAKE = {
-    string = ProtoField.string, bool = ProtoField.bool, uint = ProtoField.uint32, int = ProtoField.int32,
+    string = ProtoField.string, bin = ProtoField.bytes, bool = ProtoField.bool, uint = ProtoField.uint32, int = ProtoField.int32,
     float = ProtoField.double,
 }
 
@@ -108,7 +108,8 @@ local wanted_fields = {}
 local function want_field(kind, name, packet)
     local own = "tickwire." .. name
     local this = field_kind(kind)
-    if OWN_NAMES[name] or this == "string" and (wanted_fields[own] or "string") ~= "string" then
+    local is_plain = this == "string" or this == "bin"
+    if OWN_NAMES[name] or is_plain and (wanted_fields[own] or this) ~= this then
         own = "tickwire." .. packet .. "." .. name
     end
     wanted_fields[own] = widest(wanted_fields[own] or this, this)

@@ -80,6 +80,15 @@ function READ.str(kind, at)
     return text, to
 end
 
+function READ.bin(kind, at)
+    local what, head, length = token(s, at)
+    if what ~= "bin" then wrong(kind, at) end
+    if kind.most and length > kind.most then wrong(kind, at, format("at most %d", kind.most), format("%d", length)) end
+    local to = at + head + length
+    if to - 1 > #s then ends_here(at) end
+    return sub(s, at + head, to - 1), to
+end
+
 function READ.any(_, at)
     verify()
     return describe(at), after(s, at)
@@ -95,6 +104,7 @@ local function show(kind, value)
         if #value > 40 then value = sub(value, 1, 40) .. "…" end
         return '"' .. value:gsub("%c", ".") .. '"'
     end
+    if kind.shape == "bin" then return #value == 1 and "1 byte" or #value .. " bytes" end
     if kind.px ~= 1 then return format("%.10g", value / kind.px) end
     if kind.shape == "flag" then return value and "1" or "0" end
     if type(value) == "number" then return format("%.14g", value) end
@@ -103,6 +113,11 @@ end
 
 local function add_scalar(kind, tree, from, to, value)
     local shown = value
+    if kind.shape == "bin" then
+        -- In JSON they stand there in another form.
+        if places then return tree:add(kind.field, range(from, to), ByteArray.new(value, true)) end
+        return tree:add(kind.field, range(to - #value, to))
+    end
     if type(value) == "number" then
         shown = value / kind.px
     elseif type(value) == "boolean" and kind.as_number then

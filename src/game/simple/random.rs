@@ -44,6 +44,10 @@ fn value(kind: &Type, dice: &mut Dice, is_absurd: bool) -> Value {
         Shape::Num { .. } if is_absurd => [0.0, -1e9, 1e9, 5e-324][dice.below(4) as usize].into(),
         Shape::Num { .. } => (f64::from(dice.below(1 << 16)) / 65_536.0 * TAU).into(),
         Shape::Str { most } => text(most.unwrap_or(LETTERS), dice, is_absurd).into(),
+        Shape::Bin { most } => {
+            let length = dice.below(most.map_or(LETTERS, |most| most.min(LETTERS)) as u32 + 1);
+            Value::Binary((0..length).map(|_| dice.below(256) as u8).collect())
+        }
         Shape::Map(members) => {
             let pair =
                 |member: &Argument| (Value::from(member.name.as_str()), value(&member.kind, dice, is_absurd));

@@ -170,7 +170,7 @@ impl Driver for Server<'_> {
         self.said.extend_from_slice(frames);
     }
 
-    fn follow(&mut self) {}
+    fn follow(&mut self, _lockstep: bool) {}
 
     fn join(&mut self, profile: Profile) -> Result<PlayerId, Denied> {
         *self.players += 1;

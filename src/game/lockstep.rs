@@ -1,0 +1,116 @@
+//! The packets of lockstep: their names, and what tables must say of them.
+//!
+//! They are the same in every game. A dialect that has these rows lets its clients follow a room in
+//! lockstep: they run the room's world themselves, from a snapshot and the commands of each tick.
+//! `hello` asks for it with [`MODE`].
+
+use crate::packet::grammar::print_arguments;
+use crate::packet::{Dialect, Direction, Lane};
+
+/// The bit of the mode in `hello` that asks for lockstep; the lowest bit asks for a body.
+pub const MODE: u8 = 2;
+
+/// To the client: a snapshot follows, from which its world begins, or begins again.
+pub const STATE_SYNC: &str = "state_sync";
+/// To the client: the world before a tick.
+pub const SNAPSHOT: &str = "snapshot";
+/// To the client: the commands of a tick, as a command frame.
+pub const COMMAND_FRAME: &str = "command_frame";
+/// To the client: the worlds of some participants differ from that of the server.
+pub const DESYNC_REPORT: &str = "desync_report";
+/// To the server: asks for a snapshot.
+pub const STATE_SYNC_REQUEST: &str = "state_sync_request";
+/// To the server: the checksum of the client's world at a checksum tick.
+pub const CHECKSUM: &str = "checksum";
+/// To the server: what differed in the client's world, as it found when it began again.
+pub const DESYNC_DETAILS: &str = "desync_details";
+
+/// The rows, each with its arguments as the server writes and reads them.
+const ROWS: [(Direction, &str, &str); 7] = [
+    (
+        Direction::ToClient,
+        STATE_SYNC,
+        "player:u16|nil tick:u32.tick snapshot_tick:u32.tick checksum_ticks:u16.tick epoch:str<=16",
+    ),
+    (Direction::ToClient, SNAPSHOT, "tick:u32.tick state:bin"),
+    (Direction::ToClient, COMMAND_FRAME, "frame:bin"),
+    (
+        Direction::ToClient,
+        DESYNC_REPORT,
+        "tick:u32.tick groups:[checksum:str<=16,participants:[str<=48]] more:u16 \
+         fields:[participant:str<=48,entity:str<=48,field:str<=48,server:str<=48|nil,own:str<=48|nil]",
+    ),
+    (Direction::ToServer, STATE_SYNC_REQUEST, "-"),
+    (Direction::ToServer, CHECKSUM, "tick:u32.tick checksum:str<=16"),
+    (
+        Direction::ToServer,
+        DESYNC_DETAILS,
+        "tick:u32.tick fields:[entity:str<=48,field:str<=48,server:str<=48|nil,own:str<=48|nil]<=8",
+    ),
+];
+
+/// Whether clients of a dialect can follow in lockstep.
+pub fn has_lockstep(dialect: &Dialect) -> bool {
+    dialect.row(Direction::ToClient, COMMAND_FRAME).is_some()
+}
+
+/// Checks that a dialect has all of the rows or none, and that they are as the server uses them.
+///
+/// # Errors
+/// What does not fit, by name.
+pub fn check(dialect: &Dialect) -> Result<(), String> {
+    let name = dialect.name();
+    let rows = ROWS.map(|(direction, packet, arguments)| (dialect.row(direction, packet), packet, arguments));
+    if rows.iter().all(|(row, ..)| row.is_none()) {
+        return Ok(());
+    }
+    for (row, packet, arguments) in rows {
+        let Some(row) = row else {
+            return Err(format!(
+                "the dialect {name} has packets of lockstep, but lacks {packet}: it needs all of them or none"
+            ));
+        };
+        if row.lane != Lane::Reliable || print_arguments(&row.arguments) != arguments {
+            return Err(format!(
+                "the packet {packet} of the dialect {name} must be reliable, with the arguments {arguments}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Codes;
+
+    fn checked(change: impl Fn(&str) -> String) -> Result<(), String> {
+        let rows = ROWS.iter().enumerate().map(|(code, (direction, packet, arguments))| {
+            change(&format!("{}\t{packet}\treliable\t{code}\t{arguments}\ta meaning\n", direction.name()))
+        });
+        let rows: String = rows.collect();
+        let text = format!(
+            "direction\tname\tlane\ttest:int\targuments\tmeaning\nto_client\tpong\treliable\t99\t-\ta meaning\n{rows}"
+        );
+        let codes = Codes::from_texts(&[("test.tsv", text.as_str())]).map_err(|error| error.to_string())?;
+        check(&codes.dialect("test").expect("its dialect"))
+    }
+
+    #[test]
+    fn tables_have_all_rows_or_none_as_the_server_uses_them() {
+        assert_eq!(checked(str::to_owned), Ok(()));
+        assert_eq!(checked(|_| String::new()), Ok(()));
+        for (_, packet, _) in ROWS {
+            let lacks = |row: &str| {
+                if row.contains(&format!("\t{packet}\t")) { String::new() } else { row.to_owned() }
+            };
+            assert!(checked(lacks).is_err_and(|why| why.contains(&format!("lacks {packet}"))), "{packet}");
+        }
+        for (from, to) in [("reliable", "latest"), ("frame:bin", "frame:bin<=9"), ("more:u16 ", "")] {
+            assert!(
+                checked(|row| row.replace(from, to)).is_err_and(|why| why.contains("must be reliable")),
+                "{from}"
+            );
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The updates of a client in lockstep: instead of what it sees, the parts of its room's journal.
+//!
+//! A client that is behind is sent nothing new: its place in the journal stays, and once it has fallen
+//! behind what the room keeps, it begins again at a snapshot. A snapshot is never queued behind
+//! anything else.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmpv::Value;
+use tickwire_sim::PlayerId;
+
+use super::client::{Client, Line};
+use crate::game::lockstep::{COMMAND_FRAME, DESYNC_REPORT, SNAPSHOT, STATE_SYNC};
+use crate::limits;
+use crate::peer::Endpoint;
+use crate::peer::sender::Frames;
+use crate::room::lockstep::{Content, Form, Part, Report};
+
+/// One client's way through the journal. Its worker has it.
+#[derive(Debug)]
+pub struct Relay {
+    form: Form,
+    /// The player that the client was told is its own.
+    told: Option<PlayerId>,
+}
+
+impl Relay {
+    /// The relay of a client that knows nothing yet.
+    pub fn new(endpoint: &Endpoint) -> Relay {
+        Relay { form: (endpoint.dialect.name().into(), endpoint.is_json), told: None }
+    }
+
+    /// Appends to `frames` what the client is sent next; a snapshot is sent at once, with what is before
+    /// it. Only for a client for which nothing waits.
+    pub fn write<L: Line>(&mut self, client: &Client<L>, frames: &mut Vec<u8>, now: Duration) {
+        let player = client.player();
+        let next = client.room.lockstep.next(client.id, limits::LOCKSTEP_TURN_BYTES);
+        if let Some(snapshot) = next.snapshot {
+            self.sync(client, &snapshot, frames);
+            client.send(Frames::Lent(frames), now);
+            frames.clear();
+            client.send(Frames::Shared(&self.encoded(&snapshot, &client.endpoint)), now);
+        } else if let Some(player) = player.filter(|player| self.told != Some(*player)) {
+            client.endpoint.write_named(frames, "spawned", &[("player", player.0.into())]);
+        }
+        self.told = player;
+        for part in &next.parts {
+            frames.extend_from_slice(&self.encoded(part, &client.endpoint));
+        }
+    }
+
+    /// The packet before a snapshot.
+    fn sync<L: Line>(&self, client: &Client<L>, snapshot: &Part, frames: &mut Vec<u8>) {
+        let room = &client.room;
+        let Content::Snapshot(tick, _) = &snapshot.content else { return };
+        let values: [(&str, Value); 5] = [
+            ("player", client.player().map_or(Value::Nil, |player| player.0.into())),
+            ("tick", room.tick().into()),
+            ("snapshot_tick", (*tick).into()),
+            ("checksum_ticks", room.lockstep.rules().checksum_ticks.into()),
+            ("epoch", room.options.epoch.as_str().into()),
+        ];
+        client.endpoint.write_named(frames, STATE_SYNC, &values);
+    }
+
+    fn encoded(&self, part: &Part, endpoint: &Endpoint) -> Arc<[u8]> {
+        part.encoded(&self.form, |content| encode(content, endpoint))
+    }
+}
+
+/// A part as whole frames.
+fn encode(content: &Content, endpoint: &Endpoint) -> Vec<u8> {
+    let mut out = Vec::new();
+    match content {
+        Content::Snapshot(tick, bytes) => {
+            let values = [("tick", (*tick).into()), ("state", Value::Binary(bytes.to_vec()))];
+            endpoint.write_named(&mut out, SNAPSHOT, &values);
+        }
+        Content::Frame(bytes) => {
+            endpoint.write_named(&mut out, COMMAND_FRAME, &[("frame", Value::Binary(bytes.to_vec()))]);
+        }
+        Content::Report(report) => endpoint.write_named(&mut out, DESYNC_REPORT, &values(report)),
+    }
+    out
+}
+
+fn values(report: &Report) -> [(&'static str, Value); 4] {
+    let groups = report.groups.iter().flat_map(|(checksum, participants)| {
+        let participants = participants.iter().map(|one| one.as_str().into()).collect();
+        [Value::from(format!("{checksum:016x}")), Value::Array(participants)]
+    });
+    let or_nil = |text: &Option<String>| text.as_deref().map_or(Value::Nil, Value::from);
+    let fields = report.fields.iter().flat_map(|(participant, field)| {
+        [
+            Value::from(participant.as_str()),
+            Value::from(field.entity.as_str()),
+            Value::from(field.field.as_str()),
+            or_nil(&field.room),
+            or_nil(&field.own),
+        ]
+    });
+    [
+        ("tick", report.tick.into()),
+        ("groups", groups.collect()),
+        ("more", u16::try_from(report.more).unwrap_or(u16::MAX).into()),
+        ("fields", fields.collect()),
+    ]
+}

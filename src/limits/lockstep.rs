@@ -1,0 +1,40 @@
+//! Bounds of lockstep: what a room keeps for clients that run its world themselves.
+
+use std::time::Duration;
+
+use super::CLIENTS_PER_ADDRESS;
+
+/// Ticks between two snapshots for clients in lockstep, unless `--snapshot-interval-ticks` says
+/// otherwise: a client that joins runs at most so many ticks to catch up.
+pub const LOCKSTEP_SNAPSHOT_TICKS: u32 = 600;
+/// Ticks between two checksums that clients in lockstep send, unless `--checksum-interval-ticks` says
+/// otherwise.
+pub const LOCKSTEP_CHECKSUM_TICKS: u32 = 100;
+/// Most ticks of either interval.
+pub const LOCKSTEP_INTERVAL_TICKS_MOST: u32 = 10_000;
+/// Bytes of command frames that a room keeps behind its newest snapshot. Beyond: it makes the next
+/// snapshot early.
+pub const LOCKSTEP_LOG_BYTES: usize = 1024 * 1024;
+/// Snapshots that a room keeps: the newest, and the one before it for a checksum that arrives late.
+pub const LOCKSTEP_SNAPSHOTS: usize = 2;
+/// Snapshots that the clients of one address are sent at once: all that the address may have join
+/// together. Beyond the burst, the next one waits for [`LOCKSTEP_SYNC_EVERY`].
+pub const LOCKSTEP_SYNC_BURST: u32 = CLIENTS_PER_ADDRESS as u32;
+/// Time between two snapshots for the clients of one address in the long run.
+pub const LOCKSTEP_SYNC_EVERY: Duration = Duration::from_secs(1);
+/// Addresses whose snapshots are counted. Beyond: those with a full budget are forgotten, which loses
+/// nothing; if none has one, further snapshots wait.
+pub const LOCKSTEP_SYNC_ADDRESSES: usize = 4096;
+/// Bytes of one message that is shared and may exceed [`super::OUTBOX_BYTES`], if nothing else waits
+/// for its client: a snapshot. Beyond: close 1008 `slow_client`.
+pub const SHARED_MESSAGE_BYTES: usize = super::CLIENT_MESSAGE_BYTES;
+/// Bytes of command frames that a client is sent in one turn. Beyond: in the next one.
+pub const LOCKSTEP_TURN_BYTES: usize = super::OUTBOX_BYTES / 2;
+/// Groups of participants with the same checksum that a `desync_report` lists. Beyond: counted only.
+pub const LOCKSTEP_GROUPS: usize = 16;
+/// Participants that a `desync_report` lists in a group. Beyond: counted only.
+pub const LOCKSTEP_PARTICIPANTS: usize = 32;
+/// Fields that a client in lockstep may name as different. Beyond: the first ones count.
+pub const LOCKSTEP_FIELDS: usize = 8;
+/// Characters of the name of an entity or a field, or of a value, in a `desync_report`. Beyond: cut.
+pub const LOCKSTEP_FIELD_CHARS: usize = 48;
