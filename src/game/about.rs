@@ -1,13 +1,15 @@
 //! A game without its types: what hosts, sessions, captures and the console use of it.
 
 use std::fmt::{self, Debug};
+use std::sync::Arc;
 
 #[cfg(doc)]
 use tickwire_sim::Sim;
 use tickwire_sim::frame::Frame;
-use tickwire_sim::{Command, Declared, Encoded, Identity, Malformed, Membership, PlayerId};
+use tickwire_sim::{Command, Declared, Encoded, Identity, Malformed, Membership, PlayerId, Raw};
 
 use super::agent::Bots;
+use super::messages::Messages;
 use super::verbs::{Profile, Verbs};
 use crate::packet::{Codes, Dialect, Direction};
 
@@ -63,6 +65,8 @@ pub struct About {
     pub begin: fn(&Identity) -> Box<dyn Replica>,
     /// A world that goes on from a snapshot, or why it cannot, in words.
     pub restore: fn(&[u8]) -> Restored,
+    /// The world of a snapshot, and what a client of this dialect would be told of it.
+    pub look: fn(&[u8], &Arc<Dialect>) -> Looking,
 }
 
 impl About {
@@ -210,3 +214,28 @@ pub trait Replica: Debug {
     /// the commands has read them.
     fn step(&mut self, commands: &[Command<Encoded>]);
 }
+
+/// A world that is stepped again, and what one client would be told of it.
+///
+/// A client in lockstep, and whoever watches a recording, has the world but draws what a server tells.
+/// An onlooker is the server's end of that: the game's own publisher and view, after each tick.
+pub trait Onlooker: Debug {
+    /// The world.
+    fn world(&self) -> &dyn Replica;
+
+    /// The world, to change it by other means than commands.
+    fn world_mut(&mut self) -> &mut dyn Replica;
+
+    /// Runs one tick with these commands, and appends what the client is told after it: that of this
+    /// player, or a spectator of the watched one, or of the leader.
+    fn step(
+        &mut self,
+        commands: &[Raw],
+        player: Option<PlayerId>,
+        watched: Option<PlayerId>,
+        messages: &mut Messages,
+    );
+}
+
+/// An onlooker, or why the bytes are no snapshot, in words.
+pub type Looking = Result<Box<dyn Onlooker>, String>;

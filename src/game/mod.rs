@@ -65,6 +65,7 @@ pub(crate) mod answers;
 pub(crate) mod asked;
 mod breach;
 mod dice;
+mod erased;
 pub mod lockstep;
 mod messages;
 mod play;
@@ -75,7 +76,7 @@ mod tick;
 mod values;
 mod verbs;
 
-pub use about::{About, Find, Given, Order, OrderError, Replica, Restored};
+pub use about::{About, Find, Given, Looking, Onlooker, Order, OrderError, Replica, Restored};
 pub use breach::Breach;
 pub use dice::Dice;
 pub use messages::{Messages, Writer};

@@ -4,9 +4,9 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use tickwire_sim::{Action, Command, Encoded, Identity, Membership, PlayerId, Sim, Stepped, frame};
+use tickwire_sim::{Command, Encoded, Identity, PlayerId, Sim, Stepped};
 
-use super::about::{About, Order, Replica, Restored};
+use super::about::{About, Order, Replica};
 use super::agent::Bots;
 use super::messages::Messages;
 use super::predict::StartPredictor;
@@ -218,10 +218,22 @@ pub trait View<G: Game>: Debug + Send {
 
 /// A world, and buffers for its steps.
 #[derive(Debug)]
-struct Played<S: Sim> {
+pub(super) struct Played<S: Sim> {
     sim: S,
     commands: Vec<Command<S::Action>>,
     stepped: Stepped,
+}
+
+impl<S: Sim> Played<S> {
+    /// A world that goes on.
+    pub(super) fn new(sim: S) -> Played<S> {
+        Played { sim, commands: Vec::new(), stepped: Stepped::default() }
+    }
+
+    /// The world.
+    pub(super) fn sim(&self) -> &S {
+        &self.sim
+    }
 }
 
 impl<S: Sim> Replica for Played<S> {
@@ -245,73 +257,4 @@ impl<S: Sim> Replica for Played<S> {
         self.commands.extend(commands.iter().filter_map(|command| command.decoded()));
         self.sim.step(&mut self.commands, &mut self.stepped);
     }
-}
-
-impl About {
-    /// What there is to know of a game.
-    pub const fn of<G: Game>() -> About {
-        About {
-            name: G::NAME,
-            paths: G::PATHS,
-            foreign: G::FOREIGN,
-            tables: G::TABLES,
-            needs: G::NEEDS,
-            page: G::PAGE,
-            rules: G::RULES,
-            orders: G::ORDERS,
-            bots: G::BOTS,
-            options: G::Sim::OPTIONS,
-            tick_rates: G::Sim::TICK_RATES,
-            code_hash: G::code_hash,
-            check: G::check,
-            verbs: G::verbs,
-            join: join::<G>,
-            leave: leave::<G>,
-            away: away::<G>,
-            identity: Identity::of::<G::Sim>,
-            frame: frame::decode_raw::<ActionOf<G>>,
-            membership: membership::<ActionOf<G>>,
-            comes_with_join: comes_with_join::<ActionOf<G>>,
-            words: words::<G>,
-            recognizes: G::Sim::recognizes,
-            begin: begin::<G::Sim>,
-            restore: restore::<G::Sim>,
-        }
-    }
-}
-
-fn join<G: Game>(player: PlayerId, profile: &Profile) -> Vec<Encoded> {
-    G::join(player, profile).iter().map(Action::encoded).collect()
-}
-
-fn leave<G: Game>(player: PlayerId) -> Encoded {
-    G::leave(player).encoded()
-}
-
-fn away<G: Game>(player: PlayerId) -> Encoded {
-    G::away(player).encoded()
-}
-
-fn membership<A: Action>(action: &Encoded) -> Option<Membership> {
-    action.decoded::<A>()?.membership()
-}
-
-fn comes_with_join<A: Action>(action: &Encoded, player: PlayerId) -> bool {
-    action.decoded::<A>().is_some_and(|action| action.comes_with_join(player))
-}
-
-fn words<G: Game>(action: &Encoded) -> String {
-    action.decoded().map_or_else(|| format!("{action:?}"), |action| G::words(&action))
-}
-
-fn begin<S: Sim>(identity: &Identity) -> Box<dyn Replica> {
-    played(S::new(identity))
-}
-
-fn restore<S: Sim>(bytes: &[u8]) -> Restored {
-    Ok(played(S::restore(bytes)?))
-}
-
-fn played<S: Sim>(sim: S) -> Box<dyn Replica> {
-    Box::new(Played { sim, commands: Vec::new(), stepped: Stepped::default() })
 }

@@ -1,0 +1,129 @@
+//! A game without its types: the one place where [`About`], [`Replica`] and [`Onlooker`] get them.
+
+use std::sync::Arc;
+
+use tickwire_sim::{Action, Encoded, Identity, Membership, PlayerId, Raw, Sim, frame};
+
+use super::about::{About, Looking, Onlooker, Replica, Restored};
+use super::messages::Messages;
+use super::play::{ActionOf, Game, Played, Publisher as _, Rates, View as _};
+use super::verbs::Profile;
+use crate::packet::Dialect;
+
+impl About {
+    /// What there is to know of a game.
+    pub const fn of<G: Game>() -> About {
+        About {
+            name: G::NAME,
+            paths: G::PATHS,
+            foreign: G::FOREIGN,
+            tables: G::TABLES,
+            needs: G::NEEDS,
+            page: G::PAGE,
+            rules: G::RULES,
+            orders: G::ORDERS,
+            bots: G::BOTS,
+            options: G::Sim::OPTIONS,
+            tick_rates: G::Sim::TICK_RATES,
+            code_hash: G::code_hash,
+            check: G::check,
+            verbs: G::verbs,
+            join: join::<G>,
+            leave: leave::<G>,
+            away: away::<G>,
+            identity: Identity::of::<G::Sim>,
+            frame: frame::decode_raw::<ActionOf<G>>,
+            membership: membership::<ActionOf<G>>,
+            comes_with_join: comes_with_join::<ActionOf<G>>,
+            words: words::<G>,
+            recognizes: G::Sim::recognizes,
+            begin: begin::<G::Sim>,
+            restore: restore::<G::Sim>,
+            look: look::<G>,
+        }
+    }
+}
+
+fn join<G: Game>(player: PlayerId, profile: &Profile) -> Vec<Encoded> {
+    G::join(player, profile).iter().map(Action::encoded).collect()
+}
+
+fn leave<G: Game>(player: PlayerId) -> Encoded {
+    G::leave(player).encoded()
+}
+
+fn away<G: Game>(player: PlayerId) -> Encoded {
+    G::away(player).encoded()
+}
+
+fn membership<A: Action>(action: &Encoded) -> Option<Membership> {
+    action.decoded::<A>()?.membership()
+}
+
+fn comes_with_join<A: Action>(action: &Encoded, player: PlayerId) -> bool {
+    action.decoded::<A>().is_some_and(|action| action.comes_with_join(player))
+}
+
+fn words<G: Game>(action: &Encoded) -> String {
+    action.decoded().map_or_else(|| format!("{action:?}"), |action| G::words(&action))
+}
+
+fn begin<S: Sim>(identity: &Identity) -> Box<dyn Replica> {
+    played(S::new(identity))
+}
+
+fn restore<S: Sim>(bytes: &[u8]) -> Restored {
+    Ok(played(S::restore(bytes)?))
+}
+
+fn played<S: Sim>(sim: S) -> Box<dyn Replica> {
+    Box::new(Played::new(sim))
+}
+
+#[derive(Debug)]
+struct Look<G: Game> {
+    played: Played<G::Sim>,
+    publisher: G::Publisher,
+    view: G::View,
+    scratch: G::Scratch,
+    dialect: Arc<Dialect>,
+}
+
+/// An onlooker of the world of a snapshot, whose client knows nothing yet.
+fn look<G: Game>(snapshot: &[u8], dialect: &Arc<Dialect>) -> Looking {
+    let sim = G::Sim::restore(snapshot)?;
+    let tick_hz = sim.identity().tick_hz;
+    let rates = Rates { tick_hz, update_hz: tick_hz, foreign_hz: tick_hz };
+    Ok(Box::new(Look::<G> {
+        publisher: G::Publisher::new(&sim, rates),
+        played: Played::new(sim),
+        view: G::View::new(dialect),
+        scratch: G::Scratch::default(),
+        dialect: Arc::clone(dialect),
+    }))
+}
+
+impl<G: Game> Onlooker for Look<G> {
+    fn world(&self) -> &dyn Replica {
+        &self.played
+    }
+
+    fn world_mut(&mut self) -> &mut dyn Replica {
+        &mut self.played
+    }
+
+    fn step(
+        &mut self,
+        commands: &[Raw],
+        player: Option<PlayerId>,
+        watched: Option<PlayerId>,
+        messages: &mut Messages,
+    ) {
+        let Look { played, publisher, view, scratch, dialect } = self;
+        played.step(commands);
+        // How early commands come is known to the server alone.
+        let published = publisher.publish(played.sim(), &|_| 0);
+        view.follow(player, watched);
+        view.update(&[], &published, false, dialect, scratch, messages);
+    }
+}
