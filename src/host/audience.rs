@@ -114,6 +114,13 @@ impl<'a, G: Game> Ticks<'a, G> {
             answers: &backlog.answers,
         })
     }
+
+    /// The events of the ticks before the newest and after the first `from`; `None` if the newest is one of
+    /// those.
+    fn since(&self, from: u32) -> Option<&[Arc<G::Events>]> {
+        let new = self.newest.tick.checked_sub(from).filter(|new| *new > 0)? as usize;
+        Some(&self.missed[self.missed.len().saturating_sub(new - 1)..])
+    }
 }
 
 impl<G: Game, L> Default for Members<G, L> {
@@ -178,8 +185,9 @@ impl<G: Game, L: Line> Member<G, L> {
     ) -> Option<Served> {
         self.client.send_waiting(now);
         self.client.yield_seat(now);
-        let ticks = ticks.filter(|_| self.client.follows() && self.client.sender.is_open());
-        let served = ticks.map(|ticks| self.update(ticks, scratch, desk, now));
+        let from = self.client.followed_from().filter(|_| self.client.sender.is_open());
+        let since = ticks.zip(from).and_then(|(ticks, from)| Some((ticks, ticks.since(from)?)));
+        let served = since.map(|(ticks, missed)| self.update((ticks, missed), scratch, desk, now));
         self.client.look_after(now);
         served
     }
@@ -188,7 +196,7 @@ impl<G: Game, L: Line> Member<G, L> {
     /// of its commands comes first.
     fn update(
         &mut self,
-        Ticks { missed, newest, answers: brought }: &Ticks<'_, G>,
+        (Ticks { newest, answers: brought, .. }, missed): (&Ticks<'_, G>, &[Arc<G::Events>]),
         scratch: &mut G::Scratch,
         Desk { answers, messages, frames }: &mut Desk,
         now: Duration,

@@ -72,8 +72,8 @@ pub struct Client<L> {
     name: Mutex<String>,
     /// The player that it wants to watch, 0 for the leader.
     watched: AtomicU32,
-    /// Whether it gets updates.
-    follows: AtomicBool,
+    /// 0 until it gets updates; then one more than the ticks that were completed when it began.
+    follows: AtomicU32,
     /// Whether it follows in lockstep.
     lockstep: AtomicBool,
     /// Its reader is over.
@@ -101,7 +101,7 @@ impl<L: Line> Client<L> {
             player: AtomicU32::new(0),
             name: Mutex::default(),
             watched: AtomicU32::new(0),
-            follows: AtomicBool::new(false),
+            follows: AtomicU32::new(0),
             gone: AtomicBool::new(false),
         }
     }
@@ -162,18 +162,19 @@ impl<L: Line> Client<L> {
         self.lockstep.load(Ordering::Acquire)
     }
 
-    /// Begins the updates, in lockstep or as a stream: the client's earlier answers are queued.
+    /// Begins the updates, in lockstep or as a stream: the client's earlier answers are queued. The events
+    /// before are not told: a client that comes back may have been told them already.
     pub fn follow(&self, lockstep: bool) {
         if lockstep {
             self.room.lockstep.follow(self.id, self.household());
             self.lockstep.store(true, Ordering::Release);
         }
-        self.follows.store(true, Ordering::Release);
+        self.follows.store(self.room.tick().saturating_add(1), Ordering::Release);
     }
 
-    /// Whether it gets updates.
-    pub fn follows(&self) -> bool {
-        self.follows.load(Ordering::Acquire)
+    /// The ticks that were completed when its updates began; `None` if it gets none.
+    pub fn followed_from(&self) -> Option<u32> {
+        self.follows.load(Ordering::Acquire).checked_sub(1)
     }
 
     /// Queues whole frames that must arrive; closes the client if there is no room.

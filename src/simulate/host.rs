@@ -415,7 +415,8 @@ fn expect(expected: &mut Vec<u32>, client: &Client<ServerEnd>, ticks: &[Arc<dyn 
     if client.endpoint.dialect.name() != game.dialect() {
         return;
     }
-    for tick in ticks {
+    let from = client.followed_from().unwrap_or_default();
+    for tick in ticks.iter().filter(|tick| tick.tick() > from) {
         expected.extend(game.marks(&**tick, client.player(), &client.endpoint.dialect));
     }
 }

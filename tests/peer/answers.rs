@@ -190,20 +190,23 @@ impl Told {
 
     /// Runs so many ticks, of which the worker hears at once.
     fn ticks(&mut self, count: usize) {
-        let mut backlog: Option<Backlog> = None;
-        for _ in 0..count {
-            let Ticked { published, answers, .. } = tick(&mut self.room);
-            match &mut backlog {
-                Some(backlog) => backlog.push(published, answers),
-                None => backlog = Some(Backlog::new(published, answers)),
-            }
-        }
+        let mut backlog = None;
+        (0..count).for_each(|_| self.tick(&mut backlog));
         self.audience.serve(backlog.as_ref(), &mut self.desk, &mut All);
+    }
+
+    /// Runs a tick, of which the worker hears later.
+    fn tick(&mut self, backlog: &mut Option<Backlog>) {
+        let Ticked { published, answers, .. } = tick(&mut self.room);
+        match backlog {
+            Some(backlog) => backlog.push(published, answers),
+            None => *backlog = Some(Backlog::new(published, answers)),
+        }
     }
 }
 
-/// The packets of these names that the client has been sent since, in order, and the first of all.
-fn told(client: &Client<Kept>) -> (Vec<String>, String) {
+/// The packets that the client has been sent since, in order.
+fn packets(client: &Client<Kept>) -> Vec<String> {
     let mut bytes = std::mem::take(&mut *client.line.bytes.lock().expect("no panic"));
     let mut packets = Vec::new();
     while let Ok(Some((header, at))) = Header::decode(&bytes, Side::Server) {
@@ -212,6 +215,12 @@ fn told(client: &Client<Kept>) -> (Vec<String>, String) {
         packets.push(packet.expect("by the table").to_string());
         bytes.drain(..end);
     }
+    packets
+}
+
+/// Those that are answers or errors, and the first of all.
+fn told(client: &Client<Kept>) -> (Vec<String>, String) {
+    let mut packets = packets(client);
     let first = packets.first().cloned().unwrap_or_default();
     packets.retain(|packet| packet.starts_with("command_") || packet.starts_with("error"));
     (packets, first)
@@ -251,4 +260,31 @@ fn a_client_is_told_with_its_next_update_first_of_all_and_behind_a_stall_of_its_
     let bytes = native.line.bytes.lock().expect("no panic").split_off(2);
     *native.line.bytes.lock().expect("no panic") = bytes;
     assert_eq!(told(&native).0, ["command_accepted commands=[4,1,10]", "command_accepted commands=[5,1,13]"]);
+}
+
+#[test]
+fn a_client_is_told_the_events_of_the_ticks_since_it_began_to_follow_however_late_its_worker_is() {
+    let (room, players) = room(30, &[1]);
+    let mut all = Told { room, audience: Members::default(), desk: Desk::default() };
+    let older = all.client(1, "native", players[0]);
+    all.ticks(3);
+    packets(&older);
+    let handle = Arc::clone(all.room.handle());
+    let mut backlog = None;
+    let mut say = |all: &mut Told, text: &str| {
+        handle.push_operator(vec![Action::Say { text: text.to_owned() }.encoded()]);
+        all.tick(&mut backlog);
+    };
+    say(&mut all, "one");
+    say(&mut all, "two");
+    let newer = all.client(2, "native", players[0]);
+    say(&mut all, "three");
+    say(&mut all, "four");
+    let newest = all.client(3, "native", players[0]);
+    all.audience.serve(backlog.as_ref(), &mut all.desk, &mut All);
+    let said =
+        |client: &Client<Kept>| packets(client).iter().filter(|packet| packet.starts_with("say")).count();
+    assert_eq!([&older, &newer, &newest].map(|client| said(client)), [4, 2, 0]);
+    all.ticks(1);
+    assert!(packets(&newest).iter().any(|said| said.starts_with("update")));
 }

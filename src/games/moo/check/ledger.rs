@@ -206,9 +206,9 @@ impl Ledger {
         self.returning -= u8::from(returned && common.lives);
         let forgiven = common.picture.is_dead || is_first || returned;
         for (kind, account) in self.accounts.iter_mut().enumerate() {
-            let (mut risen, earned) =
-                (std::mem::take(&mut account.risen), std::mem::take(&mut account.earned));
-            let mut bounty = 0;
+            let (risen, earned) = (std::mem::take(&mut account.risen), std::mem::take(&mut account.earned));
+            // What its player had already is not paid by windmills, kills and hunts.
+            let (mut risen, mut bounty) = (if returned { 0 } else { risen }, 0);
             if kind == rules::Resource::Gold as usize {
                 // First, since it is due now; what windmills may have paid can be due later.
                 bounty = take_bounty(&mut self.bounty[1], risen.saturating_sub(earned));
@@ -405,6 +405,22 @@ mod tests {
         assert_eq!(heard_each(second, &wood).0, [Rule::GainUnearned]);
         let too_much = [mill, turn(), has(3, 40), turn(), turn()];
         assert_eq!(heard_each(second, &too_much).0, [Rule::GainUnearned]);
+    }
+
+    #[test]
+    fn what_a_player_had_when_its_client_came_back_is_not_paid_by_its_windmills() {
+        let mill = Heard::Count { group: rules::Group::Mill as u8, count: 1 };
+        let mut check = Check::new(false);
+        let begin = [Heard::IoInit, Heard::InitData].into_iter().chain(born());
+        assert_eq!(begin.map(|heard| check.hear(&heard, Duration::ZERO).len()).sum::<usize>(), 0);
+        check.returns();
+        let mut hear = |packets: &[Heard]| {
+            let faults = packets.iter().flat_map(|heard| check.hear(heard, Duration::ZERO)).collect::<Vec<_>>();
+            faults.iter().map(|fault| fault.rule).collect::<Vec<_>>()
+        };
+        assert_eq!(hear(&[mill, has(0, 90), has(3, 504), turn(), turn()]), [], "it had it before");
+        assert_eq!(hear(&[has(3, 505), turn(), turn()]), [], "the windmill pays");
+        assert_eq!(hear(&[has(0, 91), turn(), turn()]), [Rule::GainUnearned]);
     }
 
     #[test]
