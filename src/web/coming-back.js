@@ -12,14 +12,21 @@ const KEY = 'tickwire.played';
 const MOMENT_MS = 30_000;
 
 /**
- * Notes at the end of the page whether it plays.
+ * A player that this page had: its number, and the newest tick in which it was told of it.
  *
- * @param {() => boolean} isPlaying
+ * @typedef {{ id: number, tick: number }} Had
  */
-export function noteLeaving(isPlaying) {
+
+/**
+ * Notes at the end of the page which player it has.
+ *
+ * @param {() => Had | null} player null unless it plays
+ */
+export function noteLeaving(player) {
   addEventListener('pagehide', () => {
     try {
-      if (isPlaying()) sessionStorage.setItem(KEY, JSON.stringify({ path: location.pathname, at: Date.now() }));
+      const had = player();
+      if (had) sessionStorage.setItem(KEY, JSON.stringify({ path: location.pathname, at: Date.now(), had }));
       else sessionStorage.removeItem(KEY);
     } catch {
       // Without storage the page begins with its card.
@@ -27,14 +34,27 @@ export function noteLeaving(isPlaying) {
   });
 }
 
-/** Whether the same page of this tab played a moment ago. It counts once. @returns {boolean} */
-export function isComingBack() {
+/** The player with which the same page of this tab played a moment ago. It counts once. @returns {Had | null} */
+export function comingBack() {
   try {
-    const { path, at } = JSON.parse(sessionStorage.getItem(KEY) ?? '{}');
+    const { path, at, had } = JSON.parse(sessionStorage.getItem(KEY) ?? '{}');
     sessionStorage.removeItem(KEY);
     // In a tab the server begins anew with the page.
-    return EDITION === 'server' && path === location.pathname && Date.now() - at < MOMENT_MS;
+    return EDITION === 'server' && path === location.pathname && Date.now() - at < MOMENT_MS ? had ?? null : null;
   } catch {
-    return false;
+    return null;
   }
+}
+
+/**
+ * Why a page that has lost its connection does not go on with the player that it had; null if it does.
+ *
+ * @param {Had | null} before null if it had none
+ * @param {Had} now the player that it has got, and the tick in which the server welcomed it
+ * @returns {string | null}
+ */
+export function whyAnew(before, now) {
+  if (before === null || before.id === 0) return null;
+  if (now.tick < before.tick) return 'The server has begun a new world: you begin anew.';
+  return now.id === before.id ? null : 'Your player has left the world meanwhile: you begin anew.';
 }

@@ -11,7 +11,7 @@
  */
 
 import { Camera } from './camera.js';
-import { isComingBack, noteLeaving } from './coming-back.js';
+import { comingBack, noteLeaving, whyAnew } from './coming-back.js';
 import { Commands } from './commands.js';
 import { Connection } from './connection.js';
 import { drawAnimals } from './draw-animals.js';
@@ -130,6 +130,10 @@ let painShown = 0;
 let pressesSeen = 0;
 
 let livesSeen = 0;
+/** The player that this page has or had, until it died. @type {import('./coming-back.js').Had | null} */
+let had = comingBack();
+/** The tick of the last welcome. */
+let welcomeTick = 0;
 
 expose({ world, prediction, connection, rates, effects, sound, settings, input, proof }, () => ghostOf(world, input.heading));
 applySettings();
@@ -147,18 +151,32 @@ for (const name of /** @type {const} */ (['prediction', 'reconciliation', 'inter
   });
 }
 requestAnimationFrame(frame);
-noteLeaving(() => connection.player !== null);
-if (isComingBack()) title.play();
+noteLeaving(() => (connection.player === null ? null : had ?? { id: 0, tick: 0 }));
+if (had) title.play();
 
 /** @param {{ name: string, values: Record<string, any> }} packet @param {number} nowMs */
 function receive(packet, nowMs) {
-  if (packet.name === 'welcome') foresee();
+  if (packet.name === 'welcome') {
+    foresee();
+    welcomeTick = packet.values.tick;
+  }
   world.apply(packet, nowMs);
   if (packet.name === 'pong') world.clock.pingMs = connection.pingMs;
-  if (packet.name === 'spawned') commands.spawned();
+  if (packet.name === 'spawned') {
+    commands.spawned();
+    spawned({ id: packet.values.player, tick: welcomeTick });
+  }
+  if (packet.name === 'update' && had) had.tick = packet.values.tick;
   // Until one plays again one is a watcher, also for a server that is met anew.
-  if (packet.name === 'died') connection.player = null;
+  if (packet.name === 'died') connection.player = had = null;
   if (packet.name === 'error' && packet.values.rule === TOKEN_MISSING) refuse(TOKEN_MISSING);
+}
+
+/** Says so if this is not the player that the page had. @param {import('./coming-back.js').Had} now */
+function spawned(now) {
+  const why = whyAnew(had, now);
+  if (why) hud.tell(why);
+  had = now;
 }
 
 /** Without a good token one only looks on, at most. @param {string} rule */
