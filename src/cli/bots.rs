@@ -8,14 +8,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 
 use super::codes;
 use super::games::Games;
 use super::output::{Failure, print};
 use crate::client::{dial, rooms, url::Url};
 use crate::game::About;
+use crate::game::lockstep::has_lockstep;
 use crate::packet::endpoint::PATHS;
 use crate::packet::{Codes, Dialect};
 use crate::platform;
@@ -68,6 +69,10 @@ pub struct BotsArgs {
     /// moving about; bots of a game of the simple layer also send absurd values now and then.
     #[arg(long, conflicts_with = "still")]
     play: bool,
+    /// How the bots follow the room: as a stream of what they see, or in lockstep, running its world and
+    /// sending its checksums.
+    #[arg(long, value_name = "MODE", default_value = "stream")]
+    mode: Mode,
     /// Seed of the bots' random choices.
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     seed: u64,
@@ -91,6 +96,13 @@ pub struct BotsArgs {
     /// Print JSON: one line for each dialect, or a single line with --hostile or --attack.
     #[arg(long)]
     json: bool,
+}
+
+/// How bots follow a room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    Stream,
+    Lockstep,
 }
 
 /// Parses the names of `--hostile`; the help and the error list them.
@@ -147,7 +159,13 @@ pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
     }
     // A failed connection of one bot is in its report; an unreachable server is reported at once.
     let game = game(args, games, to)?;
-    let plan = plan(args, game, dialects(args, game, games)?, source, time);
+    let dialects = dialects(args, game, games)?;
+    if let Some(dialect) =
+        dialects.iter().find(|dialect| args.mode == Mode::Lockstep && !has_lockstep(dialect))
+    {
+        return Err(format!("--mode lockstep: the dialect {} has no packets of lockstep", dialect.name()));
+    }
+    let plan = plan(args, game, dialects, source, time);
     let reports = crowd::run(&plan).map_err(|error| match error.kind() {
         ErrorKind::Unsupported => format!("the game {} has no bots", game.name),
         _ => error.to_string(),
@@ -233,7 +251,7 @@ fn plan(
         _ => Manner::Walk,
     };
     let (url, count, seed) = (args.url.clone(), args.count as usize, args.seed);
-    Plan { url, game, dialects, count, time, source, manner, seed }
+    Plan { url, game, dialects, count, time, source, manner, seed, lockstep: args.mode == Mode::Lockstep }
 }
 
 fn misbehave(kind: Kind, args: &BotsArgs, url: &Url, source: &Source, time: Duration) -> Result<(), Failure> {

@@ -114,6 +114,8 @@ pub mod bot;
 pub mod dial;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod echo;
+pub mod follower;
+pub mod in_lockstep;
 pub mod link;
 pub mod own;
 pub mod player;

@@ -1,6 +1,7 @@
 //! The worlds of the built-in games, as one client knows them: the `W` of a
 //! [`Player`](super::player::Player) or a [`Prediction`](crate::game::predict::Prediction).
 
+use crate::game::About;
 use crate::game::simple::Local;
 use crate::games;
 
@@ -9,3 +10,9 @@ pub type Moo = games::moo::predict::OwnWorld;
 
 /// The own tank of `tanks`.
 pub type Tanks = Local<games::tanks::Tanks>;
+
+/// A built-in game by its name, as [`Follower`](super::follower::Follower) needs it; a program with a game of its own uses
+/// [`Game::ABOUT`](crate::game::Game::ABOUT).
+pub fn game(name: &str) -> Option<&'static About> {
+    games::ABOUT.iter().find(|about| about.name == name).copied()
+}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 #[cfg(doc)]
 use tickwire_sim::Sim;
 use tickwire_sim::frame::Frame;
+use tickwire_sim::state::{Difference, State};
 use tickwire_sim::{Command, Declared, Encoded, Identity, Malformed, Membership, PlayerId, Raw};
 
 use super::agent::Bots;
@@ -208,6 +209,12 @@ pub trait Replica: Debug {
     fn identity(&self) -> Identity;
     /// As [`Sim::checksum`].
     fn checksum(&self) -> u64;
+    /// As [`Sim::snapshot`].
+    fn snapshot(&self) -> Vec<u8>;
+    /// Every scalar of its state, with its place.
+    fn state(&self) -> State;
+    /// Changes one scalar.
+    fn corrupt(&mut self, seed: u64) -> Option<Difference>;
     /// As [`Sim::players`].
     fn players(&self) -> Vec<PlayerId>;
     /// Runs one tick with these commands. An action that cannot be read is left out: whoever made
@@ -219,7 +226,7 @@ pub trait Replica: Debug {
 ///
 /// A client in lockstep, and whoever watches a recording, has the world but draws what a server tells.
 /// An onlooker is the server's end of that: the game's own publisher and view, after each tick.
-pub trait Onlooker: Debug {
+pub trait Onlooker: Debug + Send {
     /// The world.
     fn world(&self) -> &dyn Replica;
 

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use tickwire_sim::state::{Difference, State, corrupted};
 use tickwire_sim::{Command, Encoded, Identity, PlayerId, Sim, Stepped};
 
 use super::about::{About, Order, Replica};
@@ -247,6 +248,21 @@ impl<S: Sim> Replica for Played<S> {
 
     fn checksum(&self) -> u64 {
         self.sim.checksum()
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        self.sim.snapshot()
+    }
+
+    fn state(&self) -> State {
+        State::of(&self.sim)
+    }
+
+    fn corrupt(&mut self, seed: u64) -> Option<Difference> {
+        let mut random = tickwire_sim::Rng::new(seed as u32, 7);
+        let (sim, difference) = corrupted(&self.sim, &mut random)?;
+        self.sim = sim;
+        Some(difference)
     }
 
     fn players(&self) -> Vec<PlayerId> {

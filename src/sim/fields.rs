@@ -16,6 +16,32 @@ pub trait Sink {
     /// One scalar, and its size in bytes in a snapshot (1, 2, 4 or 8).
     fn put(&mut self, value: u64, bytes: usize);
 
+    /// A signed number, and its size in bytes.
+    fn put_signed(&mut self, value: i64, bytes: usize) {
+        self.put(value as u64 & u64::MAX >> (64 - 8 * bytes), bytes);
+    }
+
+    /// A text: its length in one byte, then its bytes.
+    fn text(&mut self, text: &str) {
+        self.put(text.len() as u64, 1);
+        text.bytes().for_each(|byte| self.put(u64::from(byte), 1));
+    }
+
+    /// Whether a value that may be missing is there. If it is, its scalars follow.
+    fn option(&mut self, is_there: bool) {
+        self.put(u64::from(is_there), 1);
+    }
+
+    /// Which variant of an enum follows, by its number and its name.
+    fn variant(&mut self, number: u64, _name: &'static str) {
+        self.put(number, 1);
+    }
+
+    /// How many items follow, each within [`Sink::item`] and [`Sink::end_item`].
+    fn length(&mut self, count: usize) {
+        self.put(count as u64, 4);
+    }
+
     /// The scalars up to the matching [`Sink::leave`] belong to this field.
     fn enter(&mut self, _field: &'static str) {}
 
@@ -81,7 +107,7 @@ macro_rules! fields {
                 enum Tag { $($variant),+ }
                 match self {
                     $($type::$variant { $($field),* } => {
-                        sink.put(Tag::$variant as u64, 1);
+                        sink.variant(Tag::$variant as u64, stringify!($variant));
                         sink.enter(stringify!($variant));
                         $(
                             sink.enter(stringify!($field));
@@ -141,16 +167,20 @@ macro_rules! fields {
     };
 }
 
-/// Makes a number, or a wrapper around a number, part of the state.
+/// Makes a number, or a wrapper around a number, part of the state. With `signed` before the type, the first
+/// function returns an `i64`, and a report shows the number with its sign.
 #[macro_export]
 macro_rules! scalar {
-    ($type:ty, $bytes:literal, $to:expr, $from:expr) => {
+    (signed $type:ty, $bytes:literal, $to:expr, $from:expr) => {
+        $crate::scalar!(@ $type, $bytes, put_signed i64, $to, $from);
+    };
+    (@ $type:ty, $bytes:literal, $put:ident $number:ty, $to:expr, $from:expr) => {
         impl $crate::fields::Field for $type {
             const LEAST_BYTES: usize = $bytes;
 
             fn write(&self, sink: &mut impl $crate::fields::Sink) {
-                let to: fn(&$type) -> u64 = $to;
-                sink.put(to(self), $bytes);
+                let to: fn(&$type) -> $number = $to;
+                sink.$put(to(self), $bytes);
             }
 
             fn read(reader: &mut $crate::fields::Reader<'_>) -> Result<Self, $crate::fields::Malformed> {
@@ -159,6 +189,9 @@ macro_rules! scalar {
             }
         }
     };
+    ($type:ty, $bytes:literal, $to:expr, $from:expr) => {
+        $crate::scalar!(@ $type, $bytes, put u64, $to, $from);
+    };
 }
 
 scalar!(bool, 1, |value| u64::from(*value), |raw| (raw < 2).then_some(raw == 1));
@@ -166,20 +199,20 @@ scalar!(u8, 1, |value| u64::from(*value), |raw| Some(raw as u8));
 scalar!(u16, 2, |value| u64::from(*value), |raw| Some(raw as u16));
 scalar!(u32, 4, |value| u64::from(*value), |raw| Some(raw as u32));
 scalar!(u64, 8, |value| *value, Some);
-scalar!(i32, 4, |value| u64::from(*value as u32), |raw| Some(raw as u32 as i32));
-scalar!(i8, 1, |value| u64::from(*value as u8), |raw| Some(raw as u8 as i8));
-scalar!(i16, 2, |value| u64::from(*value as u16), |raw| Some(raw as u16 as i16));
-scalar!(i64, 8, |value| *value as u64, |raw| Some(raw as i64));
+scalar!(signed i32, 4, |value| i64::from(*value), |raw| Some(raw as u32 as i32));
+scalar!(signed i8, 1, |value| i64::from(*value), |raw| Some(raw as u8 as i8));
+scalar!(signed i16, 2, |value| i64::from(*value), |raw| Some(raw as u16 as i16));
+scalar!(signed i64, 8, |value| *value, |raw| Some(raw as i64));
 scalar!(PlayerId, 2, |value| u64::from(value.0), |raw| Some(PlayerId(raw as u16)));
 scalar!(Rng, 8, |value| value.state(), |state| Some(Rng::from_state(state)));
-scalar!(Fixed, 4, |value| u64::from(value.0 as u32), |raw| Some(Fixed(raw as u32 as i32)));
+scalar!(signed Fixed, 4, |value| i64::from(value.0), |raw| Some(Fixed(raw as u32 as i32)));
 scalar!(Angle, 2, |value| u64::from(value.0), |raw| Some(Angle(raw as u16)));
 
 impl<T: Field> Field for Option<T> {
     const LEAST_BYTES: usize = 1;
 
     fn write(&self, sink: &mut impl Sink) {
-        self.is_some().write(sink);
+        sink.option(self.is_some());
         if let Some(value) = self {
             value.write(sink);
         }
@@ -211,8 +244,7 @@ impl Field for Arc<str> {
 
     fn write(&self, sink: &mut impl Sink) {
         // Every text of the state is limited to far less than 256 bytes when it is applied.
-        sink.put(self.len() as u64, 1);
-        self.bytes().for_each(|byte| sink.put(u64::from(byte), 1));
+        sink.text(self);
     }
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
@@ -226,7 +258,7 @@ impl<T: Field> Field for Vec<T> {
     const LEAST_BYTES: usize = 4;
 
     fn write(&self, sink: &mut impl Sink) {
-        sink.put(self.len() as u64, 4);
+        sink.length(self.len());
         write_items(self, sink);
     }
 

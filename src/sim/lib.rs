@@ -43,6 +43,7 @@ pub mod frame;
 mod reader;
 pub mod rng;
 mod sim;
+pub mod state;
 pub mod trig;
 
 pub use checksum::Checksum;

@@ -3,7 +3,8 @@
 use std::fmt::Debug;
 
 use crate::carry::Saved;
-use crate::{Command, Encoded, Malformed, PlayerId, Reader};
+use crate::fields::Sink;
+use crate::{Checksum, Command, Encoded, Malformed, PlayerId, Reader};
 
 /// What a player or the operator can ask of a world. The order is that of actions in a tick, behind
 /// issuer and sequence.
@@ -165,10 +166,19 @@ pub trait Sim: Sized + Debug + Send + 'static {
     /// is cleared first.
     fn step(&mut self, commands: &mut Vec<Command<Self::Action>>, out: &mut Stepped);
 
-    /// A checksum over every field of the state.
-    fn checksum(&self) -> u64;
+    /// Passes every field of the state to the sink, by name: all that decides what the world does next, and
+    /// nothing else. Fields outside of all others are those of the state.
+    fn write(&self, sink: &mut impl Sink);
 
-    /// The state as bytes, which name the game, the rules and their version.
+    /// A checksum over every field of the state.
+    fn checksum(&self) -> u64 {
+        let mut checksum = Checksum::new();
+        self.write(&mut checksum);
+        checksum.get()
+    }
+
+    /// The state as bytes: what names the game, the rules and their version; then the scalars of
+    /// [`Sim::write`]; then their checksum, in 8 bytes.
     fn snapshot(&self) -> Vec<u8>;
 
     /// Whether bytes begin like a snapshot of this world, of whatever version and rules.

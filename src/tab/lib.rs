@@ -23,6 +23,8 @@ pub mod line;
 pub mod link;
 #[cfg(feature = "server")]
 pub mod list;
+#[cfg(feature = "server")]
+pub mod lockstep;
 #[cfg(not(feature = "server"))]
 pub mod predict;
 #[cfg(feature = "server")]

@@ -21,6 +21,7 @@ use super::source::Source;
 use super::tally::{Report, Tally};
 use crate::client::bot::Stage;
 use crate::client::dial;
+use crate::client::in_lockstep::InLockstep;
 use crate::client::link::Link;
 use crate::client::url::Url;
 use crate::game::About;
@@ -68,6 +69,8 @@ pub struct Plan {
     pub manner: Manner,
     /// Seed of the bots' random choices.
     pub seed: u64,
+    /// Whether the bots follow in lockstep.
+    pub lockstep: bool,
 }
 
 impl Plan {
@@ -77,7 +80,8 @@ impl Plan {
     }
 
     fn agent(&self, index: usize) -> Option<Box<dyn Agent>> {
-        (self.game.bots.agent)(&Part {
+        let dialect = &self.dialects[self.dialect(index)];
+        let agent = (self.game.bots.agent)(&Part {
             index,
             count: self.count,
             seed: self.seed.wrapping_add(index as u64),
@@ -85,8 +89,12 @@ impl Plan {
             manner: self.manner,
             spares_visitors: false,
             checks: true,
-            dialect: Arc::clone(&self.dialects[self.dialect(index)]),
-        })
+            dialect: Arc::clone(dialect),
+        })?;
+        if self.lockstep {
+            return Some(Box::new(InLockstep::new(self.game, Arc::clone(dialect), agent)));
+        }
+        Some(agent)
     }
 }
 

@@ -5,6 +5,7 @@ mod answers;
 mod budgets;
 mod inbox;
 mod limits;
+mod lockstep;
 mod pool;
 #[path = "../support/raw.rs"]
 mod raw;

@@ -41,6 +41,7 @@ fn a_dozen_in_three_dialects_gather_build_fight_die_and_come_back() {
         source: Some("127.0.x.y".parse().unwrap()),
         manner: Manner::Play,
         seed: 1,
+        lockstep: false,
     };
     let (started, mut all) = (Instant::now(), Vec::<Report>::new());
     while !has_all(&all) || all.is_empty() {

@@ -38,6 +38,7 @@ fn run(url: &Url, name: &str, count: usize) -> Report {
         source: Some("127.0.x.y".parse().unwrap()),
         manner: Manner::Walk,
         seed: 7,
+        lockstep: false,
     };
     crowd::run(&plan).unwrap().remove(0)
 }

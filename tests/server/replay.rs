@@ -69,6 +69,7 @@ fn recorded(file: &Path, is_late: bool, rotation: Rotation) -> Vec<u8> {
         source: None,
         manner: Manner::Play,
         seed: 5,
+        lockstep: false,
     };
     let capture = || server.capture(Target::File(file.to_owned())).expect("a new file");
     thread::scope(|scope| {

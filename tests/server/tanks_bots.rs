@@ -29,6 +29,7 @@ fn bots_play_and_everything_that_they_are_told_agrees_with_the_rules() {
         source: None,
         manner: Manner::Play,
         seed: 1,
+        lockstep: false,
     };
     let reports = crowd::run(&plan).expect("a crowd");
     assert_eq!(server.stop(), 0);

@@ -30,7 +30,7 @@ const LAYERS: [(&str, &[&str]); 31] = [
     ("inspector", &["explain", "capture", "ws", "packet", "plural", "limits"]),
     ("platform", &["limits"]),
     ("replay", &["capture", "ws", "packet", "session", "peer", "game", "sim", "plural", "limits"]),
-    ("client", &["ws", "packet", "game", "games", "explain", "platform", "limits"]),
+    ("client", &["ws", "packet", "game", "games", "sim", "explain", "platform", "limits"]),
     (
         "embedded",
         &[
@@ -57,6 +57,7 @@ const LAYERS: [(&str, &[&str]); 31] = [
             "link",
             "embedded",
             "client",
+            "sim",
             "inspector",
             "host",
             "game",
@@ -183,7 +184,7 @@ const DECODERS: [&str; 4] = ["packet", "peer", "explain", "inspector"];
 /// Places outside [`DECODERS`] that decode packets to the server.
 pub fn decoders(file: &File) -> Vec<Breach> {
     // A client's own packets, before they are sent.
-    let is_own = file.is_in("src/game/predict");
+    let is_own = file.is_in("src/game/predict") || file.is_in("src/client/in_lockstep.rs");
     if layer(file).is_none_or(|layer| DECODERS.contains(&layer)) || file.is_test() || is_own {
         return Vec::new();
     }

@@ -63,7 +63,7 @@ impl<P: Field, const MOST: u32> Field for Past<P, MOST> {
     const LEAST_BYTES: usize = 4;
 
     fn write(&self, sink: &mut impl Sink) {
-        sink.put(self.0.len() as u64, 4);
+        sink.length(self.0.len());
         for value in &self.0 {
             sink.item();
             value.write(sink);

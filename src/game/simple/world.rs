@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tickwire_sim::carry::{Saved, Writer};
 use tickwire_sim::fields::{Bytes, Field, Sink};
 use tickwire_sim::{
-    Action, Checksum, Command, Declared, Identity, Malformed, Membership, PlayerId, Reader, Rejected, Rng,
-    Sim, Stepped, frame,
+    Action, Command, Declared, Identity, Malformed, Membership, PlayerId, Reader, Rejected, Rng, Sim,
+    Stepped, frame,
 };
 
 use super::rules::{SimpleGame, Told, Turns};
@@ -104,17 +104,6 @@ impl<S: SimpleGame> World<S> {
     /// The state of the game.
     pub fn game(&self) -> &S {
         &self.game
-    }
-
-    fn write(&self, sink: &mut impl Sink) {
-        sink.put(self.identity.seed.into(), 4);
-        sink.put(self.identity.tick_hz.into(), 4);
-        self.identity.options.iter().for_each(|(_, value)| sink.put((*value).into(), 4));
-        self.tick.write(sink);
-        self.operator_sequence.write(sink);
-        self.random.write(sink);
-        self.seats.write(sink);
-        self.game.write(sink);
     }
 
     fn seat(&self, player: PlayerId) -> Result<usize, usize> {
@@ -237,10 +226,18 @@ impl<S: SimpleGame> Sim for World<S> {
         self.tick = self.tick.wrapping_add(1);
     }
 
-    fn checksum(&self) -> u64 {
-        let mut checksum = Checksum::new();
-        self.write(&mut checksum);
-        checksum.get()
+    /// The fields of the game are fields of the state, beside those of every world.
+    fn write(&self, sink: &mut impl Sink) {
+        sink.enter("identity");
+        field(sink, "seed", &self.identity.seed);
+        field(sink, "tick_hz", &self.identity.tick_hz);
+        self.identity.options.iter().for_each(|(name, value)| field(sink, name, value));
+        sink.leave();
+        field(sink, "tick", &self.tick);
+        field(sink, "operator_sequence", &self.operator_sequence);
+        field(sink, "random", &self.random);
+        field(sink, "seats", &self.seats);
+        self.game.write(sink);
     }
 
     fn snapshot(&self) -> Vec<u8> {
@@ -301,6 +298,12 @@ impl<S: SimpleGame> Sim for World<S> {
         let is_sorted = world.seats.is_sorted_by(|one, next| one.player < next.player);
         if is_sorted { Ok(world) } else { Err("the players are not in order".to_owned()) }
     }
+}
+
+fn field(sink: &mut impl Sink, name: &'static str, value: &impl Field) {
+    sink.enter(name);
+    value.write(sink);
+    sink.leave();
 }
 
 fn read<S: SimpleGame>(reader: &mut Reader<'_>) -> Result<World<S>, Malformed> {

@@ -63,7 +63,6 @@ mod world;
 
 mod check;
 mod code;
-mod difference;
 mod fields;
 pub mod snapshot;
 
@@ -76,7 +75,6 @@ pub use clan::ClanId;
 pub use code::code_hash;
 pub use command::{Action, Command, Rejection, Selection, Spawned};
 pub use controller::{Controller, SceneryKind};
-pub use difference::Difference;
 pub use entity::{Body, Entity, EntityId, PlayerId};
 pub use event::{Event, Outcome};
 pub use fixed::{Angle, Fixed};

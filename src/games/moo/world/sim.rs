@@ -6,6 +6,7 @@ use tickwire_sim::{Declared, Rejected, Sim, Stepped};
 use crate::command::{Action, Command};
 use crate::entity::PlayerId;
 use crate::event::Event;
+use crate::fields::{Field as _, Sink};
 use crate::rules::{self, TickHz};
 use crate::snapshot::MAGIC;
 use crate::state::Identity;
@@ -81,6 +82,10 @@ impl Sim for World {
             let Command { player, sequence, .. } = *command;
             Rejected { player, sequence, joining, reason: rejection.name() }
         }));
+    }
+
+    fn write(&self, sink: &mut impl Sink) {
+        self.state.write(sink);
     }
 
     fn checksum(&self) -> u64 {

@@ -128,7 +128,7 @@ macro_rules! controllers {
             fn write(&self, sink: &mut impl Sink) {
                 match self {
                     $(Controller::$kind(controller) => {
-                        sink.put($number, 1);
+                        sink.variant($number, stringify!($kind));
                         controller.write(sink);
                     })*
                 }

@@ -8,8 +8,8 @@ use crate::fixed::{Angle, Fixed};
 use crate::rules::{item, AnimalKind, TickHz};
 use crate::tests::animals::{animal, animal_mut, appear, beast, facing, KINDS};
 use crate::tests::{
-    bare_world, body, body_mut, build, command, events, player, player_mut, put, px, swing, wait, walk,
-    world_at,
+    bare_world, body, body_mut, build, command, difference, events, player, player_mut, put, px, swing, wait,
+    walk, world_at,
 };
 use crate::world::World;
 
@@ -290,7 +290,7 @@ fn a_world_restored_during_a_hunt_continues_identically() {
         for _ in 0..20 {
             wait(&mut world, rate.get() / 2);
             wait(&mut restored, rate.get() / 2);
-            assert_eq!(world.difference(&restored), None, "at {rate:?}");
+            assert_eq!(difference(&world, &restored), None, "at {rate:?}");
         }
         assert_eq!(world.checksum(), restored.checksum());
     }

@@ -7,7 +7,8 @@ use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, item, Group, TickHz, CLAN_CHARS, ITEMS, SAY_CHARS, WEAPONS};
 use crate::tests::{
-    act, bare_world, body, body_mut, build, command, events, join, player, player_mut, put, swing, wait,
+    act, bare_world, body, body_mut, build, command, difference, events, join, player, player_mut, put,
+    swing, wait,
 };
 use crate::world::World;
 
@@ -439,11 +440,11 @@ fn clans_are_restored_with_the_world() {
             each.step(&mut commands.clone());
             assert_eq!(each.outcome().rejected, []);
         }
-        assert_eq!(world.difference(&restored), None);
+        assert_eq!(difference(&world, &restored), None);
     }
     assert_eq!(of(&restored, 3), (Some(1), None));
     let mut other = world.clone();
     other.state.clans[0].owner = PlayerId(2);
-    assert_eq!(world.difference(&other).expect("they differ").path, "clans.owner");
+    assert_eq!(difference(&world, &other).expect("they differ").field, "owner");
     assert_ne!(world.checksum(), other.checksum());
 }

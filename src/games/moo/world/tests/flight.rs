@@ -6,7 +6,7 @@ use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{TickHz, SHOTS_MOST};
 use crate::tests::shooting::arm;
-use crate::tests::{act, bare_world, body_mut, events, player, player_mut, put, wait};
+use crate::tests::{act, bare_world, body_mut, difference, events, player, player_mut, put, wait};
 use crate::world::World;
 
 /// So many players in rows, each with a repeater, who hold the button.
@@ -124,7 +124,7 @@ fn a_world_restored_in_mid_flight_continues_identically() {
             assert!(world.projectiles().count() > 0);
             wait(&mut world, 7);
             wait(&mut restored, 7);
-            assert_eq!(world.difference(&restored), None, "round {round} at {rate:?}");
+            assert_eq!(difference(&world, &restored), None, "round {round} at {rate:?}");
         }
         assert!(world.players().any(|player| !player.alive), "they hit one another");
     }

@@ -11,6 +11,7 @@ mod clans;
 mod clicks;
 mod collision;
 mod commands;
+mod corrupted;
 mod crowd;
 mod deeds;
 mod dying;
@@ -51,6 +52,7 @@ use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, TickHz};
 use crate::state::Identity;
 use crate::world::World;
+use tickwire_sim::state::{Difference, State};
 
 /// A world of that seed on the usual map at the usual rate.
 pub(crate) fn world(seed: u32) -> World {
@@ -72,6 +74,11 @@ pub(crate) fn bare_world(tick_hz: TickHz) -> World {
 pub(crate) fn without_animals(mut world: World) -> World {
     world.state.animals.clear();
     world
+}
+
+/// The first place in which two worlds differ.
+pub(crate) fn difference(ours: &World, theirs: &World) -> Option<Difference> {
+    State::of(ours).differences(&State::of(theirs), 1).pop()
 }
 
 pub(crate) fn command(player: u16, sequence: u64, action: Action) -> Command {

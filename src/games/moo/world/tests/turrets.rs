@@ -8,7 +8,9 @@ use crate::event::Event;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::TickHz;
 use crate::snapshot::SnapshotError;
-use crate::tests::{bare_world, body, body_mut, build, command, events, player, player_mut, put, px, wait};
+use crate::tests::{
+    bare_world, body, body_mut, build, command, difference, events, player, player_mut, put, px, wait,
+};
 use crate::world::World;
 
 /// A turret of player 1, who has gone far away; its number and its place.
@@ -235,7 +237,7 @@ fn the_list_of_turrets_follows_from_the_state() {
     for _ in 0..100 {
         wait(&mut world, 1);
         wait(&mut restored, 1);
-        assert_eq!(world.difference(&restored), None);
+        assert_eq!(difference(&world, &restored), None);
     }
     assert!(body(&world, 2).health < 100, "they shoot");
 }

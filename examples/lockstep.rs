@@ -1,0 +1,109 @@
+//! A spectator in Rust that runs the room's world itself: it gets a snapshot and then the commands of each tick, and sends the server
+//! a checksum of its own world now and then.
+//!
+//! ```text
+//! cargo run --release                                                     a server
+//! cargo run --release -- bots --count 20 --play ws://127.0.0.1:3000      players
+//! cargo run --release --example lockstep ws://127.0.0.1:3000/play        this
+//! ```
+//!
+//! With a third argument, a number, it changes a field of its own world once: the server names it, and the world comes back.
+
+use std::error::Error;
+use std::io::{Read as _, Write as _, stdout};
+use std::time::{Duration, Instant};
+
+use tickwire::client::dial;
+use tickwire::client::follower::{Follower, Heard, Report};
+use tickwire::client::link::{Event, Link};
+use tickwire::client::own;
+use tickwire::client::url::Url;
+use tickwire::game::Messages;
+use tickwire::game::lockstep::MODE;
+use tickwire::packet::{Codes, Dialect, Direction, PacketError, Value};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let url: Url = arguments.next().as_deref().unwrap_or("ws://127.0.0.1:3000/play").parse()?;
+    let seconds: u64 = arguments.next().as_deref().unwrap_or("20").parse()?;
+    let corrupts: Option<u64> = arguments.next().map(|seed| seed.parse()).transpose()?;
+
+    // 1. Connect. The upgrade and the frames are the link's, the bytes are ours.
+    let mut socket = dial::dial(dial::resolve(&url)?, None)?;
+    socket.set_nonblocking(false)?;
+    let mut link = Link::new(&url.authority(), &url.target, true, dial::keys());
+    let dialect = Codes::builtin().dialect("native").ok_or("the tables have no such dialect")?;
+    let about = own::game("moo").ok_or("no such game")?;
+    let mut follower = Follower::new(about, dialect.clone());
+    corrupts.into_iter().for_each(|seed| follower.corrupt(seed));
+
+    let (began, mut shown, mut buffer, mut bytes) = (Instant::now(), 0, [0; 64 * 1024], Vec::new());
+    writeln!(
+        stdout(),
+        "{:>7} {:>8} {:>9} {:>6} {:>17}",
+        "tick",
+        "players",
+        "checksums",
+        "syncs",
+        "bytes a second"
+    )?;
+    while began.elapsed() < Duration::from_secs(seconds) {
+        link.drain_output(&mut bytes);
+        socket.write_all(&bytes)?;
+        bytes.clear();
+        let read = socket.read(&mut buffer)?;
+        if read == 0 {
+            return Err("the server has closed the connection".into());
+        }
+        link.receive(&buffer[..read]);
+        loop {
+            let (mut say, mut told) = (Vec::new(), Messages::default());
+            match link.next_event()? {
+                None => break,
+                Some(Event::Open) => say.push(hello(&dialect)?),
+                // 2. The follower restores the snapshot, steps with each frame, and answers with checksums. What a stream would have
+                // said of it comes out in `told`: whoever draws the world decodes that.
+                Some(Event::Binary(message)) => {
+                    let packet = dialect.decode(Direction::ToClient, message)?;
+                    if let Heard::Report(report) = follower.hear(&packet, &mut say, &mut told)? {
+                        let fields: Vec<String> =
+                            report.fields.iter().map(|(_, field)| field.to_string()).collect();
+                        writeln!(
+                            stdout(),
+                            "worlds differ after tick {}: {}",
+                            report.tick,
+                            fields.join("; ")
+                        )?;
+                    }
+                }
+                Some(Event::Closed { reason, .. }) => return Err(reason.to_owned().into()),
+                Some(_) => {}
+            }
+            say.iter().for_each(|message| link.send_binary(message));
+        }
+        // 3. A line each second.
+        if let Some(world) = follower.world().filter(|_| began.elapsed().as_secs() > shown) {
+            shown += 1;
+            let (counts, tick, players) = (follower.counts(), world.tick(), world.players().len());
+            let rate = counts.bytes / shown;
+            writeln!(
+                stdout(),
+                "{tick:>7} {players:>8} {:>9} {:>6} {rate:>17}",
+                counts.checksums,
+                counts.syncs
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Asks for lockstep, to watch.
+fn hello(dialect: &Dialect) -> Result<Vec<u8>, PacketError> {
+    let values = [1.into(), MODE.into(), Value::Nil, Value::Nil, Value::Nil];
+    dialect.encode(Direction::ToServer, "hello", &values)
+}
+
+fn print_report(report: &Report) -> std::io::Result<()> {
+    let fields: Vec<String> = report.fields.iter().map(|(_, field)| field.to_string()).collect();
+    writeln!(stdout(), "worlds differ after tick {}: {}", report.tick, fields.join("; "))
+}

@@ -1,0 +1,174 @@
+//! What is within a field or an item.
+
+use crate::Checksum;
+use crate::fields::Sink as _;
+
+/// The names of fields that are the id of an item, in the order in which they count.
+const IDS: [&str; 3] = ["id", "player", "number"];
+
+/// A scalar, or several that are one value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    Number(u64),
+    Signed(i64),
+    Text(Box<str>),
+    /// Whether an optional value is there.
+    Option(bool),
+    /// The variant of an enum.
+    Variant(u64, &'static str),
+    /// The number of items of a list.
+    Length(usize),
+}
+
+/// A value, and where its scalars are among all those of the state.
+#[derive(Clone, Debug)]
+pub(super) struct Scalar {
+    pub value: Value,
+    /// Bytes before it.
+    pub at: usize,
+    /// Its own bytes.
+    pub bytes: usize,
+}
+
+/// What is within a field or an item.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Node {
+    /// Its own scalars: one, or more if it is an optional value or a list.
+    pub scalars: Vec<Scalar>,
+    pub fields: Vec<(&'static str, Node)>,
+    pub items: Vec<Node>,
+}
+
+impl Node {
+    pub fn is_empty(&self) -> bool {
+        self.scalars.is_empty() && self.fields.is_empty() && self.items.is_empty()
+    }
+
+    /// The id of an item, if it has one.
+    pub fn id(&self) -> Option<u64> {
+        self.id_field().and_then(|id| self.number(id))
+    }
+
+    /// The name of the field that is its id.
+    pub fn id_field(&self) -> Option<&'static str> {
+        IDS.into_iter().find(|id| self.number(id).is_some())
+    }
+
+    fn number(&self, field: &str) -> Option<u64> {
+        let (_, node) = self.fields.iter().find(|(name, _)| *name == field)?;
+        match &node.scalars[..] {
+            [Scalar { value: Value::Number(number), .. }] => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// Moves the lists of entities below it out of it, with the path of each.
+    pub fn take_lists(&mut self, path: &str, lists: &mut Vec<(String, Vec<Node>)>) {
+        if self.items.iter().any(|item| !item.is_plain()) {
+            self.scalars.retain(|scalar| !matches!(scalar.value, Value::Length(_)));
+            lists.push((path.to_owned(), std::mem::take(&mut self.items)));
+        }
+        for (name, node) in &mut self.fields {
+            node.take_lists(&below(path, name), lists);
+        }
+    }
+
+    /// Whether it is a number, a text or an optional one of these.
+    fn is_plain(&self) -> bool {
+        self.fields.is_empty() && self.items.is_empty()
+    }
+
+    /// Visits it and all below it, each with its path.
+    pub fn visit<'a>(&'a self, path: &str, visit: &mut impl FnMut(&str, &'a Node)) {
+        visit(path, self);
+        for (name, node) in &self.fields {
+            node.visit(&below(path, name), visit);
+        }
+        for (at, node) in self.items.iter().enumerate() {
+            node.visit(&format!("{path}[{at}]"), visit);
+        }
+    }
+
+    /// A hash of all below it.
+    pub fn hash(&self) -> u64 {
+        let mut hash = Checksum::new();
+        self.visit("", &mut |_, node| {
+            for scalar in &node.scalars {
+                match &scalar.value {
+                    Value::Number(number) | Value::Variant(number, _) => hash.put(*number, scalar.bytes),
+                    Value::Signed(number) => hash.put_signed(*number, scalar.bytes),
+                    Value::Text(text) => hash.text(text),
+                    Value::Option(is_there) => hash.option(*is_there),
+                    Value::Length(count) => hash.length(*count),
+                }
+            }
+        });
+        hash.get()
+    }
+
+    /// Its own value in words.
+    pub fn words(&self) -> String {
+        words(self.scalars.iter().map(|scalar| &scalar.value))
+    }
+
+    /// What it is, in words, when it has not the form of another.
+    pub fn form_in_words(&self) -> String {
+        match (self.words(), self.fields.first()) {
+            (words, None) if words.is_empty() => Value::Length(self.items.len()).words(),
+            (words, Some((name, _))) if words.is_empty() => format!("{name} and others"),
+            (words, _) => words,
+        }
+    }
+
+    /// Whether the same places are below it as below another.
+    pub fn has_form_of(&self, other: &Node) -> bool {
+        let same = |(ours, theirs): (&Value, &Value)| match (ours, theirs) {
+            (Value::Number(_), Value::Number(_))
+            | (Value::Signed(_), Value::Signed(_))
+            | (Value::Text(_), Value::Text(_)) => true,
+            (ours, theirs) => ours == theirs,
+        };
+        let name = |node: &Node, at: usize| node.fields[at].0;
+        self.values().count() == other.values().count()
+            && self.values().zip(other.values()).all(same)
+            && self.items.len() == other.items.len()
+            && self.fields.len() == other.fields.len()
+            && (0..self.fields.len()).all(|at| name(self, at) == name(other, at))
+    }
+
+    /// Its own values. An empty list has none, because nobody knows whether it would be one of entities.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.scalars.iter().map(|scalar| &scalar.value).filter(|value| **value != Value::Length(0))
+    }
+}
+
+/// The path of a field below another.
+pub(super) fn below(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+impl Value {
+    fn words(&self) -> String {
+        match self {
+            Value::Number(number) => number.to_string(),
+            Value::Signed(number) => number.to_string(),
+            Value::Text(text) => format!("{text:?}"),
+            Value::Option(false) => "none".to_owned(),
+            Value::Option(true) => "some".to_owned(),
+            Value::Variant(_, name) => (*name).to_owned(),
+            Value::Length(1) => "1 item".to_owned(),
+            Value::Length(count) => format!("{count} items"),
+        }
+    }
+}
+
+/// The values of one field in words. An optional value that is there says so itself.
+pub(super) fn words<'a>(values: impl Iterator<Item = &'a Value>) -> String {
+    let (mut words, mut values) = (Vec::new(), values.peekable());
+    while let Some(value) = values.next() {
+        if *value != Value::Option(true) || values.peek().is_none() {
+            words.push(value.words());
+        }
+    }
+    words.join(" ")
+}

@@ -1,0 +1,85 @@
+//! The sink that keeps every scalar with its name.
+
+use super::node::{Node, Scalar, Value};
+use crate::fields::Sink;
+
+/// Keeps every scalar of a state.
+#[derive(Debug, Default)]
+pub(super) struct Recorder {
+    root: Node,
+    /// The fields and items that have begun, with the names of fields.
+    open: Vec<(Option<&'static str>, Node)>,
+    /// Bytes of all scalars so far.
+    bytes: usize,
+}
+
+impl Recorder {
+    /// All of them, and their bytes.
+    pub fn finish(mut self) -> (Node, usize) {
+        // A field that was left open ends with the state.
+        while !self.open.is_empty() {
+            self.close();
+        }
+        (self.root, self.bytes)
+    }
+
+    fn keep(&mut self, value: Value, bytes: usize) {
+        let at = self.bytes;
+        self.bytes += bytes;
+        self.top().scalars.push(Scalar { value, at, bytes });
+    }
+
+    fn top(&mut self) -> &mut Node {
+        self.open.last_mut().map_or(&mut self.root, |(_, node)| node)
+    }
+
+    fn close(&mut self) {
+        match self.open.pop() {
+            Some((Some(name), node)) => self.top().fields.push((name, node)),
+            Some((None, node)) => self.top().items.push(node),
+            None => {}
+        }
+    }
+}
+
+impl Sink for Recorder {
+    fn put(&mut self, value: u64, bytes: usize) {
+        self.keep(Value::Number(value), bytes);
+    }
+
+    fn put_signed(&mut self, value: i64, bytes: usize) {
+        self.keep(Value::Signed(value), bytes);
+    }
+
+    fn text(&mut self, text: &str) {
+        self.keep(Value::Text(text.into()), 1 + text.len());
+    }
+
+    fn option(&mut self, is_there: bool) {
+        self.keep(Value::Option(is_there), 1);
+    }
+
+    fn variant(&mut self, number: u64, name: &'static str) {
+        self.keep(Value::Variant(number, name), 1);
+    }
+
+    fn length(&mut self, count: usize) {
+        self.keep(Value::Length(count), 4);
+    }
+
+    fn enter(&mut self, field: &'static str) {
+        self.open.push((Some(field), Node::default()));
+    }
+
+    fn leave(&mut self) {
+        self.close();
+    }
+
+    fn item(&mut self) {
+        self.open.push((None, Node::default()));
+    }
+
+    fn end_item(&mut self) {
+        self.close();
+    }
+}
