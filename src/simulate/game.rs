@@ -331,17 +331,19 @@ impl Game {
 /// The settings of a room of this name.
 fn options(name: &str, identity: &Identity, dice: &mut Dice) -> Options {
     let tick_hz = identity.tick_hz;
+    let bits = dice.bits();
+    let mut of_lockstep = Dice::new(bits);
     Options {
         name: name.into(),
-        epoch: epoch(dice),
+        epoch: format!("{bits:016x}"),
         rates: Rates { tick_hz, update_hz: tick_hz, foreign_hz: FOREIGN_HZ },
         delay_ticks: 0,
         seat_time: dice.between(SEAT_TIME[0], SEAT_TIME[1]),
         max_clients: usize::MAX,
         lockstep: Rules {
             access: Access::Open,
-            snapshot_ticks: 1 + dice.below(200),
-            checksum_ticks: 1 + dice.below(60),
+            snapshot_ticks: 1 + of_lockstep.below(200),
+            checksum_ticks: 1 + of_lockstep.below(60),
         },
     }
 }

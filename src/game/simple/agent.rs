@@ -14,10 +14,10 @@ use super::random::{self, COMMON};
 use super::row::Row;
 use super::rules::SimpleGame;
 use super::tactics::Tactics;
-use crate::game::Dice;
 use crate::game::agent::{Agent, Deeds, Excuse, Manner, Outcome, Part, Sight};
 use crate::game::answers::{ACCEPTED, REJECTED, answers_commands};
 use crate::game::asked::{Asked, tick_to_name};
+use crate::game::{Dice, lockstep};
 use crate::packet::{Decoded, Dialect, Direction, Lane, Value};
 
 /// Time between two pings.
@@ -33,7 +33,18 @@ const NAME: &str = "bot ";
 const WRONG: [&str; 6] =
     ["misfit", "repeated", "already_playing", "unknown_issuer", "message_rate", "byte_rate"];
 /// Packets to clients that are no events of the game.
-const ANSWERS: [&str; 6] = ["welcome", "spawned", "pong", "error", ACCEPTED, REJECTED];
+const ANSWERS: [&str; 10] = [
+    "welcome",
+    "spawned",
+    "pong",
+    "error",
+    ACCEPTED,
+    REJECTED,
+    lockstep::STATE_SYNC,
+    lockstep::SNAPSHOT,
+    lockstep::COMMAND_FRAME,
+    lockstep::DESYNC_REPORT,
+];
 
 /// See the [module](self).
 pub struct Guest<S> {

@@ -2,12 +2,13 @@
 
 use std::f64::consts::TAU;
 
-use crate::game::Dice;
+use crate::game::{Dice, lockstep};
 use crate::packet::grammar::{Argument, Shape, Type};
 use crate::packet::{Dialect, Direction, Row, Value};
 
 /// Packets that every game has, and in which no player acts.
-pub const COMMON: [&str; 3] = ["hello", "enter", "ping"];
+pub const COMMON: [&str; 6] =
+    ["hello", "enter", "ping", lockstep::STATE_SYNC_REQUEST, lockstep::CHECKSUM, lockstep::DESYNC_DETAILS];
 /// Entries of a random list, at most.
 const ENTRIES: u32 = 4;
 /// Letters of a random text, at most.

@@ -415,7 +415,8 @@ mod tests {
         assert_eq!(begin.map(|heard| check.hear(&heard, Duration::ZERO).len()).sum::<usize>(), 0);
         check.returns();
         let mut hear = |packets: &[Heard]| {
-            let faults = packets.iter().flat_map(|heard| check.hear(heard, Duration::ZERO)).collect::<Vec<_>>();
+            let faults =
+                packets.iter().flat_map(|heard| check.hear(heard, Duration::ZERO)).collect::<Vec<_>>();
             faults.iter().map(|fault| fault.rule).collect::<Vec<_>>()
         };
         assert_eq!(hear(&[mill, has(0, 90), has(3, 504), turn(), turn()]), [], "it had it before");
