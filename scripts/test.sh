@@ -230,6 +230,9 @@ attack() { timeout --kill-after=10 900 scripts/attack.sh --seconds 4 --brief; }
 # This machine may be shared: see --judge.
 pressure() { timeout --kill-after=10 900 scripts/pressure.sh --seconds 4 --judge p50 --brief; }
 
+# This machine may be shared: see --judge.
+returns() { timeout --kill-after=10 300 scripts/returns.sh --seconds 4 --judge p50; }
+
 # A short run of each target from its existing inputs; scripts/fuzz.sh does the long runs.
 fuzz() { nice scripts/fuzz.sh --seconds 1 --rough; }
 
@@ -348,6 +351,7 @@ groups=(
     'waits debug cargo every test of the workspace, unoptimised'
     'waits release one the optimised program builds'
     'waits pressure marks players beside clients that misbehave'
+    'waits returns marks players beside clients that come back by their keys'
     'waits browser line two pages and a raw socket in one world'
     'waits wireshark line tshark shows every packet of all captures, and agrees with explain'
     'meets attack marks players beside many who attack at once, and what is left of it afterwards'

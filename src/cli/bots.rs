@@ -24,6 +24,7 @@ use crate::plural;
 use crate::testkit::attack::{self, Attack};
 use crate::testkit::crowd::{self, Manner, Plan};
 use crate::testkit::hostile::{self, Endings, Kind};
+use crate::testkit::returning;
 use crate::testkit::sink;
 use crate::testkit::source::Source;
 use crate::testkit::tally::Report;
@@ -85,15 +86,19 @@ pub struct BotsArgs {
     /// on this machine.
     #[arg(long, value_name = "KIND", value_parser = attack_kinds(), conflicts_with = "hostile")]
     attack: Option<Attack>,
+    /// Instead of bots, run --count clients with keys, of which PER_SECOND a second lose their connection
+    /// and come back; each must get its own player. Only against a server on this machine.
+    #[arg(long, value_name = "PER_SECOND", conflicts_with_all = ["hostile", "attack"], value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    returning: Option<u32>,
     /// Number of source addresses for --attack, used in turn. Default: one address for every 16
     /// connections.
     #[arg(long, value_name = "COUNT", requires = "attack", value_parser = clap::value_parser!(u32).range(1..=64_768))]
     addresses: Option<u32>,
     /// Instead of bots, run a server at URL that accepts and discards everything, as a baseline for
     /// --attack. It runs until interrupted; port 0 picks a free port.
-    #[arg(long, conflicts_with_all = ["hostile", "attack"])]
+    #[arg(long, conflicts_with_all = ["hostile", "attack", "returning"])]
     sink: bool,
-    /// Print JSON: one line for each dialect, or a single line with --hostile or --attack.
+    /// Print JSON: one line for each dialect, or a single line with --hostile, --attack or --returning.
     #[arg(long)]
     json: bool,
 }
@@ -134,7 +139,9 @@ pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
         .clone()
         .or_else(|| (platform::CHOOSES_SOURCE && to.is_ipv4() && to.ip().is_loopback()).then(local));
     let time = Duration::from_secs(args.seconds.into());
-    if (args.hostile.is_some() || args.attack.is_some()) && args.url.room_page().is_none() {
+    if (args.hostile.is_some() || args.attack.is_some() || args.returning.is_some())
+        && args.url.room_page().is_none()
+    {
         // Misbehaving clients speak the native dialect.
         codes::spoken(&Codes::builtin(), &PATHS, &args.url, Some("native"))?;
     }
@@ -149,6 +156,13 @@ pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
         let pressure = attack::run(&plan).map_err(|error| format!("{}: {error}", args.url))?;
         print(&if args.json { pressure.json(attack) + "\n" } else { pressure.text(attack) });
         return Ok(());
+    }
+    if let Some(per_second) = args.returning {
+        let (url, source) = (args.url.clone().for_dialect(&PATHS, "native"), source.unwrap_or_else(local));
+        return come_back(
+            &returning::Plan { url, source, count: args.count as usize, per_second, time },
+            args,
+        );
     }
     if args.sink {
         let listener = sink::bind(to).map_err(|error| format!("{}: {error}", args.url))?;
@@ -182,6 +196,15 @@ pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
     let all_over = all_over(&reports, time).unwrap_or_default();
     let (errors, disconnects) = (plural::count(errors, "error"), plural::count(disconnects, "disconnect"));
     Err(format!("{all_over}{errors}, {disconnects}, {} that never played", plural::count(absent, "bot")))
+}
+
+fn come_back(plan: &returning::Plan, args: &BotsArgs) -> Result<(), Failure> {
+    let returned = returning::run(plan).map_err(|error| format!("{}: {error}", args.url))?;
+    print(&if args.json { returned.json() } else { returned.text() });
+    if returned.is_well() && returned.came == plan.count {
+        return Ok(());
+    }
+    Err("not every client came back to its own player".to_owned())
 }
 
 /// The text for a run that ended with its last connection instead of after its time: how all

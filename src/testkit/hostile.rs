@@ -140,7 +140,7 @@ pub(super) fn packet(packet: &ClientPacket<'_>) -> Vec<u8> {
     bytes
 }
 
-fn native() -> Arc<Dialect> {
+pub(super) fn native() -> Arc<Dialect> {
     Codes::builtin().dialect("native").expect("the built-in tables have it")
 }
 

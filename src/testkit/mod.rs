@@ -9,7 +9,7 @@
 //!
 //! A [`Bot`](crate::client::bot::Bot)'s agent judges a server's packets; [`checked`] counts its faults and measures the traffic,
 //! and is pure: bytes, packets and the time are arguments.
-//! [`crowd`] (many checking bots on few threads), [`hostile`], [`attack`] and [`sink`] touch
+//! [`crowd`] (many checking bots on few threads), [`returning`] (clients that come back by their keys), [`hostile`], [`attack`] and [`sink`] touch
 //! sockets and clocks. [`source`] chooses their source addresses. Only `tickwire bots`, the tests and
 //! the benchmarks use this layer.
 
@@ -17,6 +17,7 @@ pub mod attack;
 pub mod checked;
 pub mod crowd;
 pub mod hostile;
+pub mod returning;
 pub mod sink;
 pub mod source;
 pub mod tally;

@@ -8,6 +8,7 @@ use tickwire::internal::net::Server;
 use tickwire::internal::net::console::Source;
 use tickwire::internal::net::recorder::Target;
 use tickwire::internal::replay;
+use tickwire::internal::testkit::returning::{self, Returned};
 use tickwire::packet::Value;
 
 use crate::clients::Native;
@@ -79,4 +80,29 @@ fn a_kicked_client_and_an_absent_player_are_gone_though_they_have_a_key() {
     let (_three, _, third) = Native::play_at(server.address(), PATH, "Ann");
     assert_ne!(second, third);
     server.stop();
+}
+
+/// Six clients of which one after the other loses its connection and comes back, twice each.
+fn returned(seat_time: Duration) -> Returned {
+    let server = server_with(|config| config.seat_time = seat_time);
+    let plan = returning::Plan {
+        url: format!("ws://{}/play", server.address()).parse().expect("a URL"),
+        source: "127.78.x.y".parse().expect("a pattern"),
+        count: 6,
+        per_second: 50,
+        time: Duration::from_millis(240),
+    };
+    let returned = returning::run(&plan).expect("on this machine");
+    server.stop();
+    assert_eq!(returned.came, 6, "{returned:?}");
+    returned
+}
+
+#[test]
+fn clients_that_come_back_all_the_time_get_their_own_players_and_those_that_do_not_are_counted() {
+    let kept = returned(Duration::from_secs(60));
+    assert!(kept.is_well() && kept.same.len() as u64 == kept.returns, "{kept:?}");
+    // Without a seat time, each connection is a new player.
+    let lost = returned(Duration::ZERO);
+    assert!(!lost.is_well() && lost.lost == lost.returns && lost.same.is_empty(), "{lost:?}");
 }
