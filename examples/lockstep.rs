@@ -66,14 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 Some(Event::Binary(message)) => {
                     let packet = dialect.decode(Direction::ToClient, message)?;
                     if let Heard::Report(report) = follower.hear(&packet, &mut say, &mut told)? {
-                        let fields: Vec<String> =
-                            report.fields.iter().map(|(_, field)| field.to_string()).collect();
-                        writeln!(
-                            stdout(),
-                            "worlds differ after tick {}: {}",
-                            report.tick,
-                            fields.join("; ")
-                        )?;
+                        print_report(&report)?;
                     }
                 }
                 Some(Event::Closed { reason, .. }) => return Err(reason.to_owned().into()),

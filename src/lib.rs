@@ -170,6 +170,8 @@ mod replay;
 
 mod embedded;
 
+mod synctest;
+
 #[cfg(not(target_family = "wasm"))]
 mod testkit;
 
@@ -184,6 +186,8 @@ mod server;
 
 #[cfg(not(target_family = "wasm"))]
 mod cli;
+
+pub use synctest::synctest;
 
 #[cfg(not(target_family = "wasm"))]
 pub use server::{Room, Running, Server, StartError};

@@ -174,11 +174,6 @@ pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
     // A failed connection of one bot is in its report; an unreachable server is reported at once.
     let game = game(args, games, to)?;
     let dialects = dialects(args, game, games)?;
-    if let Some(dialect) =
-        dialects.iter().find(|dialect| args.mode == Mode::Lockstep && !has_lockstep(dialect))
-    {
-        return Err(format!("--mode lockstep: the dialect {} has no packets of lockstep", dialect.name()));
-    }
     let plan = plan(args, game, dialects, source, time);
     let reports = crowd::run(&plan).map_err(|error| match error.kind() {
         ErrorKind::Unsupported => format!("the game {} has no bots", game.name),
@@ -241,8 +236,20 @@ fn game(args: &BotsArgs, games: &Games, to: SocketAddr) -> Result<&'static About
     })
 }
 
-/// The dialects: the one of the URL's path, or else all those of `--dialect`.
+/// The dialects, all of which have lockstep if the bots need it.
 fn dialects(args: &BotsArgs, game: &About, games: &Games) -> Result<Vec<Arc<Dialect>>, Failure> {
+    let dialects = known_dialects(args, game, games)?;
+    let lacks = |dialect: &&Arc<Dialect>| args.mode == Mode::Lockstep && !has_lockstep(dialect);
+    match dialects.iter().find(lacks) {
+        Some(dialect) => {
+            Err(format!("--mode lockstep: the dialect {} has no packets of lockstep", dialect.name()))
+        }
+        None => Ok(dialects),
+    }
+}
+
+/// The dialects: the one of the URL's path, or else all those of `--dialect`.
+fn known_dialects(args: &BotsArgs, game: &About, games: &Games) -> Result<Vec<Arc<Dialect>>, Failure> {
     let BotsArgs { url, dialect: asked, .. } = args;
     let codes = match args.codes.as_deref() {
         None => Arc::new(Codes::from_texts(game.tables).map_err(|error| error.to_string())?),

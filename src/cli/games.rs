@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::output::Failure;
 use super::values::number;
+use crate::embedded;
 use crate::game::{About, Game};
 use crate::games;
 use crate::net::Kind;
@@ -20,12 +21,18 @@ pub struct Registered {
     pub kind: Kind,
     /// As a simulation starts it.
     pub trial: simulate::Kind,
+    /// As a server inside this program starts it.
+    pub embedded: embedded::Kind,
 }
 
 impl Registered {
     /// A game by its type.
     pub const fn of<G: Game>() -> Registered {
-        Registered { kind: Kind::of::<G>(), trial: simulate::Kind::of::<G>() }
+        Registered {
+            kind: Kind::of::<G>(),
+            trial: simulate::Kind::of::<G>(),
+            embedded: embedded::Kind::of::<G>(),
+        }
     }
 }
 
@@ -36,6 +43,8 @@ pub struct Games {
     pub kinds: Vec<Kind>,
     /// The same games for simulations, in any order.
     pub trials: Vec<simulate::Kind>,
+    /// The same games for servers inside this program, in any order.
+    pub embedded: Vec<embedded::Kind>,
     /// Their packet tables.
     pub codes: Arc<Codes>,
 }
@@ -43,7 +52,7 @@ pub struct Games {
 impl Games {
     /// The games of this project.
     pub fn built_in() -> Games {
-        Games { kinds: games::all(), trials: games::all(), codes: games::codes() }
+        Games { kinds: games::all(), trials: games::all(), embedded: games::all(), codes: games::codes() }
     }
 
     /// These games alone.
@@ -53,10 +62,11 @@ impl Games {
     pub fn of(games: &[Registered]) -> Result<Games, Failure> {
         let kinds: Vec<Kind> = games.iter().map(|game| game.kind).collect();
         let trials = games.iter().map(|game| game.trial).collect();
+        let embedded = games.iter().map(|game| game.embedded).collect();
         kinds.first().ok_or("a server needs a game")?;
         let abouts: Vec<&About> = kinds.iter().map(|kind| kind.about).collect();
         let codes = About::codes_of(&abouts)?;
-        Ok(Games { codes: Arc::new(codes), trials, kinds })
+        Ok(Games { codes: Arc::new(codes), trials, embedded, kinds })
     }
 
     /// The game of this name.
@@ -80,6 +90,17 @@ impl Games {
         let kind = name.map_or_else(first, |name| self.named(name))?;
         simulate::Kind::find(&self.trials, kind.about)
             .ok_or_else(|| format!("the game {} cannot be simulated", kind.about.name))
+    }
+
+    /// The game of this name for a server inside this program, or else the first.
+    ///
+    /// # Errors
+    /// There is no such game; lists the games.
+    pub fn embedded(&self, name: Option<&str>) -> Result<embedded::Kind, Failure> {
+        let first = || self.kinds.first().copied().ok_or_else(|| "this program has no game".to_owned());
+        let kind = name.map_or_else(first, |name| self.named(name))?;
+        embedded::Kind::find(&self.embedded, kind.about)
+            .ok_or_else(|| format!("the game {} cannot be embedded", kind.about.name))
     }
 
     /// The same games, this one first: the value of `--game`, whose options follow behind commas. With
@@ -109,7 +130,8 @@ impl Games {
         }
         let others = self.kinds.iter().filter(|kind| kind.about.name != name).copied();
         let kinds = std::iter::once(first).chain(others).collect();
-        Ok((Games { kinds, trials: self.trials.clone(), codes: Arc::clone(&self.codes) }, options))
+        let (trials, embedded) = (self.trials.clone(), self.embedded.clone());
+        Ok((Games { kinds, trials, embedded, codes: Arc::clone(&self.codes) }, options))
     }
 
     /// What there is to know of each game.

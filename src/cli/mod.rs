@@ -23,6 +23,7 @@ mod replay;
 mod rooms;
 mod serve;
 mod simulate;
+mod synctest;
 pub mod tables;
 mod talk;
 mod terminal;
@@ -81,6 +82,9 @@ enum Command {
     /// Simulate a whole server in virtual time, from a seed, and check every invariant. The
     /// simulation includes rooms, bots that check everything they receive, and failing connections.
     Simulate(simulate::SimulateArgs),
+    /// Run a world beside copies of itself that are restored from snapshots, and compare them in each
+    /// tick: what a snapshot lacks, or a world does differently a second time, is named.
+    Synctest(synctest::SynctestArgs),
     /// Print the packet tables in use.
     Codes(codes::CodesArgs),
 }
@@ -120,6 +124,7 @@ pub fn run_with(games: &Games) -> ExitCode {
         Some(Command::Echo(args)) => echo::run(&args),
         Some(Command::Replay(args)) => return replay::run(&args, games),
         Some(Command::Simulate(args)) => simulate::run(&args, games),
+        Some(Command::Synctest(args)) => synctest::run(&args, games),
         Some(Command::Codes(args)) => codes::run(&args, games),
     };
     let written = ended(written());

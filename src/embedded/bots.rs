@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::client::bot::{Bot, Stage};
 use crate::client::link::{Keys, Link};
 use crate::game::About;
-use crate::game::agent::{Agent, Manner, Part};
+use crate::game::agent::{Agent, Deeds, Manner, Part};
 use crate::packet::Codes;
 use crate::session::says_hello;
 
@@ -32,6 +32,10 @@ pub struct LocalBot {
     bot: Option<Bot<Box<dyn Agent>>>,
     acts: Duration,
     comes: Duration,
+    /// Whether it checks what it is told, which also counts what it does.
+    pub checks: bool,
+    /// What it did over connections that have ended.
+    deeds: Deeds,
 }
 
 impl LocalBot {
@@ -44,7 +48,19 @@ impl LocalBot {
         keys: fn() -> Keys,
     ) -> LocalBot {
         let (acts, comes) = (Duration::ZERO, Duration::ZERO);
-        LocalBot { connection: None, game, codes, number, seeds, keys, bot: None, acts, comes }
+        LocalBot {
+            connection: None,
+            game,
+            codes,
+            number,
+            seeds,
+            keys,
+            bot: None,
+            acts,
+            comes,
+            checks: false,
+            deeds: Deeds::default(),
+        }
     }
 
     /// Its address.
@@ -79,6 +95,15 @@ impl LocalBot {
         bot.drain_output(out);
     }
 
+    /// Adds what it has done since the last call.
+    pub fn add_deeds(&mut self, all: &mut Deeds) {
+        all.add(&self.deeds);
+        self.deeds = Deeds::default();
+        if let Some(bot) = &mut self.bot {
+            all.add(&bot.agent.take_deeds());
+        }
+    }
+
     /// Whether its connection is no longer usable.
     pub fn is_over(&self) -> bool {
         self.bot.as_ref().is_some_and(|bot| bot.stage() == Stage::Over)
@@ -86,7 +111,10 @@ impl LocalBot {
 
     /// Comes again after a while, on another connection.
     pub fn come_again(&mut self, now: Duration) {
-        (self.connection, self.bot) = (None, None);
+        if let Some(mut bot) = self.bot.take() {
+            self.deeds.add(&bot.agent.take_deeds());
+        }
+        self.connection = None;
         self.comes = now + AWAY;
     }
 
@@ -102,7 +130,7 @@ impl LocalBot {
             crowd_seed,
             manner: Manner::Play,
             spares_visitors: true,
-            checks: false,
+            checks: self.checks,
             dialect: Arc::clone(&dialect),
         })?;
         Some(Bot::new(link, dialect, agent, ()))

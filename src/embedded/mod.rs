@@ -33,6 +33,7 @@ use line::Pipe;
 use net::Net;
 
 use crate::client::link::Keys;
+use crate::game::agent::Deeds;
 use crate::game::{Dice, Game, Rates};
 use crate::games;
 use crate::host::admission::{Admission, Caps};
@@ -99,6 +100,19 @@ pub struct Stats {
     pub skipped: u64,
 }
 
+/// A tick that was run, for whoever compares worlds.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Ticks completed before it.
+    pub tick: u32,
+    /// The checksum of the world before it.
+    pub checksum: u64,
+    /// Its commands, as a command frame.
+    pub frame: Arc<[u8]>,
+    /// The world before it.
+    pub snapshot: Arc<[u8]>,
+}
+
 /// See the [module](self).
 pub struct Server {
     host: Host,
@@ -112,6 +126,8 @@ pub struct Server {
     /// Ticks and updates per second.
     tick_hz: u32,
     stats: Stats,
+    /// The ticks since they were taken, if they are recorded.
+    recorded: Option<Vec<Recorded>>,
 }
 
 impl Server {
@@ -164,6 +180,7 @@ impl Server {
             schedule: (now, 0),
             tick_hz,
             stats: Stats::default(),
+            recorded: None,
         })
     }
 
@@ -286,6 +303,24 @@ impl Server {
         self.net.next(now).map_or(self.next_tick(), |next| next.min(self.next_tick())).saturating_sub(now)
     }
 
+    /// Records each tick from now on. Its bots check what they are told, and count what they do.
+    pub fn record(&mut self) {
+        self.recorded.get_or_insert_default();
+        self.bots.iter_mut().for_each(|bot| bot.checks = true);
+    }
+
+    /// Takes the ticks that were recorded since the last call.
+    pub fn take_recorded(&mut self) -> Vec<Recorded> {
+        self.recorded.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// What the bots have done since the last call.
+    pub fn take_deeds(&mut self) -> Deeds {
+        let mut all = Deeds::default();
+        self.bots.iter_mut().for_each(|bot| bot.add_deeds(&mut all));
+        all
+    }
+
     /// The counters.
     pub fn stats(&self) -> Stats {
         let players = self.host.clients.players();
@@ -298,7 +333,15 @@ impl Server {
     }
 
     fn tick(&mut self) {
-        let ticked = self.room.tick(self.host.now, Wants::default());
+        let is_recorded = self.recorded.is_some();
+        let wants = Wants { frame: is_recorded, checksum: is_recorded, snapshot: is_recorded };
+        let ticked = self.room.tick(self.host.now, wants);
+        if let (Some(recorded), Some(frame), Some(checksum), Some(snapshot)) =
+            (&mut self.recorded, &ticked.frame, ticked.checksum, &ticked.snapshot)
+        {
+            let (frame, snapshot) = (Arc::clone(frame), Arc::clone(&snapshot.bytes));
+            recorded.push(Recorded { tick: ticked.tick, checksum, frame, snapshot });
+        }
         self.host.clients.tell(ticked, self.host.now);
         self.step_bots();
         for connection in self.connections.values_mut() {

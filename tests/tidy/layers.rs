@@ -7,7 +7,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
-const LAYERS: [(&str, &[&str]); 31] = [
+const LAYERS: [(&str, &[&str]); 32] = [
     ("sync", &[]),
     ("household", &[]),
     ("visible", &[]),
@@ -69,6 +69,7 @@ const LAYERS: [(&str, &[&str]); 31] = [
         ],
     ),
     ("testkit", &["client", "ws", "packet", "session", "game", "games", "platform", "plural", "limits"]),
+    ("synctest", &["embedded", "client", "link", "game", "sim"]),
     (
         "simulate",
         &[
@@ -132,6 +133,8 @@ const LAYERS: [(&str, &[&str]); 31] = [
             "limits",
             "client",
             "testkit",
+            "embedded",
+            "synctest",
             "simulate",
             "platform",
             "net",

@@ -1,0 +1,253 @@
+//! Runs a world beside copies of itself that were restored from snapshots: what a snapshot lacks shows
+//! as a difference.
+//!
+//! ```text
+//!   bots ─► server ─► world ─────────────────────────────► checksum of each tick
+//!             │ command frames ─► the same world again ──►  the same?
+//!             └ snapshots ─► restored, some ticks back ──►  the same?
+//! ```
+//!
+//! The bots are those of the game, over connections of their own, so that commands of every kind come
+//! and their packets go through the whole server.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tickwire_sim::state::Difference;
+use tickwire_sim::{Encoded, Raw};
+
+use crate::client::link::Keys;
+use crate::embedded::{Kind, Options, Recorded, Server};
+use crate::game::agent::Deeds;
+use crate::game::{About, Game, Replica};
+use crate::link::Conditions;
+
+/// Differing fields that are named.
+const NAMED: usize = 4;
+
+/// What is run.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The game.
+    pub game: Kind,
+    /// Ticks.
+    pub ticks: u32,
+    /// Seed of the world and of the bots.
+    pub seed: u32,
+    /// Bots that play.
+    pub players: usize,
+    /// How many ticks back the snapshots are.
+    pub back: u32,
+}
+
+/// What was run, and that all worlds stayed the same.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Ticks.
+    pub ticks: u32,
+    /// Copies that were restored and compared.
+    pub copies: u64,
+    /// The checksum at the end.
+    pub checksum: u64,
+    /// Commands by kind, those of the server included.
+    pub commands: BTreeMap<String, u64>,
+    /// What the bots did.
+    pub deeds: Deeds,
+}
+
+impl Report {
+    /// Adds another run; the checksum is that of the last one.
+    pub fn add(&mut self, other: &Report) {
+        self.ticks += other.ticks;
+        self.copies += other.copies;
+        self.checksum = other.checksum;
+        for (kind, count) in &other.commands {
+            *self.commands.entry(kind.clone()).or_default() += count;
+        }
+        self.deeds.add(&other.deeds);
+    }
+}
+
+/// Where worlds differ that should be equal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Desync {
+    /// The seed.
+    pub seed: u32,
+    /// Ticks completed.
+    pub tick: u32,
+    /// What differs from the world that was run from its beginning.
+    pub what: &'static str,
+    /// The first fields that differ: the value of the world that was run from its beginning first.
+    pub fields: Vec<Difference>,
+}
+
+impl fmt::Display for Desync {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Desync { seed, tick, what, fields } = self;
+        write!(out, "seed {seed}, after tick {tick}: {what} differs")?;
+        fields.iter().enumerate().try_for_each(|(at, field)| {
+            let sign = if at == 0 { ':' } else { ';' };
+            write!(out, "{sign} {field}")
+        })
+    }
+}
+
+impl std::error::Error for Desync {}
+
+/// Why a test did not come to its end, or not to a good one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// Worlds differ.
+    Desync(Desync),
+    /// The server cannot be started, or a snapshot not be restored: why, in words.
+    Failed(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Desync(desync) => desync.fmt(out),
+            Failure::Failed(reason) => out.write_str(reason),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<String> for Failure {
+    fn from(reason: String) -> Failure {
+        Failure::Failed(reason)
+    }
+}
+
+/// Lets eight bots play a game for so many ticks, and compares its world in each tick with one that
+/// runs from the same commands, and with one restored from a snapshot eight ticks back. For a test of
+/// a game:
+///
+/// ```no_run
+/// # type MyGame = tickwire::game::Simple<MyRules>;
+/// # #[derive(Clone, Debug, PartialEq)] struct MyRules {}
+/// # tickwire::sim::fields!(enum Act: Press {});
+/// # #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)] enum Act { Press }
+/// # impl tickwire::sim::fields::Field for MyRules {
+/// #     const LEAST_BYTES: usize = 0;
+/// #     fn write(&self, _: &mut impl tickwire::sim::fields::Sink) {}
+/// #     fn read(_: &mut tickwire::sim::Reader<'_>) -> Result<MyRules, tickwire::sim::Malformed> { Ok(MyRules {}) }
+/// # }
+/// # impl tickwire::game::SimpleGame for MyRules {
+/// #     const NAME: &'static str = "presses";
+/// #     const DIALECT: &'static str = "presses";
+/// #     const TABLE: (&'static str, &'static str) = ("presses.tsv", "");
+/// #     const PAGE: &'static str = "";
+/// #     type Action = Act;
+/// #     fn new(_: &tickwire::sim::Identity) -> MyRules { MyRules {} }
+/// #     fn join(&mut self, _: tickwire::sim::PlayerId, _: &str, _: &mut tickwire::game::simple::Turns<'_>) {}
+/// #     fn leave(&mut self, _: tickwire::sim::PlayerId) {}
+/// #     fn action(_: &tickwire::packet::Decoded<'_>) -> Option<Act> { None }
+/// #     fn act(&mut self, _: tickwire::sim::PlayerId, _: Act, _: &mut tickwire::game::simple::Turns<'_>) -> Result<(), &'static str> { Ok(()) }
+/// #     fn tick(&mut self, _: &mut tickwire::game::simple::Turns<'_>) {}
+/// #     fn show(&self, _: &mut tickwire::game::simple::Row) {}
+/// # }
+/// tickwire::synctest::<MyGame>(10_000, 1).expect("the same in every copy");
+/// ```
+///
+/// # Errors
+/// Worlds differ: the seed, the tick, and the first fields. Or the game cannot be started.
+pub fn synctest<G: Game>(ticks: u32, seed: u32) -> Result<Report, Failure> {
+    run(&Plan { game: Kind::of::<G>(), ticks, seed, players: 8, back: 8 }, &mut |_| {})
+}
+
+/// Runs a plan, and shows each tick to `see`.
+///
+/// # Errors
+/// As of [`synctest`].
+pub fn run(plan: &Plan, see: &mut dyn FnMut(&Recorded)) -> Result<Report, Failure> {
+    let about = plan.game.about;
+    let options = Options {
+        game: plan.game,
+        seed: plan.seed,
+        bots: plan.players,
+        began_us: 1_000_000,
+        keys: || Keys { upgrade: [7; 16], mask: || [1, 2, 3, 4] },
+        net: Conditions::default(),
+    };
+    let mut now = Duration::ZERO;
+    let mut server = Server::new(&options, now)?;
+    server.record();
+    let world = (about.begin)(&(about.identity)(plan.seed));
+    let mut beside = Beside { plan, about, world, past: VecDeque::new(), report: Report::default() };
+    while beside.report.ticks < plan.ticks {
+        now += server.advance(now).max(Duration::from_micros(1));
+        for recorded in server.take_recorded() {
+            if beside.report.ticks == plan.ticks {
+                break;
+            }
+            see(&recorded);
+            beside.tick(recorded)?;
+        }
+    }
+    beside.report.checksum = beside.world.checksum();
+    beside.report.deeds = server.take_deeds();
+    Ok(beside.report)
+}
+
+/// The worlds beside the server's.
+struct Beside<'a> {
+    plan: &'a Plan,
+    about: &'static About,
+    /// Run from its beginning.
+    world: Box<dyn Replica>,
+    /// The last ticks: the snapshot before each, and its commands.
+    past: VecDeque<(Arc<[u8]>, Vec<Raw>)>,
+    report: Report,
+}
+
+impl Beside<'_> {
+    fn tick(&mut self, recorded: Recorded) -> Result<(), Failure> {
+        let Recorded { tick, checksum, frame, snapshot } = recorded;
+        if self.world.tick() != tick || self.world.checksum() != checksum {
+            let live = (self.about.restore)(&snapshot)?;
+            return Err(self.desync(tick, "the server's world", &*live));
+        }
+        if self.past.len() >= self.plan.back as usize {
+            self.compare(tick, checksum)?;
+            self.past.pop_front();
+        }
+        let frame = (self.about.frame)(&frame).map_err(|error| error.to_string())?;
+        for command in &frame.commands {
+            *self.report.commands.entry(kind(self.about, &command.action)).or_default() += 1;
+        }
+        self.world.step(&frame.commands);
+        self.past.push_back((snapshot, frame.commands));
+        self.report.ticks += 1;
+        Ok(())
+    }
+
+    /// Restores the oldest snapshot and runs the ticks since.
+    fn compare(&mut self, tick: u32, checksum: u64) -> Result<(), Failure> {
+        let Some((snapshot, _)) = self.past.front() else { return Ok(()) };
+        let mut copy = (self.about.restore)(snapshot)?;
+        self.past.iter().for_each(|(_, commands)| copy.step(commands));
+        self.report.copies += 1;
+        if copy.checksum() == checksum {
+            return Ok(());
+        }
+        Err(self.desync(tick, "the copy of a snapshot", &*copy))
+    }
+
+    fn desync(&self, tick: u32, what: &'static str, other: &dyn Replica) -> Failure {
+        let fields = self.world.state().differences(&other.state(), NAMED);
+        Failure::Desync(Desync { seed: self.plan.seed, tick, what, fields })
+    }
+}
+
+/// The kind of an action: the first word that says more than who acts.
+fn kind(about: &About, action: &Encoded) -> String {
+    let words = (about.words)(action);
+    let mut names =
+        words.split(|sign: char| !(sign.is_alphanumeric() || sign == '_')).filter(|name| !name.is_empty());
+    let first = names.next().unwrap_or_default();
+    if first == "Act" { names.next().unwrap_or_default().to_owned() } else { first.to_owned() }
+}
