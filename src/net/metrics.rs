@@ -82,6 +82,14 @@ pub struct Figures {
     pub skipped_ticks: Counter,
     /// How often it began anew.
     pub restarts: Counter,
+    /// Its clients in lockstep.
+    pub lockstep_clients: Gauge,
+    /// Snapshots that clients in lockstep were sent.
+    pub snapshots: Counter,
+    /// Checksums of theirs that were compared.
+    pub checksums: Counter,
+    /// Of these, those that differed.
+    pub desyncs: Counter,
 }
 
 /// Declares the metrics: the field, its type, the name and the unit of the metric, and what it
@@ -137,6 +145,10 @@ metrics! {
     late_ticks: PerRoom<Counter>, "ticks_late" number, "Ticks that began more than half a period late";
     skipped_ticks: PerRoom<Counter>, "ticks_skipped" number, "Ticks skipped because the world fell behind";
     restarts: PerRoom<Counter>, "room_restarts" number, "Times that a room began anew after a panic";
+    lockstep_clients: PerRoom<Gauge>, "lockstep_clients" number, "Clients that follow in lockstep";
+    snapshots: PerRoom<Counter>, "lockstep_snapshots" number, "Snapshots sent to clients in lockstep";
+    checksums: PerRoom<Counter>, "lockstep_checksums" number, "Checksums of clients in lockstep that were compared";
+    desyncs: PerRoom<Counter>, "lockstep_desyncs" number, "Checksums of clients in lockstep that differed";
     capture_packets: Counter, "capture_packets" number, "Packets written into captures";
     capture_bytes: Counter, "capture_written" bytes, "Bytes written into captures";
     capture_lost: Counter, "capture_lost" number, "Messages and ticks missing from captures";
@@ -164,6 +176,10 @@ impl Metrics {
             late_ticks: self.late_ticks.of(name),
             skipped_ticks: self.skipped_ticks.of(name),
             restarts: self.restarts.of(name),
+            lockstep_clients: self.lockstep_clients.of(name),
+            snapshots: self.snapshots.of(name),
+            checksums: self.checksums.of(name),
+            desyncs: self.desyncs.of(name),
         }
     }
 
@@ -175,6 +191,10 @@ impl Metrics {
         self.late_ticks.forget(name);
         self.skipped_ticks.forget(name);
         self.restarts.forget(name);
+        self.lockstep_clients.forget(name);
+        self.snapshots.forget(name);
+        self.checksums.forget(name);
+        self.desyncs.forget(name);
     }
 
     /// Records the duration of a tick.

@@ -24,6 +24,7 @@ use crate::household::Household;
 use crate::limits;
 use crate::packet::endpoint;
 use crate::room::Handle;
+use crate::room::lockstep::Counts;
 use crate::sync::{Condvar, Mutex};
 
 /// One run of a room.
@@ -50,6 +51,8 @@ pub struct Hosted {
     roused: Mutex<bool>,
     rung: Condvar,
     is_asleep: AtomicBool,
+    /// What of lockstep the metrics have.
+    lockstep: Mutex<Counts>,
     /// When the last tick began, in milliseconds of the host's clock.
     ticked_ms: AtomicU64,
 }
@@ -68,6 +71,7 @@ impl Hosted {
             figures: metrics.of_room(&handle.options.name),
             path_name,
             made_by,
+            lockstep: Mutex::default(),
             is_ending: AtomicBool::new(false),
             has_ended: AtomicBool::new(false),
             most_clients: handle.options.max_clients,
@@ -172,6 +176,7 @@ impl Hosted {
         let may_sleep = |roused: bool| !roused && is_idle();
         let sleeps = may_sleep(*roused);
         if sleeps {
+            self.count_lockstep();
             self.is_asleep.store(true, Ordering::Relaxed);
             while may_sleep(*roused) {
                 let is_late = match until {
@@ -214,6 +219,21 @@ impl Hosted {
     pub fn has_players(&self, players: usize) {
         self.players.store(players, Ordering::Relaxed);
         self.figures.players.set(players as i64);
+        self.count_lockstep();
+    }
+
+    /// Brings the metrics of lockstep up to date.
+    fn count_lockstep(&self) {
+        let counts = self.handle.lockstep.counts();
+        let mut before = self.lockstep.lock();
+        if counts != *before {
+            let Figures { lockstep_clients, snapshots, checksums, desyncs, .. } = &self.figures;
+            lockstep_clients.set(counts.followers as i64);
+            snapshots.inc_by(counts.syncs - before.syncs);
+            checksums.inc_by(counts.checksums - before.checksums);
+            desyncs.inc_by(counts.desyncs - before.desyncs);
+            *before = counts;
+        }
     }
 
     /// Why the room does not serve its clients, if so: in words that follow its title.

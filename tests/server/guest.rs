@@ -10,13 +10,18 @@ use crate::support::Peer;
 
 /// A server whose only game is this one.
 pub fn server_of<G: Game>() -> Server {
+    Server::start(config_of::<G>()).expect("a free port")
+}
+
+/// Its settings.
+pub fn config_of<G: Game>() -> Config {
     let mut config = Config::new("127.0.0.1:0".parse().expect("an address"));
     let game = Kind::of::<G>();
     config.codes = Arc::new(Codes::from_texts(G::TABLES).expect("the table of the example"));
     (config.games, config.game) = (vec![game], game);
     config.identity = (G::ABOUT.identity)(7);
     (config.update_hz, config.address_budgets) = (60, false);
-    Server::start(config).expect("a free port")
+    config
 }
 
 /// Somebody at the server, who speaks by the table.

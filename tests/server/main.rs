@@ -23,6 +23,7 @@ mod hostile_clients;
 #[cfg(target_os = "linux")]
 mod last_words;
 mod library;
+mod lockstep;
 mod pong;
 #[path = "../support/program.rs"]
 mod program;

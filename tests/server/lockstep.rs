@@ -1,0 +1,196 @@
+//! Lockstep over sockets, and what went wrong with it in the first seed system: each defect is tried here, with clients of another
+//! library.
+
+use std::time::Instant;
+
+use tickwire::client::follower::{Follower, Heard, Report};
+use tickwire::game::simple::Simple;
+use tickwire::game::{Game as _, Messages};
+use tickwire::internal::net::{Config, Server};
+use tickwire::internal::room::lockstep::{Access, Rules};
+use tickwire::packet::{Direction, Value, json};
+
+use crate::guest::config_of;
+use crate::program_of_units::Units;
+use crate::support::{PATIENCE, Peer};
+
+/// A client that runs the world itself.
+struct Locked {
+    peer: Peer,
+    follower: Follower,
+    dialect: std::sync::Arc<tickwire::packet::Dialect>,
+    is_json: bool,
+    reports: Vec<Report>,
+    /// Other packets, in words.
+    others: Vec<String>,
+}
+
+impl Locked {
+    fn connect(server: &Server, is_json: bool, mode: u8, token: Option<&str>) -> Locked {
+        let about = Simple::<Units>::ABOUT;
+        let dialect = server.config().codes.dialect("units").expect("its own");
+        let path = if is_json { "/play?format=json" } else { "/play" };
+        let peer = Peer::connect(server.address(), path);
+        let follower = Follower::new(about, std::sync::Arc::clone(&dialect));
+        let (reports, others) = (Vec::new(), Vec::new());
+        let mut locked = Locked { peer, follower, dialect, is_json, reports, others };
+        let token = token.map_or(Value::Nil, Value::from);
+        locked.say("hello", &[1.into(), mode.into(), "Ann".into(), token]);
+        locked
+    }
+
+    fn say(&mut self, name: &str, values: &[Value]) {
+        let message = self.dialect.encode(Direction::ToServer, name, values).expect("by the table");
+        self.send(&message);
+    }
+
+    fn send(&mut self, message: &[u8]) {
+        if self.is_json {
+            let text = self.dialect.json_from_msgpack(Direction::ToServer, message).expect("just encoded");
+            self.peer.send_text(&text);
+        } else {
+            self.peer.send(message);
+        }
+    }
+
+    fn march(&mut self, sequence: u32, targets: &[u16]) {
+        let targets = Value::Array(targets.iter().map(|target| Value::from(*target)).collect());
+        self.say("march", &[sequence.into(), Value::Nil, targets, 600.into(), 200.into()]);
+    }
+
+    /// Takes messages until something holds.
+    fn until(&mut self, what: &str, mut holds: impl FnMut(&Locked) -> bool) {
+        let began = Instant::now();
+        while !holds(self) {
+            assert!(began.elapsed() < PATIENCE, "{what}; so far: {:?} {:?}", self.others, self.reports);
+            let message = self.peer.receive().expect("it goes on");
+            let dialect = std::sync::Arc::clone(&self.dialect);
+            let packet = if self.is_json {
+                let text = std::str::from_utf8(&message).expect("JSON");
+                dialect.decode_json(Direction::ToClient, text)
+            } else {
+                dialect.decode(Direction::ToClient, &message)
+            };
+            let packet = packet.expect("by the table");
+            let (mut say, mut told) = (Vec::new(), Messages::default());
+            match self.follower.hear(&packet, &mut say, &mut told).expect("the same rules") {
+                Heard::Report(report) => self.reports.push(report),
+                Heard::Other => self.others.push(packet.to_string()),
+                Heard::Began(_) | Heard::Stepped(_) | Heard::Noted => {}
+            }
+            say.iter().for_each(|message| self.send(message));
+        }
+    }
+
+    fn tick(&self) -> u32 {
+        self.follower.world().map_or(0, |world| world.tick())
+    }
+
+    fn ticks(&mut self, count: u32) {
+        let until = self.tick() + count;
+        self.until("ticks", |one| one.tick() >= until);
+    }
+
+    fn hears(&mut self, words: &str) {
+        self.until(words, |one| one.others.iter().any(|other| other.contains(words)));
+    }
+}
+
+fn config(access: Access) -> Config {
+    let mut config = config_of::<Simple<Units>>();
+    config.lockstep = Rules { access, snapshot_ticks: 30, checksum_ticks: 10 };
+    config
+}
+
+/// Runs worlds to the same tick, and holds them against each other.
+fn agree(worlds: &mut [&mut Locked]) {
+    let tick = worlds.iter().map(|one| one.tick()).max().unwrap_or_default() + 1;
+    let at = worlds.iter_mut().map(|one| {
+        one.until("a tick that all have", |one| one.tick() >= tick);
+        (one.tick(), one.follower.world().expect("it has one").checksum())
+    });
+    let at: Vec<(u32, u64)> = at.collect();
+    assert!(at.iter().all(|one| *one == at[0]), "{at:x?}");
+}
+
+#[test]
+fn what_stopped_the_first_seed_system_stops_no_world() {
+    let server = Server::start(config(Access::Open)).expect("a free port");
+    let mut ann = Locked::connect(&server, false, 3, None);
+    let mut bob = Locked::connect(&server, true, 3, None);
+    for one in [&mut ann, &mut bob] {
+        one.until("two players", |one| one.follower.world().is_some_and(|world| world.players().len() == 2));
+    }
+    // A target that exists and is not the sender's own, and one that does not exist: there, the match stood still for ever.
+    ann.march(1, &[7, 8, 999, 0]);
+    ann.hears("command_accepted");
+    // A sequence of thirty digits: there, it closed its sender, and each later client.
+    bob.peer.send_text(r#"["march",[999999999999999999999999999999,null,[1],1,1]]"#);
+    bob.hears("wrong_arguments");
+    bob.peer.send_text(r#"["march",["1",null,[1],1,1]]"#);
+    // The same sequence again and again: there, each was taken.
+    for _ in 0..3 {
+        ann.march(2, &[1]);
+    }
+    ann.hears(r#"commands=[2,"repeated",2,"repeated"]"#);
+    // An issuer: there, the client sent it. Here there is no place for one, and what comes behind the arguments is dropped.
+    bob.peer.send_text(r#"["march",[1,null,[1],600,200,1]]"#);
+    bob.hears("command_accepted commands=[1,1,");
+    // The world has gone on all the time; so it is for those who come now, as spectators too.
+    let mut late = Locked::connect(&server, false, 2, None);
+    late.ticks(25);
+    assert_eq!((late.follower.player(), ann.follower.player().is_some()), (None, true));
+    agree(&mut [&mut late, &mut ann, &mut bob]);
+    // Somebody leaves: there, the unit walked on.
+    bob.peer.close();
+    ann.until("one player", |one| one.follower.world().is_some_and(|world| world.players().len() == 1));
+    agree(&mut [&mut late, &mut ann]);
+    assert!(late.reports.is_empty() && ann.reports.is_empty());
+    let metrics = server.metrics_text();
+    assert!(metrics.contains("tickwire_lockstep_desyncs_total 0"), "{metrics}");
+    assert!(metrics.contains("tickwire_lockstep_clients 2"), "{metrics}");
+    assert!(!metrics.contains("tickwire_lockstep_checksums_total 0"), "{metrics}");
+    server.stop();
+}
+
+#[test]
+fn in_json_a_world_is_followed_as_well_and_a_changed_field_is_named() {
+    let server = Server::start(config(Access::Open)).expect("a free port");
+    let mut ann = Locked::connect(&server, true, 3, None);
+    let mut bob = Locked::connect(&server, false, 2, None);
+    ann.ticks(3);
+    ann.follower.corrupt(11);
+    ann.until("a report", |one| !one.reports.is_empty());
+    bob.until("a report", |one| !one.reports.is_empty());
+    let (tick, changed) = ann.follower.corrupted().expect("a field was changed").clone();
+    for one in [&ann, &bob] {
+        assert_eq!(one.reports[0].tick, tick);
+        assert_eq!(one.reports[0].fields, [("player 1".to_owned(), changed.clone())]);
+    }
+    agree(&mut [&mut ann, &mut bob]);
+    server.stop();
+}
+
+#[test]
+fn without_a_token_nobody_else_sees_the_whole_world() {
+    // This machine may, by default.
+    let server = Server::start(config(Access::Token)).expect("a free port");
+    let mut here = Locked::connect(&server, false, 2, None);
+    here.ticks(3);
+    server.stop();
+    let server = Server::start(config(Access::Off)).expect("a free port");
+    let mut refused = Locked::connect(&server, false, 2, None);
+    assert_eq!(refused.peer.receive_close(), "1008 lockstep_off");
+    server.stop();
+}
+
+#[test]
+fn bytes_in_json_are_an_object() {
+    let value = Value::Array(vec![Value::Binary(vec![0, 255, 7]), Value::Binary(Vec::new())]);
+    let text = json::print(&value);
+    assert_eq!(text, r#"[{"base64":"AP8H"},{"base64":""}]"#);
+    assert_eq!(json::read(&text, Direction::ToClient), Ok(value));
+    for other in [r#"{"base64":"?"}"#, r#"{"base64":"AA==","more":1}"#, r#"{"base64":1}"#] {
+        assert!(matches!(json::read(other, Direction::ToClient), Ok(Value::Map(_))), "{other}");
+    }
+}
