@@ -152,13 +152,13 @@ attack() {
 attacks() {
     if [[ -n $brief ]]; then
         attack slowloris 300; attack stalled-readers 20; attack drip-readers 20; attack ping-flood 20; attack tiny-fragments 10
-        attack command-flood 20; attack contradictions 20; attack seat-holders 20; attack churn 200; attack reconnect 200; attack bombs 20; attack half-open 50
+        attack command-flood 20; attack contradictions 20; attack seat-holders 20; attack false-checksums 20; attack churn 200; attack reconnect 200; attack bombs 20; attack half-open 50
         return
     fi
     # A tenth of 500 clients that read nothing; a thousand connections per second are opened and
     # closed.
     attack slowloris 2000; attack stalled-readers 50; attack drip-readers 50; attack ping-flood 50; attack tiny-fragments 20
-    attack command-flood 50; attack contradictions 50; attack seat-holders 50; attack churn 1000; attack bombs 50; attack half-open 200
+    attack command-flood 50; attack contradictions 50; attack seat-holders 50; attack sync-flood 20; attack false-checksums 50; attack churn 1000; attack bombs 50; attack half-open 200
     # From many addresses, each client stays within its budget, and churn makes little difference.
     [[ $source != *N* ]] || attack reconnect 2000
 }

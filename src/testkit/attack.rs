@@ -8,6 +8,7 @@
 //! other, each as fast as the server lets it.
 
 pub mod bombs;
+mod lockstep;
 mod swarm;
 mod victim;
 
@@ -66,6 +67,10 @@ pub enum Attack {
     /// Each joins with a key of its own, drops its connection so that its player waits for it, and
     /// comes again with another key.
     SeatHolders,
+    /// Each follows in lockstep, and asks for a snapshot a hundred times a second.
+    SyncFlood,
+    /// Each follows in lockstep, and claims another checksum than that of the world at every tick.
+    FalseChecksums,
     /// A given number of connections a second, each closed at once: before a request, after it,
     /// or after joining.
     Churn,
@@ -84,7 +89,7 @@ pub enum Attack {
 
 impl Attack {
     /// All attacks.
-    pub const ALL: [Attack; 13] = [
+    pub const ALL: [Attack; 15] = [
         Attack::Slowloris,
         Attack::StalledReaders,
         Attack::DripReaders,
@@ -93,6 +98,8 @@ impl Attack {
         Attack::CommandFlood,
         Attack::Contradictions,
         Attack::SeatHolders,
+        Attack::SyncFlood,
+        Attack::FalseChecksums,
         Attack::Churn,
         Attack::Reconnect,
         Attack::Bombs,
@@ -111,6 +118,8 @@ impl Attack {
             Attack::CommandFlood => "command-flood",
             Attack::Contradictions => "contradictions",
             Attack::SeatHolders => "seat-holders",
+            Attack::SyncFlood => "sync-flood",
+            Attack::FalseChecksums => "false-checksums",
             Attack::Churn => "churn",
             Attack::Reconnect => "reconnect",
             Attack::Bombs => "bombs",
@@ -159,6 +168,13 @@ impl Attack {
             }
             Attack::SeatHolders => {
                 Manner { opening: hello(), has_key: true, leaves: true, lingers: LINGER, ..manner }
+            }
+            Attack::SyncFlood => {
+                Manner { opening: lockstep::hello(), block: lockstep::request(), frames: 1, ..manner }
+            }
+            Attack::FalseChecksums => {
+                let (block, frames) = (lockstep::false_checksums(index), lockstep::CHECKSUMS as usize);
+                Manner { opening: lockstep::hello(), block, frames, every: Duration::from_secs(1), ..manner }
             }
             Attack::Churn if index.is_multiple_of(3) => Manner { upgrades: false, leaves: true, ..manner },
             Attack::Churn if index % 3 == 1 => Manner { asks_and_leaves: true, leaves: true, ..manner },
@@ -413,6 +429,8 @@ mod tests {
             (Attack::Reconnect, 0, 1, (2, None)),
             (Attack::Contradictions, 2, 3, (1 + 3, None)),
             (Attack::SeatHolders, 0, 1, (1, None)),
+            (Attack::SyncFlood, 0, 3, (1 + 3, None)),
+            (Attack::FalseChecksums, 0, 1, (1 + 80, None)),
             (Attack::HalfOpen, 1, 1, (1, None)),
             (Attack::HalfOpen, 0, 1, (0, None)),
         ] {
