@@ -8,7 +8,7 @@
 //! as several faults. It uses no socket and no clock.
 //!
 //! Each layout has its own file, `native` and `moomoo`. What both have in common is in `common`, `ledger`
-//! (resources and fighting), `growth` (building and choosing), `wild` (projectiles and animals) and
+//! (resources and fighting) with `pay`, `growth` (building and choosing), `wild` (projectiles and animals) and
 //! `clans`. `rule` names the rules.
 
 mod clans;
@@ -18,6 +18,7 @@ mod growth;
 mod ledger;
 mod moomoo;
 mod native;
+mod pay;
 mod rule;
 mod wild;
 

@@ -15,6 +15,7 @@ use std::time::Duration;
 use super::common::Common;
 use super::deeds::Deeds;
 use super::growth;
+use super::pay::{Pay, take_bounty};
 use super::rule::Rule;
 use crate::games::moo::client::heard::{Heard, Stock, Swing};
 use crate::games::moo::world::rules;
@@ -31,41 +32,8 @@ struct Account {
     owed: u32,
 }
 
-/// The most that windmills may have paid by now, less the rises already recorded.
-#[derive(Debug, Clone, Copy, Default)]
-struct Pay {
-    gold: f64,
-    told: Duration,
-    mills: u32,
-}
-
-impl Pay {
-    /// Advances the time to `now`, with this many windmills.
-    fn earn(&mut self, mills: u32, now: Duration) {
-        let best = rules::ITEMS.iter().map(|item| item.pays_halves).max().unwrap_or(0);
-        let gold_per_s = f64::from(mills) * f64::from(best) / 2.0;
-        let passed = now.saturating_sub(self.told);
-        self.told = now;
-        let most = gold_per_s * PAY_AT_ONCE.as_secs_f64() + 1.0;
-        // A new windmill may have paid for as long before its announcement.
-        let is_new = mills > std::mem::replace(&mut self.mills, mills);
-        let more = if is_new { most } else { gold_per_s * passed.as_secs_f64() };
-        self.gold = (self.gold + more).min(most);
-    }
-
-    /// Pays for as much of a rise as possible.
-    fn pay(&mut self, rise: u32) -> u32 {
-        let paid = rise.min(self.gold as u32);
-        self.gold -= f64::from(paid);
-        paid
-    }
-}
-
 /// A client that has come back is told of things and equipment in one turn, which may end in between.
 const RETURNING_TURNS: u8 = 2;
-
-/// Delayed turns arrive all at once, with the pay of all that time.
-const PAY_AT_ONCE: Duration = Duration::from_secs(15);
 
 /// The books; see the [module](self).
 #[derive(Debug, Default)]
@@ -212,7 +180,8 @@ impl Ledger {
             if kind == rules::Resource::Gold as usize {
                 // First, since it is due now; what windmills may have paid can be due later.
                 bounty = take_bounty(&mut self.bounty[1], risen.saturating_sub(earned));
-                risen -= self.pay.pay(risen.saturating_sub(earned + bounty));
+                self.pay.paid = self.pay.pay(risen.saturating_sub(earned + bounty));
+                risen -= self.pay.paid;
             }
             self.deeds.gathered += u64::from(risen);
             risen -= bounty;
@@ -247,6 +216,7 @@ impl Ledger {
                 owed -= take_bounty(&mut self.bounty[0], owed);
                 // Resources are reported before standing objects.
                 owed -= self.pay.pay(owed);
+                self.pay.return_what_was_paid(&mut self.bounty[0]);
             }
             if owed > 0 && !common.picture.is_dead {
                 let has = account.has;
@@ -271,13 +241,6 @@ fn is_food_of_animals(rise: u32) -> bool {
 const KILL_GOLD_MOST: u64 = rules::KILL_GOLD as u64 * rules::MAX_AGE as u64;
 /// The most that an animal pays: which of the disappeared animals it was is unknown.
 const ANIMAL_GOLD_MOST: u64 = 1_000;
-
-/// Pays for a rise of gold from kills and hunts. Returns the amount paid.
-fn take_bounty(bounty: &mut u64, rise: u32) -> u32 {
-    let paid = rise.min(u32::try_from(*bounty).unwrap_or(u32::MAX));
-    *bounty -= u64::from(paid);
-    paid
-}
 
 /// Pays for a rise of food from disappeared animals, those with the most food first; each is the
 /// player's own kill if its food is there. Some left the view alive, so the remainder may be part
@@ -432,6 +395,21 @@ mod tests {
         let paid = [mill, turn(), kill, has(3, 100), turn(), has(3, 101), turn(), turn()];
         assert_eq!(heard_each(tick, &paid).0, []);
         assert_eq!(heard_each(tick, &paid[1..]).0, [Rule::GainUnearned], "without a windmill");
+    }
+
+    #[test]
+    fn the_gold_of_a_hunt_told_before_its_animal_is_gone_leaves_the_pay_of_windmills() {
+        let mill = Heard::Count { group: rules::Group::Mill as u8, count: 1 };
+        let cow = &rules::ANIMALS[0];
+        let animal = Animal { id: 9, kind: 0, x_px: 550.0, y_px: 500.0, health: 25 };
+        let begin = [mill, Heard::Animals(vec![animal]), turn(), turn()];
+        let paid = [has(1, cow.food), has(3, cow.gold), turn()];
+        let hunt = [Heard::AnimalsGone(vec![9]), turn()];
+        let pay = [has(3, cow.gold + 1), turn(), turn()];
+        let tick = Duration::from_millis(33);
+        assert_eq!(heard_each(tick, &[&begin[..], &paid, &hunt, &pay].concat()).0, []);
+        let without = heard_each(tick, &[&begin[1..], &paid, &hunt, &pay].concat()).0;
+        assert_eq!(without, [Rule::GainUnearned], "without a windmill");
     }
 
     #[test]
