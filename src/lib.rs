@@ -187,6 +187,7 @@ mod server;
 #[cfg(not(target_family = "wasm"))]
 mod cli;
 
+pub use room::lockstep::Access as Lockstep;
 pub use synctest::synctest;
 
 #[cfg(not(target_family = "wasm"))]

@@ -15,6 +15,7 @@ use crate::net::recorder::Target;
 use crate::net::{self, Config, Kind, Players, Tokens};
 use crate::packet::Codes;
 use crate::packet::endpoint::is_room_name;
+use crate::room::lockstep::{Access as Lockstep, Rules};
 pub use error::StartError;
 pub use room::Room;
 
@@ -97,6 +98,7 @@ pub struct Server {
     admin_token: Option<Result<Token, String>>,
     tokens: Option<Result<Tokens, String>>,
     spectators: bool,
+    lockstep: Lockstep,
     capture: Option<PathBuf>,
 }
 
@@ -119,6 +121,7 @@ impl Server {
             admin_token: None,
             tokens: None,
             spectators: false,
+            lockstep: Lockstep::default(),
             capture: None,
         }
     }
@@ -195,6 +198,13 @@ impl Server {
         Server { spectators: on, ..self }
     }
 
+    /// Which clients may run the world of their room themselves, which shows them all of it. By default,
+    /// those with a token, and those on this machine.
+    #[must_use]
+    pub fn lockstep(self, who: Lockstep) -> Server {
+        Server { lockstep: who, ..self }
+    }
+
     /// Captures all traffic to this file, which must not exist yet, for Wireshark and
     /// [`capture`](crate::capture).
     #[must_use]
@@ -255,6 +265,7 @@ impl Server {
             max_clients_per_address: self.max_clients_per_address,
             address_budgets: self.address_budgets,
             players: Players { tokens, spectators: self.spectators },
+            lockstep: Rules { access: self.lockstep, ..Rules::default() },
             allowed_origins: self.allowed_origins.clone(),
             codes: Arc::new(codes),
             admin_token: admin_token.map_err(|rule| StartError::setting("admin_token", rule))?,

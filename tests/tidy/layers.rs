@@ -111,7 +111,7 @@ const LAYERS: [(&str, &[&str]); 32] = [
             "limits",
         ],
     ),
-    ("server", &["packet", "game", "net", "sim", "limits"]),
+    ("server", &["packet", "game", "room", "net", "sim", "limits"]),
     (
         "cli",
         &[
