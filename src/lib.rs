@@ -88,6 +88,7 @@
 //!   numbers and angles.
 //! - [`packet`]: the table of packets, and their values.
 //! - [`serve()`]: runs the program, with its command line.
+//! - [`synctest()`]: the line in a test that finds what a snapshot of a game lacks.
 //! - [`Server`]: starts a server in a program of one's own, without a command line.
 //!
 //! # To write a client
@@ -187,11 +188,10 @@ mod server;
 #[cfg(not(target_family = "wasm"))]
 mod cli;
 
-pub use room::lockstep::Access as Lockstep;
 pub use synctest::synctest;
 
 #[cfg(not(target_family = "wasm"))]
-pub use server::{Room, Running, Server, StartError};
+pub use server::{Lockstep, Room, Running, Server, StartError};
 
 // Not there for rustdoc: it would take links from one private module to another for public ones.
 #[cfg(not(doc))]

@@ -15,7 +15,8 @@ use crate::net::recorder::Target;
 use crate::net::{self, Config, Kind, Players, Tokens};
 use crate::packet::Codes;
 use crate::packet::endpoint::is_room_name;
-use crate::room::lockstep::{Access as Lockstep, Rules};
+pub use crate::room::lockstep::Access as Lockstep;
+use crate::room::lockstep::Rules;
 pub use error::StartError;
 pub use room::Room;
 

@@ -82,7 +82,7 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     fn leave(player: PlayerId) -> ActionOf<Self>;
 
     /// The command, of the operator, for a player whose connection is gone while its seat waits for
-    /// another ([`Membership::Away`]): the body stops, and the player's sequences begin anew.
+    /// another ([`Away`](tickwire_sim::Membership::Away)): the body stops, and the player's sequences begin anew.
     fn away(player: PlayerId) -> ActionOf<Self>;
 
     /// A command in words, in one line: its packet's name, and its arguments by name.
