@@ -18,6 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use tracing::info;
+
 use super::metrics::{Figures, Metrics};
 use super::tap::Tap;
 use crate::household::Household;
@@ -232,6 +234,13 @@ impl Hosted {
             snapshots.inc_by(counts.syncs - before.syncs);
             checksums.inc_by(counts.checksums - before.checksums);
             desyncs.inc_by(counts.desyncs - before.desyncs);
+            if counts.desyncs > before.desyncs {
+                let (tick, clients) = (self.handle.tick(), counts.desyncs - before.desyncs);
+                info!(
+                    room = self.label(),
+                    tick, clients, "worlds of clients in lockstep differ from the room's"
+                );
+            }
             *before = counts;
         }
     }

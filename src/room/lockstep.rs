@@ -248,20 +248,15 @@ impl Journal {
 
     /// A tick begins: what it is to make.
     pub(crate) fn begin(&self, tick: u32) -> Due {
-        if self.followers.load(Ordering::Relaxed) == 0 {
-            let mut inner = self.inner.lock();
-            if inner.is_on {
-                *inner = Inner {
-                    tick_hz: inner.tick_hz,
-                    budgets: std::mem::take(&mut inner.budgets),
-                    ..Inner::default()
-                };
-            }
-            inner.tick = tick;
-            return Due::default();
-        }
         let mut inner = self.inner.lock();
         inner.tick = tick;
+        if inner.followers.is_empty() {
+            if inner.is_on {
+                let (tick_hz, budgets) = (inner.tick_hz, std::mem::take(&mut inner.budgets));
+                *inner = Inner { tick_hz, tick, budgets, ..Inner::default() };
+            }
+            return Due::default();
+        }
         inner.is_on = true;
         let newest = inner.snapshots.back().map(|(tick, ..)| *tick);
         let is_old = newest.is_none_or(|newest| tick >= newest.saturating_add(self.rules.snapshot_ticks));
