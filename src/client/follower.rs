@@ -72,6 +72,8 @@ pub struct Counts {
     pub checksums: u64,
     /// Bytes of snapshots and command frames.
     pub bytes: u64,
+    /// Checksum ticks at which the world differed from the server's, as it found when it began again.
+    pub differed: u64,
 }
 
 /// See the [module](self).
@@ -82,6 +84,10 @@ pub struct Follower {
     world: Option<Box<dyn Onlooker>>,
     player: Option<PlayerId>,
     watched: Option<PlayerId>,
+    /// The ticks that the server had completed when it sent the last snapshot. Nothing is told of those before.
+    present: u32,
+    /// Whether all ticks since the snapshot were run without a word.
+    is_silent: bool,
     checksum_ticks: u32,
     /// The newest tick whose checksum was sent.
     sent: Option<u32>,
@@ -111,6 +117,8 @@ impl Follower {
             world: None,
             player: None,
             watched: None,
+            present: 0,
+            is_silent: false,
             checksum_ticks: limits::LOCKSTEP_CHECKSUM_TICKS,
             sent: None,
             kept: VecDeque::new(),
@@ -168,6 +176,7 @@ impl Follower {
         match packet.row.name.as_str() {
             STATE_SYNC => {
                 self.player = packet.number("player").map(PlayerId);
+                self.present = packet.number("tick").unwrap_or(0);
                 self.checksum_ticks = packet.number("checksum_ticks").filter(|ticks| *ticks > 0).unwrap_or(1);
                 Ok(Heard::Noted)
             }
@@ -190,6 +199,7 @@ impl Follower {
         self.counts.syncs += 1;
         self.counts.bytes += snapshot.len() as u64;
         self.is_asking = false;
+        self.is_silent = false;
         let tick = world.world().tick();
         self.world = Some(world);
         Ok(Heard::Began(tick))
@@ -209,8 +219,18 @@ impl Follower {
         }
         self.look_back(say);
         let (Some(world), Some(frame)) = (&mut self.world, frame) else { return Heard::Noted };
-        world.step(&frame.commands, self.player, self.watched, told);
         self.counts.ticks += 1;
+        if frame.tick + 1 < self.present {
+            self.is_silent = true;
+            world.world_mut().step(&frame.commands);
+            return Heard::Stepped(world.world().tick());
+        }
+        if std::mem::take(&mut self.is_silent) {
+            // What is told begins with the present, as for a client that has just come.
+            let looking = (self.about.look)(&world.world().snapshot(), &self.dialect);
+            looking.into_iter().for_each(|fresh| *world = fresh);
+        }
+        world.step(&frame.commands, self.player, self.watched, told);
         Heard::Stepped(world.world().tick())
     }
 
@@ -245,6 +265,7 @@ impl Follower {
             return;
         }
         let Some(before) = self.kept.remove(at) else { return };
+        self.counts.differed += 1;
         let Ok(before) = (self.about.restore)(&before.snapshot) else { return };
         let found = world.world().state().differences(&before.state(), limits::LOCKSTEP_FIELDS);
         let text = |text: &str| -> Value {

@@ -121,8 +121,8 @@ impl<G: Game> Onlooker for Look<G> {
     ) {
         let Look { played, publisher, view, scratch, dialect } = self;
         played.step(commands);
-        // How early commands come is known to the server alone.
-        let published = publisher.publish(played.sim(), &|_| 0);
+        // How early commands come is known to the server alone: clients do not reckon with this number.
+        let published = publisher.publish(played.sim(), &|_| i16::MIN);
         view.follow(player, watched);
         view.update(&[], &published, false, dialect, scratch, messages);
     }

@@ -34,7 +34,7 @@ const FILES: tab_edition::Files = files! {
     "draw-shots.js" "draw-structures.js" "draw-terrain.js" "draw-text.js" "draw-tools.js" "draw-weather.js"
     "edition-tab.js" "edition.js" "effects.js" "endings.js" "favicon.svg" "friends.css" "friends.js" "happenings.js" "hints.js"
     "history.js" "hud-clan.js" "hud-graph.js" "hud-kit.js" "hud-panels.js" "hud-play.js" "hud.js"
-    "index.html" "input.js" "inspect.js" "interpolation.js" "line.js" "link.js" "load-error.js" "main.js" "minimap.js" "motion.js"
+    "index.html" "input.js" "inspect.js" "interpolation.js" "line.js" "link.js" "load-error.js" "lockstep-panel.js" "lockstep.js" "main.js" "minimap.js" "motion.js"
     "moments.js" "msgpack.js" "own-key.js" "own-token.js" "palette.js" "pane.js" "panels.css" "player.js" "predict.wasm" "prediction.js" "protocol.js" "random.js"
     "rates.js" "reckoning.js" "room.js" "rooms.css" "rules.js" "rules.json" "settings.js" "shots.js" "socket.js" "sound.js" "sprites.js"
     "stage.js" "states.js" "style.css" "swing.js" "tab-cache.js" "tab-host.js" "tab-module.js" "tab-net.js" "tab-page.js"

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tickwire::client::follower::{Follower, Heard, Report};
 use tickwire::game::Messages;
 use tickwire::internal::embedded;
-use tickwire::packet::{Codes, Dialect, Direction};
+use tickwire::packet::{self, Codes, Dialect, Direction};
 use tickwire::sim::PlayerId;
 
 use super::buffers::with;
@@ -24,6 +24,11 @@ const SAY: u8 = 1;
 struct Page {
     follower: Follower,
     dialect: Arc<Dialect>,
+    /// The welcome of the connection. A world that begins again is told like a new one, after another welcome: what the page knew of
+    /// the old one may never have been.
+    welcome: Vec<packet::Value>,
+    /// Whether that is due.
+    is_again: bool,
     /// The last report.
     report: Option<Report>,
     /// Why it cannot follow.
@@ -34,7 +39,7 @@ thread_local! {
     static PAGE: RefCell<Option<Page>> = RefCell::default();
 }
 
-/// Begins anew. The input has a line with the name of the game, a line with that of the dialect, and then the packet table. Returns 1; or
+/// Begins anew. The input has a line with the name of the game, empty for that of the program, a line with that of the dialect, and then the packet table. Returns 1; or
 /// 0 if there is no such game, or the table is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn follow_begin() -> u32 {
@@ -44,9 +49,9 @@ pub extern "C" fn follow_begin() -> u32 {
         let (dialect, table) = rest.split_once('\n')?;
         let codes = Codes::from_texts(&[("table.tsv", table)]).ok()?;
         let dialect: Arc<_> = codes.dialect(dialect)?;
-        let about = embedded::game(Some(game))?.about;
+        let about = embedded::game((!game.is_empty()).then_some(game))?.about;
         let follower = Follower::new(about, Arc::clone(&dialect));
-        Some(Page { follower, dialect, report: None, error: None })
+        Some(Page { follower, dialect, welcome: Vec::new(), is_again: false, report: None, error: None })
     });
     let is_there = page.is_some();
     PAGE.set(page);
@@ -61,6 +66,14 @@ pub extern "C" fn follow_hear() -> usize {
         let message = std::mem::take(&mut buffers.input);
         let records = PAGE.with_borrow_mut(|page| page.as_mut().map(|page| page.hear(&message)));
         buffers.put_out(records.unwrap_or_default())
+    })
+}
+
+/// The ticks that are completed; 0 before the first snapshot.
+#[unsafe(no_mangle)]
+pub extern "C" fn follow_tick() -> u32 {
+    PAGE.with_borrow(|page| {
+        page.as_ref().and_then(|page| page.follower.world()).map_or(0, |world| world.tick())
     })
 }
 
@@ -86,11 +99,25 @@ pub extern "C" fn follow_status() -> usize {
 
 impl Page {
     fn hear(&mut self, message: &[u8]) -> Vec<u8> {
-        let Page { follower, dialect, report, error } = self;
+        let Page { follower, dialect, welcome, is_again, report, error } = self;
         let (mut records, mut say, mut told) = (Vec::new(), Vec::new(), Messages::default());
-        let Ok(packet) = dialect.decode(Direction::ToClient, message) else { return records };
+        let Ok(packet) = dialect.decode(Direction::ToClient, message) else {
+            // The page says so of a packet that it cannot read.
+            record(TOLD, message, &mut records);
+            return records;
+        };
+        if packet.row.name == "welcome" {
+            welcome.clone_from(&packet.values);
+        }
         match follower.hear(&packet, &mut say, &mut told) {
-            Ok(Heard::Noted | Heard::Began(_) | Heard::Stepped(_)) => {}
+            Ok(Heard::Noted) => {}
+            Ok(Heard::Began(_)) => *is_again = follower.counts().syncs > 1,
+            Ok(Heard::Stepped(tick)) if *is_again && !told.is_empty() => {
+                *is_again = false;
+                let again = welcomed(dialect, welcome, tick);
+                again.into_iter().for_each(|message| record(TOLD, &message, &mut records));
+            }
+            Ok(Heard::Stepped(_)) => {}
             Ok(Heard::Other) => record(TOLD, message, &mut records),
             Ok(Heard::Report(new)) => *report = Some(new),
             Err(reason) => *error = Some(reason),
@@ -120,12 +147,21 @@ impl Page {
             "ticks": counts.ticks,
             "syncs": counts.syncs,
             "checksums": counts.checksums,
+            "differed": counts.differed,
             "bytes": counts.bytes,
             "corrupted": corrupted,
             "report": report,
             "error": error,
         })
     }
+}
+
+/// The welcome of a server that has completed so many ticks.
+fn welcomed(dialect: &Dialect, values: &[packet::Value], tick: u32) -> Option<Vec<u8>> {
+    let at = dialect.row(Direction::ToClient, "welcome")?.argument("tick");
+    let mut values = values.to_vec();
+    at.and_then(|at| values.get_mut(at)).into_iter().for_each(|value| *value = tick.into());
+    dialect.encode(Direction::ToClient, "welcome", &values).ok()
 }
 
 fn record(kind: u8, message: &[u8], out: &mut Vec<u8>) {

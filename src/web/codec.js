@@ -84,7 +84,7 @@ export function tableText(codes, dialect) {
   const rows = codes.tables.flatMap((one) => one.rows).filter((row) => row.codes[dialect] !== undefined);
   const type = typeof rows[0]?.codes[dialect] === 'string' ? 'str' : 'int';
   const line = (/** @type {Row} */ row) => [row.direction, row.name, row.lane, row.codes[dialect],
-    row.arguments.map((argument) => `${argument.name}:${argument.type}`).join(' '), row.meaning];
+    row.arguments.map((argument) => `${argument.name}:${argument.type}`).join(' ') || '-', row.meaning];
   return [['direction', 'name', 'lane', `${dialect}:${type}`, 'arguments', 'meaning'], ...rows.map(line)]
     .map((cells) => `${cells.join('\t')}\n`).join('');
 }

@@ -5,9 +5,10 @@
  * @module connection
  */
 
-import { TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG } from './endings.js';
+import { TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, textOf } from './endings.js';
 import { History } from './history.js';
-import { MODE, SUBPROTOCOL, VERSION, decode, encode, loadCodes } from './protocol.js';
+import { LOCKSTEP, LOCKSTEP_OFF } from './lockstep.js';
+import { MODE, SUBPROTOCOL, VERSION, decode, encode, loadCodes, predicted } from './protocol.js';
 import { forgetToken, ownToken } from './own-token.js';
 import { loadRules } from './rules.js';
 import { openSocket } from './socket.js';
@@ -44,6 +45,12 @@ export class Connection {
     this.onMessage = onMessage;
     /** Puts a simulated line before a socket. @type {(socket: any) => any} */
     this.around = (socket) => socket;
+    /** Runs the world in this page; null for a page that follows as a stream. @type {import('./lockstep.js').Lockstep | null} */
+    this.lockstep = null;
+    /** Whether this connection has asked for lockstep. */
+    this.isInLockstep = false;
+    /** Called before the world begins again in this page, on the same connection. */
+    this.onAgain = () => {};
     /** @type {State} */
     this.state = 'connecting';
     /** Who plays; null for a watcher. @type {Player | null} */
@@ -97,12 +104,14 @@ export class Connection {
       console.warn('the packet tables or the rules cannot be loaded:', error);
       this.broken(socket, 'no packet tables or rules');
     }
+    if (socket === this.socket) await this.lockstep?.begin(...predicted());
     if (socket === this.socket) this.hello();
   }
 
   /** Says who we are: the first packet of each connection, and the way back into play after an outage. */
   hello() {
-    const mode = this.player ? MODE.play : MODE.watch;
+    this.isInLockstep = this.lockstep?.works ?? false;
+    const mode = (this.player ? MODE.play : MODE.watch) | (this.isInLockstep ? LOCKSTEP : 0);
     this.send('hello', { version: VERSION, mode, name: this.player?.name, skin: this.player?.skin, token: ownToken() });
   }
 
@@ -122,11 +131,17 @@ export class Connection {
     if (this.socket?.readyState !== WebSocket.OPEN) return false;
     const bytes = encode(name, values);
     if (!bytes) return false;
-    this.socket.send(bytes);
+    this.write(bytes);
     this.onMessage(bytes, false, performance.now());
+    return true;
+  }
+
+  /** @param {Uint8Array<ArrayBuffer>} bytes */
+  write(bytes) {
+    if (this.socket?.readyState !== WebSocket.OPEN) return;
+    this.socket.send(bytes);
     this.stats.bytesOut += bytes.length;
     this.stats.messagesOut += 1;
-    return true;
   }
 
   /** @param {ArrayBuffer} data */
@@ -135,17 +150,29 @@ export class Connection {
     this.heardAt = now;
     this.stats.bytesIn += data.byteLength;
     this.stats.messagesIn += 1;
+    const { lockstep, socket } = this;
+    if (!lockstep || !socket || !this.isInLockstep) return this.hear(new Uint8Array(data), now);
+    const { told, say } = lockstep.hear(new Uint8Array(data), now);
+    for (const bytes of say) this.write(bytes);
+    for (const bytes of told) if (socket === this.socket) this.hear(bytes, now);
+    if (!lockstep.works) this.broken(socket, lockstep.why);
+  }
+
+  /** A message of the server, or what it would have said. @param {Uint8Array} bytes @param {number} now */
+  hear(bytes, now) {
     let packet;
     try {
-      packet = decode(new Uint8Array(data));
+      packet = decode(bytes);
     } catch (error) {
       this.stats.undecodable += 1;
       console.error('a packet that cannot be read:', error);
       return;
     }
-    this.onMessage(new Uint8Array(data), true, now);
+    const isAgain = packet?.name === 'welcome' && this.state === 'live';
+    if (isAgain) this.onAgain();
+    this.onMessage(bytes, true, now);
     if (!packet) return;
-    if (packet.name === 'welcome') this.welcomed(now);
+    if (packet.name === 'welcome' && !isAgain) this.welcomed(now);
     else if (packet.name === 'pong') this.ponged(packet.values.nonce, now);
     else if (packet.name === 'update') this.updated(now);
     this.onPacket(packet, now);
@@ -199,8 +226,13 @@ export class Connection {
     const now = performance.now();
     if (this.state === 'live' && now - this.liveSince > GOOD_MS) this.attempt = 0;
     if (reason === TOKEN_WRONG) forgetToken();
+    if (reason === LOCKSTEP_OFF) this.lockstep?.fail(textOf(0, reason));
     // Two pages with one player must not take it from each other for ever, and a token does not become right.
-    const wait = [TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG].includes(reason) ? Infinity : waitMs(this.attempt, Math.random());
+    const isUnwanted = [TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG].includes(reason);
+    // What does not go in lockstep goes on as a stream, at once.
+    const isNowStream = this.isInLockstep && this.lockstep?.works === false;
+    this.isInLockstep = false;
+    const wait = isUnwanted ? Infinity : isNowStream ? 0 : waitMs(this.attempt, Math.random());
     this.attempt += 1;
     this.retryAt = now + wait;
     this.reason = reason || this.reason;

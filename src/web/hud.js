@@ -16,6 +16,8 @@ const NOTE_MS = 2600;
 /** Time that what the operator says stays over the world. */
 const NOTICE_MS = 7000;
 const EVERY_MS = 120;
+/** The least number of its type: in lockstep nobody says how early a command came. */
+const UNKNOWN_MARGIN = -32768;
 
 /** @param {string} id */
 export const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -201,7 +203,7 @@ export class Hud {
     setText('p-in', `${bytes(rate('bytesIn'))}/s`);
     setText('p-out', `${bytes(rate('bytesOut'))}/s`);
     setText('p-view', String(world.players.size));
-    setText('p-margin', margin === undefined ? '–' : `${margin > 0 ? '+' : ''}${margin} ticks`);
+    setText('p-margin', margin === undefined || margin === UNKNOWN_MARGIN ? '–' : `${margin > 0 ? '+' : ''}${margin} ticks`);
     const { works, figures } = world.prediction ?? { works: false, figures: { leadMs: 0, corrected: 0, compared: 0, p99Px: 0 } };
     setText('p-lead', works && world.ahead ? `${Math.round(figures.leadMs)} ms` : '–');
     setText('p-corrections', works && figures.compared > 0 ? `${figures.corrected} of ${figures.compared}` : '–');

@@ -6,12 +6,12 @@
  */
 
 /**
- * @param {{ world: import('./world.js').World, prediction: import('./prediction.js').Prediction, connection: import('./connection.js').Connection, rates: import('./rates.js').Rates,
+ * @param {{ world: import('./world.js').World, prediction: import('./prediction.js').Prediction, lockstep: import('./lockstep.js').Lockstep | null, connection: import('./connection.js').Connection, rates: import('./rates.js').Rates,
  *   effects: import('./effects.js').Effects, sound: import('./sound.js').Sound, settings: import('./settings.js').Settings,
  *   input: import('./input.js').Input, proof: string }} parts
  * @param {() => ReturnType<typeof import('./draw-structures.js').ghostOf>} ghost
  */
-export function expose({ world, prediction, connection, rates, effects, sound, settings, input, proof }, ghost) {
+export function expose({ world, prediction, lockstep, connection, rates, effects, sound, settings, input, proof }, ghost) {
   const own = () => (world.ownId === null ? undefined : world.players.get(world.ownId));
   const view = {
     /** What all connections of this page send in the query of their address, so that the inspector beside it can tell them from others. */
@@ -27,6 +27,10 @@ export function expose({ world, prediction, connection, rates, effects, sound, s
     /** What is predicted of oneself now, null without prediction; and how well. */
     get ahead() { return world.ahead && structuredClone(world.ahead); },
     get prediction() { return { works: prediction.works, ...prediction.switches, ...prediction.figures }; },
+    /** The world that this page runs; null in a page that follows as a stream. */
+    get lockstep() {
+      return lockstep && { works: lockstep.works, why: lockstep.sentence, ...lockstep.status(), counts: { ...lockstep.counts } };
+    },
     /** One's own health; null without a body. */
     get health() { return own()?.health ?? null; },
     get weapon() { return own()?.weapon ?? null; },

@@ -124,9 +124,9 @@ export class Link {
     this.socket?.send(bytes);
   }
 
-  /** Gives up a connection that is dead though nobody closed it. */
-  giveUp() {
-    this.broken(this.run, ABNORMAL, NO_ANSWER);
+  /** Gives up a connection that nobody closed: it is dead, or of no use. @param {string} [text] why */
+  giveUp(text) {
+    this.broken(this.run, ABNORMAL, text === undefined ? NO_ANSWER : '', text);
   }
 
   /** Leaves for good. */

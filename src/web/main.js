@@ -36,6 +36,8 @@ import { EDITION } from './edition.js';
 import { Input } from './input.js';
 import { expose } from './inspect.js';
 import { Line } from './line.js';
+import { LockstepPanel } from './lockstep-panel.js';
+import { Lockstep } from './lockstep.js';
 import { Minimap } from './minimap.js';
 import { ageMs } from './moments.js';
 import { ownKey } from './own-key.js';
@@ -47,7 +49,7 @@ import { Rates } from './rates.js';
 import { Settings } from './settings.js';
 import { Sound } from './sound.js';
 import { Stage } from './stage.js';
-import { compile } from './tab-module.js';
+import { compile, tabModule } from './tab-module.js';
 import { netOf, offerNet } from './tab-net.js';
 import { begin } from './tab-page.js';
 import { Title } from './title.js';
@@ -70,6 +72,12 @@ const rates = new Rates();
 const camera = new Camera(canvas);
 const minimap = new Minimap(/** @type {HTMLCanvasElement} */ (element('minimap')));
 const connection = new Connection(`${ENDPOINT}?inspect_key=${proof}`, receive, changed, (bytes, came, nowMs) => prediction.take(bytes, came, nowMs));
+const lockstep = new URLSearchParams(location.search).get('mode') === 'lockstep' ? new Lockstep(tabModule) : null;
+connection.lockstep = lockstep;
+connection.onAgain = () => {
+  isAgain = true;
+  prediction.forget();
+};
 const commands = new Commands(connection, world, prediction);
 const hud = new Hud(world, connection, rates, (text) => commands.chat(text));
 const effects = new Effects();
@@ -86,6 +94,7 @@ const title = new Title((player) => connection.enter(player));
 new Friends((text) => hud.tell(text));
 const playHud = new PlayHud(world, () => connection.enter(title.player));
 const panels = new Panels();
+const lockstepPanel = new LockstepPanel(lockstep, connection, world);
 const pane = new Pane(() => {
   // On a phone there are no keys.
   if (world.ownId !== null && matchMedia('(pointer: fine)').matches) hud.tell('Keys now go to the inspector; click the game to play on');
@@ -130,12 +139,16 @@ let painShown = 0;
 let pressesSeen = 0;
 
 let livesSeen = 0;
+/** Whether the world begins again on the same connection: the server knows the player as before. */
+let isAgain = false;
+/** Why the page follows as a stream, as it was said. */
+let whySaid = '';
 /** The player that this page has or had, until it died. @type {import('./coming-back.js').Had | null} */
 let had = comingBack();
 /** The tick of the last welcome. */
 let welcomeTick = 0;
 
-expose({ world, prediction, connection, rates, effects, sound, settings, input, proof }, () => ghostOf(world, input.heading));
+expose({ world, prediction, lockstep, connection, rates, effects, sound, settings, input, proof }, () => ghostOf(world, input.heading));
 applySettings();
 hud.showSound(sound.on);
 onPress('sound-button', toggleSound);
@@ -163,9 +176,10 @@ function receive(packet, nowMs) {
   world.apply(packet, nowMs);
   if (packet.name === 'pong') world.clock.pingMs = connection.pingMs;
   if (packet.name === 'spawned') {
-    commands.spawned();
+    if (!isAgain) commands.spawned();
     spawned({ id: packet.values.player, tick: welcomeTick });
   }
+  if (packet.name === 'update') isAgain = false;
   if (packet.name === 'update' && had) had.tick = packet.values.tick;
   // Until one plays again one is a watcher, also for a server that is met anew.
   if (packet.name === 'died') connection.player = had = null;
@@ -254,6 +268,10 @@ function choose(choice) {
 function changed() {
   if (connection.state === 'waiting' && [TOKEN_MISSING, TOKEN_WRONG].includes(connection.reason)) refuse(connection.reason);
   if (connection.state === 'connecting') prediction.forget();
+  if (lockstep && lockstep.sentence !== whySaid && connection.state === 'live') {
+    whySaid = lockstep.sentence;
+    hud.tell(whySaid);
+  }
   if (connection.state !== 'live' || connection.lives === livesSeen) return;
   livesSeen = connection.lives;
   if (livesSeen > 1) hud.tell('Reconnected');
@@ -276,6 +294,7 @@ function frame(nowMs) {
   draw(nowMs, calm.matches ? 0 : nowMs / 1000);
   drawPain(nowMs);
   hud.draw(nowMs);
+  lockstepPanel.draw(nowMs);
   playHud.draw(nowMs);
   kitHud.draw(nowMs);
   clanHud.draw(nowMs);

@@ -78,10 +78,44 @@ export interface Options<ToClient> {
   codes?: object | string;
   /** The name of the game, to run the player's own part of it ahead of the server: `game.ahead`. */
   predict?: string;
+  /** `lockstep`: the page runs the room's world itself, `game.lockstep`; where that cannot be had, it follows as a stream. `tab.wasm` must have the game's rules. */
+  mode?: 'stream' | 'lockstep';
+  /** The name of the game, for `mode`; default: that of `predict`. */
+  game?: string;
   /** Handlers, as for `game.on`: they also hear what happens before the first `welcome`. */
   on?: Handlers<ToClient>;
   /** For Node before 22. */
   WebSocket?: new (url: URL, protocols: string[]) => any;
+}
+
+/** Worlds that differed after a tick: the checksums, the server's first, with those who have them; and fields, with the server's value and the participant's own. */
+export interface Report {
+  tick: number;
+  groups: [checksum: string, participants: string[]][];
+  more: number;
+  fields: { participant: string; entity: string; field: string; server: string | null; own: string | null }[];
+}
+
+/** The world that a page runs. All but the first three are missing until it has begun. */
+export interface Lockstep {
+  works: boolean;
+  /** Why the page follows as a stream, in a sentence; '' while it does not. */
+  why: string;
+  /** Bytes of the messages that came for the world, and of those that a stream would have had in their place. */
+  counts: { bytesIn: number; bytesStream: number };
+  /** Ticks that are completed; null before the first snapshot. */
+  tick?: number | null;
+  player?: number | null;
+  /** That were run here. */
+  ticks?: number;
+  /** Snapshots from which it began. */
+  syncs?: number;
+  /** That were sent, and how many of these were not those of the server. */
+  checksums?: number;
+  differed?: number;
+  /** The field that this page has changed last. */
+  corrupted?: { tick: number; entity: string; field: string; before: string | null; after: string | null } | null;
+  report?: Report | null;
 }
 
 /** A game that the page is connected to, made by `connect`. */
@@ -116,6 +150,10 @@ export interface Game<ToServer, ToClient> {
   readonly prediction: { works: boolean; leadMs: number; compared: number; corrected: number; lastPx: number; p99Px: number } | null;
   /** Turns prediction or reconciliation off or on, to show what each does. */
   predict(switches: { prediction?: boolean; reconciliation?: boolean }): void;
+  /** The world that this page runs; null without the option `mode`. */
+  readonly lockstep: Lockstep | null;
+  /** In lockstep, changes a field of the own world at the next checksum, to see what the server does about it. */
+  corrupt(seed?: number): void;
   /** Leaves the game for good. */
   close(): void;
 }

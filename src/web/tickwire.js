@@ -20,12 +20,13 @@
  */
 
 import { tableText } from './codec.js';
-import { EDITION } from './edition.js';
+import { EDITION, GAME } from './edition.js';
 import { Link } from './link.js';
+import { LOCKSTEP, LOCKSTEP_OFF, Lockstep } from './lockstep.js';
 import { Prediction } from './prediction.js';
 import { fromRoot, isPrivate, privateName, roomOf } from './room.js';
 import { States } from './states.js';
-import { compile } from './tab-module.js';
+import { compile, tabModule } from './tab-module.js';
 
 /** The protocol's version, sent in `hello`. */
 const VERSION = 1;
@@ -52,6 +53,9 @@ const EVENTS = ['open', 'close', 'error'];
  *   default: `codes.json` beside the endpoint, fetched for each connection
  * @property {string} [predict] the name of the game, to run the player's own part of it ahead of the server: `game.ahead`.
  *   The server must have its rules as `predict.wasm`
+ * @property {'stream' | 'lockstep'} [mode] `lockstep`: the page runs the room's world itself and is only sent the commands of each tick, `game.lockstep`;
+ *   where that cannot be had, it follows as a stream as usual. `tab.wasm` must have the game's rules
+ * @property {string} [game] the name of the game, for `mode`; default: that of `predict`
  * @property {Record<string, (event: any) => void>} [on] handlers, as for `game.on`: they also hear
  *   what happens before the first `welcome`
  * @property {string} [token] where only holders of a token play; default: that of the page's link, `#token=…`
@@ -110,6 +114,10 @@ export class Game {
   #pings = [];
   /** @type {Prediction | null} */
   #prediction = null;
+  /** @type {Lockstep | null} */
+  #lockstep = null;
+  /** Whether this connection has asked for it. */
+  #isInLockstep = false;
   #beat;
   #begun;
   #failed;
@@ -132,10 +140,11 @@ export class Game {
     /** Since the page was opened. `unknown`: packets that the tables lack; `unreadable`: bytes that are no packet. */
     this.counts = { messagesIn: 0, messagesOut: 0, bytesIn: 0, bytesOut: 0, unknown: 0, unreadable: 0 };
     if (options.predict !== undefined) this.#prediction = new Prediction(() => compile(new URL('predict.wasm', import.meta.url)));
+    if (options.mode === 'lockstep') this.#lockstep = new Lockstep(tabModule);
     for (const [name, handler] of Object.entries(options.on ?? {})) this.on(name, handler);
     this.#link = new Link(options, {
       opened: (dialect) => this.#opened(dialect),
-      message: (bytes) => this.#receive(bytes, performance.now()),
+      message: (bytes) => this.#arrived(bytes, performance.now()),
       ended: (closed) => this.#ended(closed),
     });
     this.#beat = setInterval(() => this.#look(performance.now()), PING_MS);
@@ -242,6 +251,20 @@ export class Game {
     this.#prediction?.switch(switches);
   }
 
+  /**
+   * The world that this page runs: whether it `works`, and if not `why`, in a sentence; ticks, snapshots, checksums sent and how many of them differed, the
+   * server's last report, bytes received and those of a stream. Null without the option `mode`.
+   */
+  get lockstep() {
+    const one = this.#lockstep;
+    return one && { ...one.status(), works: one.works, why: one.sentence, counts: { ...one.counts } };
+  }
+
+  /** In lockstep, changes a field of the own world at the next checksum, to see what the server does about it. @param {number} [seed] chooses the field */
+  corrupt(seed = Math.floor(Math.random() * 2 ** 32)) {
+    this.#lockstep?.corrupt(seed);
+  }
+
   /** Leaves the game for good. */
   close() {
     this.#link.close();
@@ -254,12 +277,18 @@ export class Game {
   }
 
   /** @param {import('./codec.js').Dialect} dialect */
-  #opened(dialect) {
+  async #opened(dialect) {
     this.#prediction?.forget();
     this.#dialect = dialect;
     this.#sequence = 0;
     this.#sent.clear();
-    const mode = this.#watches ? WATCH : PLAY;
+    const lockstep = dialect.takes('hello', 'mode') ? this.#lockstep : null;
+    const { run } = this.#link;
+    if (lockstep) await lockstep.begin(this.#options.game ?? this.#options.predict ?? GAME, dialect.name, tableText(dialect.codes, dialect.name));
+    // The connection has ended meanwhile.
+    if (run !== this.#link.run) return;
+    this.#isInLockstep = lockstep?.works ?? false;
+    const mode = (this.#watches ? WATCH : PLAY) | (this.#isInLockstep ? LOCKSTEP : 0);
     this.#write(dialect.encode('hello', this.#known('hello', { version: VERSION, mode, token: this.#link.token, ...this.#who })));
   }
 
@@ -278,11 +307,21 @@ export class Game {
   }
 
   /** @param {Uint8Array} bytes @param {number} now */
-  #receive(bytes, now) {
+  #arrived(bytes, now) {
     this.#heardAt = now;
     this.counts.bytesIn += bytes.length;
     this.counts.messagesIn += 1;
-    this.#prediction?.take(bytes, true, now);
+    const lockstep = this.#lockstep;
+    if (!lockstep || !this.#isInLockstep) return this.#receive(bytes, now);
+    const { run } = this.#link;
+    const { told, say } = lockstep.hear(bytes, now);
+    for (const message of say) this.#link.send(message);
+    for (const message of told) if (run === this.#link.run) this.#receive(message, now);
+    if (!lockstep.works) this.#link.giveUp(lockstep.sentence);
+  }
+
+  /** A message of the server, or what it would have said. @param {Uint8Array} bytes @param {number} now */
+  #receive(bytes, now) {
     let packet;
     try {
       packet = this.#dialect?.decode(bytes);
@@ -290,6 +329,9 @@ export class Game {
       this.counts.unreadable += 1;
       return this.#emit('error', { rule: 'unreadable', detail: /** @type {Error} */ (error).message });
     }
+    // The world of this page has begun again.
+    if (packet?.name === 'welcome' && this.state === 'open') this.#prediction?.forget();
+    this.#prediction?.take(bytes, true, now);
     if (!packet) this.counts.unknown += 1;
     else if (packet.name === 'welcome') this.#welcomed(packet.values, now);
     else this.#heard(packet.name, packet.values, now);
@@ -298,7 +340,7 @@ export class Game {
   /** @param {Record<string, any>} welcome @param {number} now */
   #welcomed(welcome, now) {
     const again = this.welcome !== null;
-    const fresh = !again || welcome.epoch === undefined || welcome.epoch !== this.welcome?.epoch;
+    const fresh = !again || this.state === 'open' || welcome.epoch === undefined || welcome.epoch !== this.welcome?.epoch;
     if (fresh || !this.#states) this.#states = new States(welcome);
     this.#states.heard('welcome', welcome, now, true);
     this.#link.welcomed(now);
@@ -368,6 +410,7 @@ export class Game {
 
   /** @param {import('./link.js').Closed} closed */
   #ended(closed) {
+    if (closed.reason === LOCKSTEP_OFF) this.#lockstep?.fail(closed.text);
     [this.closed, this.player, this.#pings] = [closed, null, []];
     this.state = closed.retryMs === null ? 'closed' : 'waiting';
     if (this.state === 'closed') {

@@ -50,7 +50,7 @@ test('a view into a larger buffer is read from its own beginning', () => {
 });
 
 test('what the dialect cannot carry is not encoded', () => {
-  for (const value of [() => 1, new Map([['a', 1]]), Uint8Array.of(1), 1n]) assert.throws(() => encode(value), TypeError);
+  for (const value of [() => 1, new Map([['a', 1]]), 1n]) assert.throws(() => encode(value), TypeError);
 });
 
 test('a plain object is a map', () => {

@@ -1,0 +1,136 @@
+// A world in a page: what goes on, what is sent, what cannot be had; the panel's sentences; and `tickwire.js` in lockstep, with the real
+// `tab.wasm` and a fake server.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { afterEach, beforeEach, mock, test } from 'node:test';
+import { tableText } from '../../../src/web/codec.js';
+import { listed, story } from '../../../src/web/lockstep-panel.js';
+import { Lockstep, records } from '../../../src/web/lockstep.js';
+import { connect } from '../../../src/web/tickwire.js';
+import { CODES, FakeSocket, packet, sockets, WELCOME } from '../lib/fake-socket.mjs';
+
+const module = await WebAssembly.compile(readFileSync(new URL('../../../src/web/tab.wasm', import.meta.url)));
+const NATIVE = tableText(CODES, 'native');
+const begun = async () => {
+  const lockstep = new Lockstep(async () => module);
+  assert.equal(await lockstep.begin('moo', 'native', NATIVE), true);
+  return lockstep;
+};
+
+beforeEach(() => { sockets.length = 0; });
+afterEach(() => mock.restoreAll());
+
+test('records are taken apart by their kind', () => {
+  const bytes = Uint8Array.of(0, 2, 0, 0, 0, 7, 8, 1, 1, 0, 0, 0, 9, 0, 0, 0, 0, 0);
+  const { told, say } = records(bytes);
+  assert.deepEqual(told.map((one) => [...one]), [[7, 8], []]);
+  assert.deepEqual(say.map((one) => [...one]), [[9]]);
+});
+
+test('what is not for the world goes on as it is, and is not counted', async () => {
+  const lockstep = await begun();
+  for (const message of [packet('welcome', WELCOME), packet('pong', { nonce: 1, tick: 8 }), Uint8Array.of(0xc1)]) {
+    const { told, say } = lockstep.hear(message, 0);
+    assert.deepEqual(told.map((one) => [...one]), [[...message]]);
+    assert.equal(say.length, 0);
+  }
+  assert.deepEqual(lockstep.counts, { bytesIn: 0, bytesStream: 0 });
+});
+
+test('a frame without a world asks for a snapshot, once', async () => {
+  const lockstep = await begun();
+  const frame = packet('command_frame', { frame: new Uint8Array(6) });
+  assert.deepEqual(lockstep.hear(frame, 0).say.map((one) => [...one]), [[0x92, 17, 0x90]]);
+  assert.equal(lockstep.hear(frame, 0).say.length, 0);
+  assert.equal(lockstep.counts.bytesIn, 2 * frame.length);
+  assert.equal(lockstep.status().tick, null);
+});
+
+test('without the rules, the file or a snapshot of these rules a page follows as a stream, and says why', async () => {
+  const other = new Lockstep(async () => module);
+  assert.equal(await other.begin('no such game', 'native', NATIVE), false);
+  assert.equal(other.sentence, 'This page follows as a stream: this page does not have the rules of this game.');
+  const message = packet('pong', { nonce: 1, tick: 8 });
+  assert.deepEqual(other.hear(message, 0).told, [message]);
+  const none = new Lockstep(async () => { throw new Error('The file tab.wasm could not be loaded: 404.'); });
+  assert.equal(await none.begin('moo', 'native', NATIVE), false);
+  assert.match(none.sentence, /stream: the file tab\.wasm could not be loaded: 404\.$/);
+  const lockstep = await begun();
+  lockstep.hear(packet('snapshot', { tick: 1, state: Uint8Array.of(1, 2, 3) }), 0);
+  assert.equal(lockstep.works, false);
+  assert.match(lockstep.sentence, /stream: these bytes are not a snapshot/);
+  assert.equal(await lockstep.begin('moo', 'native', NATIVE), false, 'and does not try again');
+});
+
+test('the lateness of a tick is measured against the most punctual one', async () => {
+  const lockstep = new Lockstep(async () => module);
+  assert.equal(lockstep.lateMs(10), 0);
+  for (const [tick, ms] of [[1, 0], [2, 5], [3, 105], [4, 225]]) lockstep.arrived(tick, ms);
+  assert.equal(lockstep.lateMs(10), 20 + 0);
+  lockstep.arrived(90, 500);
+  assert.equal(lockstep.lateMs(10), 0, 'a world that begins again begins a new measure');
+});
+
+const CORRUPTED = { tick: 100, entity: 'player 3', field: 'health', before: '100', after: '37' };
+const REPORT = {
+  tick: 100, more: 0, groups: [['aa', ['server', 'player 2']], ['bb', ['player 3']]],
+  fields: [{ participant: 'player 3', entity: 'player 3', field: 'health', server: '100', own: '37' }],
+};
+
+test('the panel tells what happened, in order', () => {
+  const since = { asked: false, checksums: null };
+  assert.deepEqual(story({ corrupted: null, report: null }, since), []);
+  assert.equal(story({ corrupted: CORRUPTED, report: REPORT }, { ...since, asked: true }).length, 1);
+  assert.deepEqual(story({ corrupted: CORRUPTED, report: null }, since), ['Tick 100: this page has changed health of player 3 from 100 to 37.']);
+  assert.deepEqual(story({ corrupted: CORRUPTED, report: REPORT }, { asked: false, checksums: 1 }), [
+    'Tick 100: this page has changed health of player 3 from 100 to 37.',
+    'The server reports tick 100: player 3 has the checksum bb; server and player 2 have aa.',
+    'player 3, health: 100 on the server, 37 with player 3.',
+    'The world has begun again from a snapshot, and 1 checksum since then agrees.',
+  ]);
+  assert.equal(story({ corrupted: CORRUPTED, report: { ...REPORT, tick: 50 } }, since).length, 1, 'an older report is another story');
+  assert.equal(story({ corrupted: CORRUPTED, report: { ...REPORT, tick: 200 } }, since).length, 2, 'a newer one as well');
+});
+
+test('long lists are counted', () => {
+  assert.equal(listed(['a']), 'a');
+  assert.equal(listed(['a', 'b', 'c', 'd']), 'a, b, c and d');
+  assert.equal(listed(['a', 'b', 'c', 'd', 'e']), 'a, b, c and 2 others');
+});
+
+test('a table of a dialect has a mark for no arguments: without it no program reads the table', () => {
+  const row = NATIVE.split('\n').find((line) => line.includes('state_sync_request'));
+  assert.equal(row?.split('\t')[4], '-');
+});
+
+/** Waits for what needs no time, but turns: a file is compiled. @param {() => any} test */
+async function until(test) {
+  for (let turn = 0; turn < 1000 && !test(); turn += 1) await new Promise((go) => { setTimeout(go, 10); });
+  assert.ok(test(), String(test));
+}
+
+test('tickwire.js asks for lockstep, and for a stream where the server does not offer it', async () => {
+  const file = readFileSync(new URL('../../../src/web/tab.wasm', import.meta.url));
+  mock.method(globalThis, 'fetch', async () => ({ ok: true, headers: new Map(), arrayBuffer: async () => file }));
+  const pending = connect({ path: 'http://game.test/play', codes: CODES, WebSocket: FakeSocket, mode: 'lockstep', game: 'moo' });
+  try {
+    await until(() => sockets.length > 0);
+    sockets[0].onopen();
+    await until(() => sockets[0].sent.length > 0);
+    assert.equal(sockets[0].last('hello').mode, 3);
+    sockets[0].say('welcome', WELCOME);
+    const game = await pending;
+    assert.equal(game.lockstep?.works, true);
+    sockets[0].say('command_frame', { frame: new Uint8Array(6) });
+    assert.deepEqual(sockets[0].last('state_sync_request'), {});
+    sockets[0].end(1008, 'lockstep_off');
+    assert.match(game.lockstep?.why ?? '', /stream: this server does not offer lockstep/);
+    await until(() => sockets.length > 1);
+    sockets[1].onopen();
+    await until(() => sockets[1].sent.length > 0);
+    assert.equal(sockets[1].last('hello').mode, 1);
+  } finally {
+    sockets.forEach((socket) => { socket.end(1008, 'kicked'); });
+    await pending.catch(() => {}).then((game) => game?.close());
+  }
+});
