@@ -190,7 +190,7 @@ tab() {
     cp -p "$kept" "$built"
 }
 
-wasm() { node tests/wasm/check.mjs; }
+wasm() { node tests/wasm/check.mjs && node tests/wasm/lockstep.mjs; }
 
 # For systems that this one is not: whether everything compiles, without the code. A target that
 # cannot be had is said, and is no failure.
@@ -217,6 +217,8 @@ browser() {
 inspector() { timeout --kill-after=10 600 node tests/browser/wire.mjs; }
 
 ahead() { timeout --kill-after=10 300 node tests/browser/predict.mjs; }
+
+lockstep() { timeout --kill-after=10 300 node tests/browser/lockstep.mjs; }
 
 tabpage() { timeout --kill-after=10 600 node tests/browser/tab.mjs && timeout --kill-after=10 600 node tests/browser/tab-game.mjs; }
 
@@ -359,6 +361,7 @@ groups=(
     'meets captures marks a capture of two hundred players holds every message'
     'meets autobahn line the Autobahn test suite, with the WebSocket layer as server and as client'
     'meets ahead line a page on a bad line, whose own player answers before the server'
+    'meets lockstep line pages that run the world themselves, and agree with the server'
     'meets inspector line one page plays, another watches its frames'
     'meets tabpage line from a link to the bytes of a key press, with the server in the tab'
 )

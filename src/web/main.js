@@ -40,7 +40,7 @@ import { LockstepPanel } from './lockstep-panel.js';
 import { Lockstep } from './lockstep.js';
 import { Minimap } from './minimap.js';
 import { ageMs } from './moments.js';
-import { ownKey } from './own-key.js';
+import { freshKey, ownKey } from './own-key.js';
 import { ownToken } from './own-token.js';
 import { Pane } from './pane.js';
 import { Prediction } from './prediction.js';
@@ -51,14 +51,14 @@ import { Sound } from './sound.js';
 import { Stage } from './stage.js';
 import { compile, tabModule } from './tab-module.js';
 import { netOf, offerNet } from './tab-net.js';
-import { begin } from './tab-page.js';
+import { IS_SECOND, begin } from './tab-page.js';
 import { Title } from './title.js';
 import { World } from './world.js';
 
 /** Time in which the red edge fades. */
 const PAIN_MS = 600;
 
-const proof = ownKey();
+const proof = IS_SECOND ? freshKey() : ownKey();
 // At once: nobody sees it in the address bar for long.
 ownToken();
 

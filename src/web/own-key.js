@@ -10,13 +10,14 @@ const KEY = 'tickwire.key';
 /** Where there is no storage, as in Node: one for each run. @type {string | undefined} */
 let runKey;
 
-const fresh = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+/** A key that no other page has: 32 hex digits. */
+export const freshKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 let isTaken = false;
 
 /** The key for a connection: of several at once, as of two players on one screen, only one has that of the tab. */
 export function takeKey() {
-  if (isTaken) return fresh();
+  if (isTaken) return freshKey();
   isTaken = true;
   return ownKey();
 }
@@ -29,11 +30,11 @@ export function giveKeyBack(key) {
 /** @returns {string} the key of the tab: 32 hex digits */
 export function ownKey() {
   try {
-    const key = sessionStorage.getItem(KEY) ?? fresh();
+    const key = sessionStorage.getItem(KEY) ?? freshKey();
     sessionStorage.setItem(KEY, key);
     return key;
   } catch {
-    runKey ??= fresh();
+    runKey ??= freshKey();
     return runKey;
   }
 }

@@ -7,7 +7,21 @@
 import { EDITION } from './edition.js';
 import { element } from './hud.js';
 import { tabHost } from './tab-host.js';
+import { around } from './tab-module.js';
 import { offerNet } from './tab-net.js';
+
+/** Whether this page is the second one beside another, which has the server. */
+export const IS_SECOND = EDITION === 'tab' && around() !== null;
+
+/** Opens a second client of the same server beside this one, which runs the world itself. */
+function openSecond() {
+  const frame = document.createElement('iframe');
+  frame.id = 'second';
+  frame.title = 'A second client of the same server, in lockstep';
+  frame.src = `${location.pathname}?mode=lockstep`;
+  document.body.append(frame);
+  document.body.classList.add('two');
+}
 
 /**
  * Fulfilled when there is a server to connect to; fails with a sentence for the reader.
@@ -16,11 +30,16 @@ import { offerNet } from './tab-net.js';
 export async function begin(pane, onFailed) {
   if (EDITION !== 'tab') return;
   const host = tabHost();
-  Object.defineProperty(window, 'tickwireTab', { value: host });
   host.addEventListener('failed', () => onFailed(host.failed));
+  if (IS_SECOND) {
+    document.body.classList.add('second');
+    return host.ready;
+  }
+  Object.defineProperty(window, 'tickwireTab', { value: host });
   element('edition-bots').textContent = String(host.bots);
   element('title-edition').hidden = false;
   await host.ready;
+  if (new URLSearchParams(location.search).has('two')) openSecond();
   offerNet(/** @type {HTMLSelectElement} */ (element('p-net')), (text) => { element('p-net-told').textContent = text; }, host);
   element('p-net-row').hidden = false;
   // What is loaded works on without a network, also where nothing keeps files.
