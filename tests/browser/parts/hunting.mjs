@@ -178,7 +178,7 @@ export async function eat(page) {
     await page.keyboard.press('q');
     await until(page, () => window.tickwire.hand?.item !== null);
     await click(page);
-    // The apple is number 0.
-    await until(page, () => (window.tickwire.hand?.item ?? null) === null);
+    // The page puts the food away before the server has said what it did: only then is the health known that the next meal needs.
+    await until(page, (had) => window.tickwire.hand === null || (window.tickwire.hand.item === null && window.tickwire.resources.food < had), food);
   }
 }
