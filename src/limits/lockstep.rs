@@ -30,6 +30,12 @@ pub const LOCKSTEP_SYNC_ADDRESSES: usize = 4096;
 pub const SHARED_MESSAGE_BYTES: usize = super::CLIENT_MESSAGE_BYTES;
 /// Bytes of command frames that a client is sent in one turn. Beyond: in the next one.
 pub const LOCKSTEP_TURN_BYTES: usize = super::OUTBOX_BYTES / 2;
+/// Checksum ticks whose checksums a room keeps: those from its oldest snapshot on. Beyond: the newest
+/// ones, and a checksum that comes later is dropped.
+pub const LOCKSTEP_ROUNDS: usize = 64;
+/// Time for which a report waits for the fields that differ, if that is longer than an interval. Beyond:
+/// it names the participants alone.
+pub const LOCKSTEP_DETAILS_TIME: Duration = Duration::from_secs(1);
 /// Groups of participants with the same checksum that a `desync_report` lists. Beyond: counted only.
 pub const LOCKSTEP_GROUPS: usize = 16;
 /// Participants that a `desync_report` lists in a group. Beyond: counted only.

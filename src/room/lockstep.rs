@@ -132,6 +132,8 @@ struct Budget {
 struct Round {
     room: Option<u64>,
     said: BTreeMap<u64, Said>,
+    /// Since when a world is known to differ.
+    differs_since: Option<u32>,
     is_reported: bool,
 }
 
@@ -213,7 +215,9 @@ impl Journal {
         let every = self.rules.checksum_ticks;
         let oldest = inner.snapshots.front().map_or(u32::MAX, |(tick, ..)| *tick);
         let is_due = tick.is_multiple_of(every) && (oldest..=inner.tick + every).contains(&tick);
-        if !is_due || !inner.followers.contains_key(&connection) {
+        // The rounds that are over, and that are still kept, have the room's checksum.
+        let is_kept = tick >= inner.tick || inner.rounds.contains_key(&tick);
+        if !is_due || !is_kept || !inner.followers.contains_key(&connection) {
             return;
         }
         let round = inner.rounds.entry(tick).or_default();
@@ -230,6 +234,9 @@ impl Journal {
         self.checksums.fetch_add(1, Ordering::Relaxed);
         if !is_same {
             self.desyncs.fetch_add(1, Ordering::Relaxed);
+            if let Some(round) = inner.rounds.get_mut(&tick) {
+                round.differs_since.get_or_insert(inner.tick);
+            }
             if let Some(follower) = inner.followers.get_mut(&connection) {
                 follower.wants_snapshot.get_or_insert(tick);
             }
@@ -381,10 +388,11 @@ impl Inner {
         may
     }
 
-    /// Reports the differences of which everything is known, or that waited for one interval, and
-    /// forgets the rounds before.
+    /// Reports the differences of which everything is known, or that waited for one interval and for
+    /// details, and forgets the rounds before the oldest snapshot.
     fn report(&mut self, every: u32) {
-        let Inner { rounds, followers, tick, .. } = self;
+        let Inner { rounds, followers, snapshots, tick, tick_hz, .. } = self;
+        let details_ticks = limits::LOCKSTEP_DETAILS_TIME.as_secs() as u32 * *tick_hz;
         let mut reports = Vec::new();
         for (at, round) in rounds.iter_mut() {
             let Some(room) = round.room.filter(|_| !round.is_reported) else { continue };
@@ -392,15 +400,20 @@ impl Inner {
                 None => follower.since > *at,
                 Some(said) => said.checksum == room || said.fields.is_some(),
             };
-            let differs = round.said.values().any(|said| said.checksum != room);
             let is_whole = || followers.iter().all(|(connection, follower)| is_known(connection, follower));
-            if differs && (*tick >= at.saturating_add(every) || is_whole()) {
+            let Some(since) = round.differs_since else { continue };
+            let latest = at.saturating_add(every).max(since.saturating_add(details_ticks));
+            if *tick >= latest || is_whole() {
                 round.is_reported = true;
                 reports.push(round.reported(*at, room));
             }
         }
-        let now = *tick;
-        rounds.retain(|at, _| at.saturating_add(every) >= now);
+        let oldest = snapshots.front().map_or(u32::MAX, |(tick, ..)| *tick);
+        let is_due = |round: &Round| round.differs_since.is_some() && !round.is_reported;
+        rounds.retain(|at, round| *at >= oldest || is_due(round));
+        while rounds.len() > limits::LOCKSTEP_ROUNDS {
+            rounds.pop_first();
+        }
         reports.into_iter().for_each(|report| self.push(Content::Report(report)));
     }
 }

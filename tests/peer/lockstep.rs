@@ -307,7 +307,8 @@ fn a_false_checksum_is_reported_once_for_its_tick_whatever_else_is_claimed() {
     {
         hall.say(liar, "checksum", &[tick.into(), checksum.into()]);
     }
-    hall.ticks(18);
+    // It says nothing of what differs, which the report waits for.
+    hall.ticks(38);
     let [report] = &hall.ends[honest].reports[..] else { panic!("{:?}", hall.ends[honest].reports) };
     assert_eq!(report.tick, 5);
     assert_eq!(report.groups[1], ("00000000000000ff".to_owned(), vec!["player 1".to_owned()]));
@@ -315,6 +316,24 @@ fn a_false_checksum_is_reported_once_for_its_tick_whatever_else_is_claimed() {
     // Its own follower never differed: it goes on, from another snapshot.
     hall.agree(&[honest, liar]);
     assert_eq!((hall.counts().desyncs, hall.ends[liar].reports.len()), (1, 1));
+}
+
+#[test]
+fn a_checksum_that_comes_after_its_interval_counts_while_its_snapshot_is_kept() {
+    let mut hall = Hall::new(Access::Open);
+    let honest = hall.client(2, false);
+    let journal = Arc::clone(hall.room.handle());
+    journal.lockstep.follow(77, Household::of(std::net::Ipv4Addr::LOCALHOST.into()));
+    hall.ticks(33);
+    journal.lockstep.checksum(77, || "late".to_owned(), 5, 1);
+    assert_eq!(hall.counts().desyncs, 1);
+    hall.ticks(20);
+    // The snapshot before tick 5 is forgotten.
+    journal.lockstep.checksum(77, || "late".to_owned(), 10, 1);
+    assert_eq!(hall.counts().desyncs, 1);
+    hall.ticks(20);
+    let [report] = &hall.ends[honest].reports[..] else { panic!("{:?}", hall.ends[honest].reports) };
+    assert_eq!((report.tick, &report.groups[1].1[..]), (5, &["late".to_owned()][..]));
 }
 
 #[test]
