@@ -158,7 +158,7 @@ release() { cargo build --release --locked; }
 determinism() { cargo test --release --locked -p tickwire-world --test determinism -- --nocapture; }
 
 # Simulates a hundred servers in virtual time, with ten peers for a minute each.
-simulate() { cargo build --release --locked && target/release/tickwire simulate --seeds 100 --peers 10 --minutes 1; }
+simulate() { cargo build --release --locked && target/release/tickwire simulate --seeds 70 --peers 10 --minutes 1; }
 
 # Compares tshark's output for the committed captures with that of `tickwire explain` for the same
 # bytes.
@@ -348,7 +348,7 @@ groups=(
     'works wasm checks the world in WebAssembly gives the checksums of the native one'
     'works page node the modules of the page by themselves'
     'works determinism cargo the same worlds with the optimiser on'
-    'works simulate one a hundred simulated servers keep every promise'
+    'works simulate one seventy simulated servers keep every promise'
     'works fuzz line each fuzz target goes on from its corpus for a moment'
     'waits debug cargo every test of the workspace, unoptimised'
     'waits release one the optimised program builds'

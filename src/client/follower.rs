@@ -55,6 +55,27 @@ pub struct Report {
 }
 
 impl Report {
+    /// The report in a `desync_report`.
+    pub(crate) fn of(packet: &Decoded<'_>) -> Report {
+        let list = |name: &str| packet.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let group = |values: &[Value]| {
+            let participants = values.get(1).and_then(Value::as_array);
+            (text(&values[0]), participants.map(|all| all.iter().map(text).collect()).unwrap_or_default())
+        };
+        let field = |values: &[Value]| {
+            let or_none = |at: usize| values.get(at).and_then(Value::as_str).map(str::to_owned);
+            let own = |at: usize| or_none(at).unwrap_or_default();
+            (own(0), Difference { entity: own(1), field: own(2), ours: or_none(3), theirs: or_none(4) })
+        };
+        Report {
+            tick: packet.number("tick").unwrap_or_default(),
+            groups: list("groups").chunks(2).map(group).collect(),
+            more: packet.number("more").unwrap_or_default(),
+            fields: list("fields").chunks(5).map(field).collect(),
+        }
+    }
+
     /// Whether this participant's world differed: `player 3`.
     pub fn names(&self, participant: &str) -> bool {
         self.groups.iter().skip(1).any(|(_, all)| all.iter().any(|one| one == participant))
@@ -189,7 +210,7 @@ impl Follower {
                 let bytes = packet.get("frame").and_then(Value::as_slice).unwrap_or_default();
                 Ok(self.step(bytes, say, told))
             }
-            DESYNC_REPORT => Ok(Heard::Report(report(packet))),
+            DESYNC_REPORT => Ok(Heard::Report(Report::of(packet))),
             _ => Ok(Heard::Other),
         }
     }
@@ -282,25 +303,5 @@ impl Follower {
     fn say(&self, name: &str, values: &[Value], say: &mut Vec<Vec<u8>>) {
         // A dialect without the packet has no lockstep.
         say.extend(self.dialect.encode(Direction::ToServer, name, values));
-    }
-}
-
-fn report(packet: &Decoded<'_>) -> Report {
-    let list = |name: &str| packet.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let group = |values: &[Value]| {
-        let participants = values.get(1).and_then(Value::as_array);
-        (text(&values[0]), participants.map(|all| all.iter().map(text).collect()).unwrap_or_default())
-    };
-    let field = |values: &[Value]| {
-        let or_none = |at: usize| values.get(at).and_then(Value::as_str).map(str::to_owned);
-        let own = |at: usize| or_none(at).unwrap_or_default();
-        (own(0), Difference { entity: own(1), field: own(2), ours: or_none(3), theirs: or_none(4) })
-    };
-    Report {
-        tick: packet.number("tick").unwrap_or_default(),
-        groups: list("groups").chunks(2).map(group).collect(),
-        more: packet.number("more").unwrap_or_default(),
-        fields: list("fields").chunks(5).map(field).collect(),
     }
 }

@@ -14,6 +14,10 @@ pub enum Planted {
     MessageDropped,
     /// Bytes of the queue are lost on the way to the kernel.
     BytesLost,
+    /// A client in lockstep is not sent a frame.
+    FrameSkipped,
+    /// A client in lockstep is sent a snapshot with another value in it.
+    SnapshotWrong,
 }
 
 /// A broken invariant: its name, and what was observed.

@@ -1,6 +1,7 @@
 //! The client's end of one connection: a checking bot or a misbehaving client, and the faults
 //! of its network.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use super::broken::Broken;
 use super::checker::Checker;
 use super::counts::Counts;
 use super::hostile::Hostile;
+use super::peer::Peer;
 use super::wire::{BUFFER_BYTES, Read, SLOW_BUFFER_BYTES, Wire};
 use crate::client::bot::{Bot, Stage};
 use crate::game::Dice;
@@ -297,6 +299,12 @@ impl ClientEnd {
             Some((rule, detail)) => Err(Broken::new(rule, format!("{}: {detail}", bot.agent.name()))),
             None => Ok(()),
         }
+    }
+
+    /// The bot, if it follows in lockstep.
+    pub fn peer(&mut self) -> Option<&mut Peer> {
+        let Who::Bot(bot) = &mut self.who else { return None };
+        (&mut *bot.agent as &mut dyn Any).downcast_mut()
     }
 
     /// The checking bot, if it is one and still reads.

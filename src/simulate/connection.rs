@@ -276,11 +276,13 @@ impl Talk {
         let mut noted = Noted::new(&mut asked);
         let heard = conversation::hear(client, bytes, at, &mut noted);
         let spent: Vec<Spending> = noted.calls.iter().filter_map(spends).collect();
+        let said: Vec<(u32, u64)> = noted.calls.iter().filter_map(says).collect();
         let got = noted.calls.iter().filter_map(gets).next_back();
         if !is_closing {
             twin.hear(bytes, at, noted)?;
         }
         spent.into_iter().for_each(|spending| host.spent(client.address, spending));
+        said.into_iter().try_for_each(|(tick, checksum)| host.worlds.said(client, tick, checksum))?;
         got.map_or(Ok(()), |player| host.joined(client, player, counts))?;
         Ok(heard)
     }
@@ -330,6 +332,14 @@ fn ended(ending: &Ending) -> &'static str {
 fn gets(call: &Call) -> Option<PlayerId> {
     match call {
         Call::Join(_, granted) => granted.ok(),
+        _ => None,
+    }
+}
+
+/// The checksum of a client in lockstep that a call brought.
+fn says(call: &Call) -> Option<(u32, u64)> {
+    match call {
+        Call::Checksum(tick, checksum) => Some((*tick, *checksum)),
         _ => None,
     }
 }

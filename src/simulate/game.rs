@@ -246,6 +246,14 @@ impl Game {
         }
     }
 
+    /// The run of the room, the ticks completed, and the checksum of its world then, if clients follow in
+    /// lockstep.
+    pub fn world(&self) -> Option<(&str, u32, u64)> {
+        let is_followed = self.handle.lockstep.counts().followers > 0;
+        let world = || (self.handle.options.epoch.as_str(), self.shadow.tick(), self.shadow.checksum());
+        is_followed.then(world)
+    }
+
     /// This moment of the room.
     pub fn moment(&self, now: Duration) -> Moment {
         Moment { now, tick: self.handle.tick(), published: self.published.clone() }
@@ -342,8 +350,8 @@ fn options(name: &str, identity: &Identity, dice: &mut Dice) -> Options {
         max_clients: usize::MAX,
         lockstep: Rules {
             access: Access::Open,
-            snapshot_ticks: 1 + of_lockstep.below(200),
-            checksum_ticks: 1 + of_lockstep.below(60),
+            snapshot_ticks: 1 + of_lockstep.below(300),
+            checksum_ticks: 1 + of_lockstep.below(90),
         },
     }
 }

@@ -14,6 +14,7 @@ use super::lanes;
 use super::plan::{Kind, Plan};
 use super::seats::Holder;
 use super::wire::{Clock, ServerEnd};
+use super::worlds::Worlds;
 use crate::game::agent::Spoken;
 use crate::game::{Breach, Dice, Tick, Turn};
 use crate::host::admission::{Admission, Caps, Permit, Place};
@@ -88,6 +89,10 @@ pub struct SimHost {
     pub granted: BTreeSet<u64>,
     /// The packet tables.
     pub codes: Arc<Codes>,
+    /// The worlds of clients in lockstep.
+    pub worlds: Worlds,
+    /// A fault of which a client in lockstep is the victim.
+    pub planted: Option<Planted>,
     /// Whether all clients leave: no room is restarted.
     pub is_ending: bool,
     handles: Vec<Arc<Handle>>,
@@ -98,7 +103,6 @@ pub struct SimHost {
     spent: BTreeMap<(Household, &'static str), (Spending, Duration)>,
     bans: Vec<(Duration, SocketAddr)>,
     dice: Dice,
-    planted: Option<Planted>,
 }
 
 impl SimHost {
@@ -138,6 +142,7 @@ impl SimHost {
             marks: BTreeMap::new(),
             granted: BTreeSet::new(),
             codes: Arc::new(codes),
+            worlds: Worlds::default(),
             handles: games.iter().map(|game| Arc::clone(&game.handle)).collect(),
             is_ending: false,
             workers: (0..WORKERS).map(|_| worker()).collect(),
@@ -246,6 +251,9 @@ impl SimHost {
             let action = self.games[room].operate(now, counts, self.is_ending);
             self.carry_out(action, room, now, counts);
             let (published, answers) = self.games[room].tick(now, counts)?;
+            if let Some((epoch, tick, checksum)) = self.games[room].world() {
+                self.worlds.is(epoch, tick, checksum);
+            }
             if !Arc::ptr_eq(&self.handles[room], &self.games[room].handle) {
                 // The room was restarted: the clients of its previous run are closed.
                 let over = std::mem::replace(&mut self.handles[room], Arc::clone(&self.games[room].handle));
@@ -466,7 +474,8 @@ impl Checked<'_> {
             lanes::check(&client.endpoint, &client.line.0.noted())?;
         }
         let waiting = client.sender.backlog();
-        if waiting > limits::OUTBOX_BYTES + 256 {
+        let shared = if client.is_in_lockstep() { limits::SHARED_MESSAGE_BYTES } else { 0 };
+        if waiting > limits::OUTBOX_BYTES + shared + 256 {
             return Err(Broken::new(
                 "the queue of a client stays within its bound",
                 format!("{waiting} bytes"),

@@ -13,8 +13,9 @@
 //! received bytes with queued bytes (`wire`), queued states with waiting bytes (`lanes`), each
 //! client's picture with the published state (`slot`), a second world with the first (`game`),
 //! a second receiver with the first (`twin`), seats with players (`game`), the players of clients that
-//! lose their connections and come back with a model of the rules (`seats`), and rate limits and
-//! places with their use (`host`); and each bot checks what it receives (`checker`).
+//! lose their connections and come back with a model of the rules (`seats`), the worlds of clients in
+//! lockstep (`peer`) with the rooms' after each tick (`worlds`), and rate limits and places with their use
+//! (`host`); and each bot checks what it receives (`checker`).
 
 mod broken;
 mod checker;
@@ -25,12 +26,14 @@ mod game;
 mod host;
 mod hostile;
 mod lanes;
+mod peer;
 mod plan;
 mod seats;
 mod session;
 mod slot;
 mod twin;
 mod wire;
+mod worlds;
 
 pub use broken::{Broken, Planted};
 pub use counts::Counts;

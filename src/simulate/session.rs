@@ -9,6 +9,7 @@ use super::client_end::{ClientEnd, Who};
 use super::connection::Connection;
 use super::counts::Counts;
 use super::host::{Served, SimHost};
+use super::peer::{Kind, Seen};
 use super::wire::Wire;
 use crate::game::Breach;
 use crate::game::agent::{Agent as _, Excuse, Spoken};
@@ -30,6 +31,8 @@ pub struct Session {
     has_parted: bool,
     /// Marks that the client was told over earlier connections.
     told: BTreeSet<u32>,
+    /// How far the world of its client in lockstep was behind the room's since it was changed, in ticks.
+    lag: u32,
     /// Whether its client has begun another connection with the same key.
     pub is_followed: bool,
 }
@@ -51,6 +54,7 @@ impl Session {
             parting: None,
             has_parted: false,
             told,
+            lag: 0,
             is_followed: false,
         }
     }
@@ -68,11 +72,67 @@ impl Session {
             }
             client_end.step(now, counts)?;
             self.part();
+            self.hold_against_the_room(host, counts)?;
         }
         if let Some(connection) = &mut self.connection {
             connection.step(host, counts)?;
         }
         self.end(host, counts)
+    }
+
+    /// Holds what a client in lockstep has noted against its room.
+    fn hold_against_the_room(&mut self, host: &mut SimHost, counts: &mut Counts) -> Result<(), Broken> {
+        let (client, binds) = (self.client(), self.names_in_time(host.tick_hz));
+        let Some(peer) = self.client_end.as_mut().and_then(ClientEnd::peer) else { return Ok(()) };
+        let worlds = &mut host.worlds;
+        if let Some(client) = client.filter(|id| peer.kind == Kind::Lies && !worlds.has_changed(*id)) {
+            counts.add("hostile: false checksums");
+            worlds.changes(client, 0);
+        }
+        let seen = peer.take_seen();
+        let newest = worlds.newest(&peer.epoch).unwrap_or_default();
+        if let Some(Seen::World(tick, _)) = seen.iter().rfind(|one| matches!(one, Seen::World(..))) {
+            self.lag = self.lag.max(newest.saturating_sub(*tick));
+        }
+        for one in seen {
+            match one {
+                Seen::World(tick, checksum) => {
+                    counts.add("lockstep: ticks");
+                    if let Some(checksum) = checksum
+                        && worlds.holds(&peer.epoch, tick, checksum)?
+                    {
+                        counts.add("lockstep: worlds compared");
+                    }
+                }
+                Seen::Corrupted(tick) => {
+                    self.lag = 0;
+                    counts.add("lockstep: worlds changed");
+                    client.into_iter().for_each(|client| worlds.changes(client, tick));
+                }
+                Seen::Restored(last) => client.into_iter().for_each(|client| worlds.restores(client, last)),
+                Seen::Report(report) => {
+                    counts.add("lockstep: reports");
+                    worlds.reported(&peer.epoch, &report)?;
+                }
+                Seen::Named => counts.add("lockstep: changed fields named"),
+                Seen::Unnamed(tick) if binds && self.lag <= host.tick_hz / 2 => {
+                    let rule = "a changed field is named within two intervals, and the world comes back";
+                    return Err(Broken::new(rule, format!("tick {tick}")));
+                }
+                Seen::Unnamed(_) => counts.add("lockstep: changed fields not named in time"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a changed field must be named: the intervals of the room are longer than round trips, and
+    /// the connection had no faults.
+    fn names_in_time(&self, tick_hz: u32) -> bool {
+        let talk = self.connection.as_ref().and_then(Connection::talk);
+        let Some(rules) = talk.map(|talk| talk.client.room.lockstep.rules()) else { return false };
+        rules.checksum_ticks >= tick_hz
+            && rules.snapshot_ticks >= 2 * tick_hz
+            && self.client_end.as_ref().is_some_and(|client_end| !client_end.is_troubled)
     }
 
     /// Notes that the client has lost its connection, or wants another one besides.
@@ -201,6 +261,11 @@ impl Session {
             counts.more("segments", segments.segments);
             counts.more("segments lost", segments.losses);
             counts.more("segments that stalled their connection", segments.stalls);
+        }
+        if let Some(peer) = client_end.peer() {
+            let [syncs, checksums] = peer.counts();
+            counts.more("lockstep: snapshots", syncs);
+            counts.more("lockstep: checksums", checksums);
         }
         if let Who::Bot(bot) = &mut client_end.who {
             counts.deeds.add(&bot.agent.take_deeds());

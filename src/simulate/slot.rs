@@ -13,13 +13,15 @@ use super::client_end::{CheckingBot, ClientEnd, Who};
 use super::counts::Counts;
 use super::host::{Served, SimHost};
 use super::hostile::{Hostile, Kind};
+use super::peer::{self, Peer};
 use super::plan::LONGEST_ABSENCE;
 use super::session::{Parting, Session};
 use super::wire::Wire;
 use crate::client::bot::Bot;
 use crate::client::link::{Keys, Link};
 use crate::game::Dice;
-use crate::game::agent::{Agent as _, Excuse, Manner, Part, Spoken};
+use crate::game::agent::{Agent, Excuse, Manner, Part, Spoken};
+use crate::game::lockstep::has_lockstep;
 use crate::packet::Dialect;
 use crate::session::says_hello;
 
@@ -43,6 +45,8 @@ struct Visit {
     spoken: Spoken,
     target: String,
     has_key: bool,
+    /// How it behaves in lockstep, if its dialect can follow so.
+    lockstep: Option<peer::Kind>,
     /// Marks that it has been told.
     told: BTreeSet<u32>,
 }
@@ -220,7 +224,10 @@ impl Slot {
             }
             (Who::Bot(Box::new(bot)), Vec::new())
         };
-        let address = self.address(is_return);
+        let address = match visit.lockstep.filter(|_| kind.is_none()) {
+            Some(peer::Kind::Lies) => self.address_of_liar(),
+            _ => self.address(is_return),
+        };
         let mut client_end = ClientEnd::new(wire, who, out, self.dice.bits(), now);
         if visit.has_key {
             client_end.may_be_cut(now);
@@ -260,6 +267,11 @@ impl Slot {
         SocketAddr::from((Ipv4Addr::from_bits(0x0a40_0000 + place), 20_000))
     }
 
+    /// An address of its own: false checksums cost the snapshots of their address.
+    fn address_of_liar(&self) -> SocketAddr {
+        SocketAddr::from((Ipv4Addr::from_bits(0x0a80_0000 + self.number as u32), 30_000))
+    }
+
     /// A new client.
     fn visit(&mut self, host: &SimHost, kind: Option<Kind>) -> Visit {
         let spoken = host.spoken[(self.number + self.generation) % host.spoken.len()];
@@ -281,6 +293,7 @@ impl Slot {
             spoken,
             target: format!("{room}{path}?dialect={name}{format}{key}"),
             has_key: has_key && !is_holder,
+            lockstep: in_lockstep(&mut Dice::new(self.dice.bits())),
             told: BTreeSet::new(),
         }
     }
@@ -295,6 +308,7 @@ impl Slot {
             _ => (Manner::Play, count),
         };
         let spares_visitors = false;
+        let lockstep = visit.lockstep.filter(|_| has_lockstep(&dialect));
         let part = Part {
             index: visit.index,
             count,
@@ -302,15 +316,29 @@ impl Slot {
             crowd_seed,
             manner,
             spares_visitors,
-            checks: true,
+            // What it is told is what it tells itself: its world is held against the room's.
+            checks: lockstep.is_none(),
             dialect: Arc::clone(&dialect),
         };
-        let Some(mut agent) = (host.game.about.bots.agent)(&part) else {
+        let Some(mut agent): Option<Box<dyn Agent>> = (host.game.about.bots.agent)(&part) else {
             return Err(Broken::new("the game has bots", host.game.about.name));
         };
         agent.excuse(Excuse::SharedAddress);
+        if let Some(kind) = lockstep {
+            agent = Box::new(Peer::new(host.game.about, part, agent, kind, host.planted));
+        }
         let mut bot = Bot::new(link, dialect, agent, Checker::default());
         bot.is_json = visit.spoken.2;
         Ok(bot)
+    }
+}
+
+/// Whether a client follows in lockstep, and how it behaves.
+fn in_lockstep(dice: &mut Dice) -> Option<peer::Kind> {
+    match dice.below(12) {
+        0 | 1 => Some(peer::Kind::Honest),
+        2 | 3 => Some(peer::Kind::Corrupts),
+        4 => Some(peer::Kind::Lies),
+        _ => None,
     }
 }
