@@ -35,6 +35,8 @@ mod corrupt;
 mod difference;
 mod node;
 mod record;
+#[cfg(test)]
+mod tests;
 
 pub use corrupt::corrupted;
 pub use difference::Difference;

@@ -46,7 +46,7 @@ pub fn corrupted<S: Sim>(sim: &S, random: &mut Rng) -> Option<(S, Difference)> {
                     Some(words(values.iter()))
                 };
                 let (ours, theirs) = (words(None), words(Some(&changed)));
-                let Place { entity, field, .. } = place;
+                let (entity, field) = place.named();
                 return Some((world, Difference { entity, field, ours, theirs }));
             }
         }
@@ -55,9 +55,11 @@ pub fn corrupted<S: Sim>(sim: &S, random: &mut Rng) -> Option<(S, Difference)> {
 }
 
 /// A scalar that can be changed.
+#[derive(Clone, Copy)]
 struct Place<'a> {
-    entity: String,
-    field: String,
+    part: &'a Part,
+    /// The item, if it is in a list.
+    item: Option<usize>,
     node: &'a Node,
     /// Which of the node's scalars.
     which: usize,
@@ -68,28 +70,52 @@ fn list<'a>(part: &'a Part, places: &mut Vec<Place<'a>>) {
     if KEPT.contains(&part.path.split('.').next().unwrap_or_default()) {
         return;
     }
-    list_node(&part.entity(), &part.node, None, places);
+    list_node((part, None), &part.node, None, places);
     for (at, item) in part.items.iter().enumerate() {
-        list_node(&part.name(at, item.id), &item.node, item.node.id_field(), places);
+        list_node((part, Some(at)), &item.node, item.node.id_node(), places);
     }
 }
 
-fn list_node<'a>(entity: &str, node: &'a Node, id: Option<&str>, places: &mut Vec<Place<'a>>) {
-    node.visit("", &mut |path, node| {
-        for (which, scalar) in node.scalars.iter().enumerate() {
-            let is_value = match &scalar.value {
-                Value::Number(_) | Value::Signed(_) => true,
-                Value::Text(text) => !text.is_empty(),
-                Value::Option(_) | Value::Variant(..) | Value::Length(_) => false,
-            };
-            if is_value && id != Some(path) {
-                places.push(Place { entity: entity.to_owned(), field: path.to_owned(), node, which });
-            }
+fn list_node<'a>(
+    (part, item): (&'a Part, Option<usize>),
+    node: &'a Node,
+    id: Option<&Node>,
+    places: &mut Vec<Place<'a>>,
+) {
+    if id.is_some_and(|id| std::ptr::eq(id, node)) {
+        return;
+    }
+    for (which, scalar) in node.scalars.iter().enumerate() {
+        let is_value = match &scalar.value {
+            Value::Number(_) | Value::Signed(_) => true,
+            Value::Text(text) => !text.is_empty(),
+            Value::Option(_) | Value::Variant(..) | Value::Length(_) => false,
+        };
+        if is_value {
+            places.push(Place { part, item, node, which });
         }
-    });
+    }
+    node.fields.iter().for_each(|(_, field)| list_node((part, item), field, id, places));
+    node.items.iter().for_each(|own| list_node((part, item), own, None, places));
 }
 
 impl Place<'_> {
+    /// Its entity and field.
+    fn named(&self) -> (String, String) {
+        let item = self.item.and_then(|at| self.part.items.get(at).map(|item| (at, item)));
+        let (entity, root) = match item {
+            Some((at, item)) => (self.part.name(at, item.id), &item.node),
+            None => (self.part.entity(), &self.part.node),
+        };
+        let mut field = String::new();
+        root.visit("", &mut |path, node| {
+            if std::ptr::eq(node, self.node) {
+                path.clone_into(&mut field);
+            }
+        });
+        (entity, field)
+    }
+
     /// Another value: where its bytes are, how many, the scalar, and the value.
     fn change(&self, random: &mut Rng) -> (usize, usize, u64, Value) {
         let Scalar { value, at, bytes } = &self.node.scalars[self.which];

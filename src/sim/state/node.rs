@@ -46,17 +46,18 @@ impl Node {
 
     /// The id of an item, if it has one.
     pub fn id(&self) -> Option<u64> {
-        self.id_field().and_then(|id| self.number(id))
+        self.id_node()?.number()
     }
 
-    /// The name of the field that is its id.
-    pub fn id_field(&self) -> Option<&'static str> {
-        IDS.into_iter().find(|id| self.number(id).is_some())
+    /// The field that is its id.
+    pub fn id_node(&self) -> Option<&Node> {
+        let field = |id: &str| self.fields.iter().find(|(name, _)| *name == id).map(|(_, node)| node);
+        IDS.into_iter().filter_map(field).find(|node| node.number().is_some())
     }
 
-    fn number(&self, field: &str) -> Option<u64> {
-        let (_, node) = self.fields.iter().find(|(name, _)| *name == field)?;
-        match &node.scalars[..] {
+    /// Its value, if it is one number.
+    fn number(&self) -> Option<u64> {
+        match &self.scalars[..] {
             [Scalar { value: Value::Number(number), .. }] => Some(*number),
             _ => None,
         }

@@ -1,5 +1,6 @@
 //! The rules of docs/tanks.md, by number.
 
+mod corrupted;
 mod lag;
 mod rounds;
 
