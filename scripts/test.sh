@@ -160,6 +160,9 @@ determinism() { cargo test --release --locked -p tickwire-world --test determini
 # Simulates a hundred servers in virtual time, with ten peers for a minute each.
 simulate() { cargo build --release --locked && target/release/tickwire simulate --seeds 70 --peers 10 --minutes 1; }
 
+# A few seeds of each game, run again in every build, with the committed tab.wasm; scripts/again.sh does the long runs.
+again() { scripts/again.sh --seeds 2 --ticks 1500 --rare no; }
+
 # Compares tshark's output for the committed captures with that of `tickwire explain` for the same
 # bytes.
 wireshark() {
@@ -349,6 +352,7 @@ groups=(
     'works page node the modules of the page by themselves'
     'works determinism cargo the same worlds with the optimiser on'
     'works simulate one seventy simulated servers keep every promise'
+    'works again one every tick of each game again: from frames and snapshots, unoptimised, in WebAssembly'
     'works fuzz line each fuzz target goes on from its corpus for a moment'
     'waits debug cargo every test of the workspace, unoptimised'
     'waits release one the optimised program builds'

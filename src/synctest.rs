@@ -4,11 +4,13 @@
 //! ```text
 //!   bots ─► server ─► world ─────────────────────────────► checksum of each tick
 //!             │ command frames ─► the same world again ──►  the same?
-//!             └ snapshots ─► restored, some ticks back ──►  the same?
+//!             │ snapshots ─► restored, some ticks back ──►  the same?
+//!             └ one snapshot ─► restored, runs to the end ─► the same?
 //! ```
 //!
 //! The bots are those of the game, over connections of their own, so that commands of every kind come
-//! and their packets go through the whole server.
+//! and their packets go through the whole server. Now and then the operator does what the game has for
+//! it, a player is absent, and a bot loses its connection and comes again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -21,11 +23,19 @@ use tickwire_sim::{Encoded, Raw};
 use crate::client::link::Keys;
 use crate::embedded::{Kind, Options, Recorded, Server};
 use crate::game::agent::Deeds;
-use crate::game::{About, Game, Replica};
+use crate::game::{About, Dice, Game, Replica};
 use crate::link::Conditions;
 
 /// Differing fields that are named.
 const NAMED: usize = 4;
+/// Ticks between two comparisons of the copy that runs to the end.
+const TAIL_EVERY: u32 = 100;
+/// Ticks between two actions of the operator, between two absences, and between two lost connections.
+const OPERATOR_EVERY: u32 = 25;
+const AWAY_EVERY: u32 = 430;
+const LOST_EVERY: u32 = 700;
+/// Draws of the operator ([`Bots::operate`](crate::game::agent::Bots::operate)); the first ones are for a host.
+const DRAWS: [u32; 2] = [7, 400];
 
 /// What is run.
 #[derive(Debug, Clone)]
@@ -177,7 +187,9 @@ pub fn run(plan: &Plan, see: &mut dyn FnMut(&Recorded)) -> Result<Report, Failur
     let mut server = Server::new(&options, now)?;
     server.record();
     let world = (about.begin)(&(about.identity)(plan.seed));
-    let mut beside = Beside { plan, about, world, past: VecDeque::new(), report: Report::default() };
+    let (past, tail, report) = (VecDeque::new(), None, Report::default());
+    let mut beside = Beside { plan, about, world, past, tail, report };
+    let mut trouble = Trouble { about, dice: Dice::new(plan.seed.into()), notices: 0 };
     while beside.report.ticks < plan.ticks {
         now += server.advance(now).max(Duration::from_micros(1));
         for recorded in server.take_recorded() {
@@ -185,7 +197,8 @@ pub fn run(plan: &Plan, see: &mut dyn FnMut(&Recorded)) -> Result<Report, Failur
                 break;
             }
             see(&recorded);
-            beside.tick(recorded)?;
+            beside.tick(&recorded)?;
+            trouble.make(&recorded, &*beside.world, &mut server);
         }
     }
     beside.report.checksum = beside.world.checksum();
@@ -201,26 +214,34 @@ struct Beside<'a> {
     world: Box<dyn Replica>,
     /// The last ticks: the snapshot before each, and its commands.
     past: VecDeque<(Arc<[u8]>, Vec<Raw>)>,
+    /// Restored after a quarter of the ticks, and run from there.
+    tail: Option<Box<dyn Replica>>,
     report: Report,
 }
 
 impl Beside<'_> {
-    fn tick(&mut self, recorded: Recorded) -> Result<(), Failure> {
-        let Recorded { tick, checksum, frame, snapshot } = recorded;
+    fn tick(&mut self, recorded: &Recorded) -> Result<(), Failure> {
+        let Recorded { tick, checksum, frame, snapshot, .. } = recorded;
+        let (tick, checksum) = (*tick, *checksum);
         if self.world.tick() != tick || self.world.checksum() != checksum {
-            let live = (self.about.restore)(&snapshot)?;
+            let live = (self.about.restore)(snapshot)?;
             return Err(self.desync(tick, "the server's world", &*live));
         }
         if self.past.len() >= self.plan.back as usize {
             self.compare(tick, checksum)?;
             self.past.pop_front();
         }
-        let frame = (self.about.frame)(&frame).map_err(|error| error.to_string())?;
+        self.compare_tail(tick, checksum)?;
+        if tick == self.plan.ticks / 4 {
+            self.tail = Some((self.about.restore)(snapshot)?);
+        }
+        let frame = (self.about.frame)(frame).map_err(|error| error.to_string())?;
         for command in &frame.commands {
             *self.report.commands.entry(kind(self.about, &command.action)).or_default() += 1;
         }
         self.world.step(&frame.commands);
-        self.past.push_back((snapshot, frame.commands));
+        self.tail.iter_mut().for_each(|tail| tail.step(&frame.commands));
+        self.past.push_back((Arc::clone(snapshot), frame.commands));
         self.report.ticks += 1;
         Ok(())
     }
@@ -237,9 +258,50 @@ impl Beside<'_> {
         Err(self.desync(tick, "the copy of a snapshot", &*copy))
     }
 
+    fn compare_tail(&self, tick: u32, checksum: u64) -> Result<(), Failure> {
+        match &self.tail {
+            Some(tail) if tick.is_multiple_of(TAIL_EVERY) && tail.checksum() != checksum => {
+                Err(self.desync(tick, "the copy that was restored after a quarter of the ticks", &**tail))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn desync(&self, tick: u32, what: &'static str, other: &dyn Replica) -> Failure {
         let fields = self.world.state().differences(&other.state(), NAMED);
         Failure::Desync(Desync { seed: self.plan.seed, tick, what, fields })
+    }
+}
+
+/// What comes to a game besides its players' commands.
+struct Trouble {
+    about: &'static About,
+    dice: Dice,
+    /// Notices of the operator so far.
+    notices: u32,
+}
+
+impl Trouble {
+    /// After a tick: for the next one.
+    fn make(&mut self, recorded: &Recorded, world: &dyn Replica, server: &mut Server) {
+        let (tick, mut players) = (recorded.tick, world.players());
+        players.sort_unstable();
+        let which = self.dice.bits() as usize;
+        let player = players.get(which % players.len().max(1)).copied();
+        if tick % OPERATOR_EVERY == 3 {
+            let draw = DRAWS[0] + self.dice.below(DRAWS[1] - DRAWS[0]);
+            let draw = (draw, player, self.notices + 1, Some(&*recorded.published));
+            if let Some(operated) = (self.about.bots.operate)(draw, &mut self.dice) {
+                self.notices += u32::from(operated.is_notice);
+                server.operate(operated.action);
+            }
+        }
+        if let Some(player) = player.filter(|_| tick % AWAY_EVERY == 5) {
+            server.operate((self.about.away)(player));
+        }
+        if tick % LOST_EVERY == LOST_EVERY - 1 {
+            server.lose_bot(which);
+        }
     }
 }
 
@@ -251,3 +313,6 @@ fn kind(about: &About, action: &Encoded) -> String {
     let first = names.next().unwrap_or_default();
     if first == "Act" { names.next().unwrap_or_default().to_owned() } else { first.to_owned() }
 }
+
+#[cfg(test)]
+mod tests;

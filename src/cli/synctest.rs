@@ -1,15 +1,16 @@
 //! `tickwire synctest`: a world beside copies of itself from snapshots.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::fs::File;
-use std::io::{BufWriter, Write as _};
-use std::path::PathBuf;
+use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::games::Games;
 use super::output::{Failure, print};
 use crate::embedded::Recorded;
+use crate::game::{About, Replica};
 use crate::limits;
 use crate::plural::count;
 use crate::synctest::{self, Plan, Report};
@@ -42,6 +43,9 @@ pub struct SynctestArgs {
     /// run again.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Instead of playing, run the frames of such a file, and compare the checksums.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["trace", "game", "ticks", "seed", "seeds", "players", "back"])]
+    again: Option<PathBuf>,
     /// Print the counts as one line of JSON.
     #[arg(long)]
     json: bool,
@@ -49,6 +53,9 @@ pub struct SynctestArgs {
 
 /// Runs the seeds; the first difference ends the run, and is a failure.
 pub fn run(args: &SynctestArgs, games: &Games) -> Result<(), Failure> {
+    if let Some(file) = &args.again {
+        return again(file, games, args.json);
+    }
     let game = games.embedded(args.game.as_deref())?;
     let mut trace = match &args.trace {
         None => None,
@@ -122,4 +129,62 @@ fn json(args: &SynctestArgs, game: &str, all: &Report) -> String {
         "deeds": deeds,
     });
     format!("{line}\n")
+}
+
+/// Runs the frames of a trace.
+fn again(path: &Path, games: &Games, is_json: bool) -> Result<(), Failure> {
+    let unreadable = |error: std::io::Error| format!("{}: {error}", path.display());
+    let lines = BufReader::new(File::open(path).map_err(unreadable)?).lines();
+    let (mut world, mut counts) = (None::<(&About, Box<dyn Replica>)>, [0_u64; 3]);
+    for (line, number) in lines.zip(1..) {
+        let line = line.map_err(unreadable)?;
+        let failed = |what: &dyn fmt::Display| format!("{}, line {number}: {what}", path.display());
+        let words: Vec<&str> = line.split(' ').collect();
+        match (&words[..], &mut world) {
+            (["game", name, seed], world) => {
+                let about = games.named(name)?.about;
+                let seed = seed.parse().map_err(|error| failed(&error))?;
+                *world = Some((about, (about.begin)(&(about.identity)(seed))));
+                counts[0] += 1;
+            }
+            (["frame", hex], Some((about, world))) => {
+                let bytes = bytes_of(hex).ok_or_else(|| failed(&"no hex digits"))?;
+                let frame = (about.frame)(&bytes).map_err(|error| failed(&error))?;
+                if frame.tick != world.tick() {
+                    return Err(failed(&"the frame is for another tick"));
+                }
+                world.step(&frame.commands);
+                counts[1] += 1;
+            }
+            (["checksum", expected], Some((about, world))) => {
+                let (found, tick) = (format!("{:016x}", world.checksum()), world.tick());
+                if found != *expected {
+                    let seed = world.identity().seed;
+                    let what = format!(
+                        "{}, seed {seed}, after tick {tick}: checksum {found}, expected {expected}",
+                        about.name
+                    );
+                    return Err(failed(&what));
+                }
+                counts[2] += 1;
+            }
+            _ => return Err(failed(&"neither a game, a frame nor a checksum")),
+        }
+    }
+    let [worlds, ticks, checksums] = counts;
+    if checksums == 0 {
+        return Err(format!("{}: there is no checksum in it", path.display()));
+    }
+    print(&if is_json {
+        format!("{}\n", serde_json::json!({ "worlds": worlds, "ticks": ticks, "checksums": checksums }))
+    } else {
+        let [worlds, ticks] = [count(worlds, "world"), count(ticks, "tick")];
+        format!("{worlds}, {ticks}: the same in {}\n", count(checksums, "checksum"))
+    });
+    Ok(())
+}
+
+fn bytes_of(hex: &str) -> Option<Vec<u8>> {
+    let pairs = hex.as_bytes().chunks(2);
+    pairs.map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok()).collect()
 }

@@ -31,10 +31,11 @@ use connection::Connection;
 use host::{Host, OWN};
 use line::Pipe;
 use net::Net;
+use tickwire_sim::Encoded;
 
 use crate::client::link::Keys;
 use crate::game::agent::Deeds;
-use crate::game::{Dice, Game, Rates};
+use crate::game::{Dice, Game, Rates, Tick};
 use crate::games;
 use crate::host::admission::{Admission, Caps};
 use crate::host::budgets::Budgets;
@@ -111,6 +112,8 @@ pub struct Recorded {
     pub frame: Arc<[u8]>,
     /// The world before it.
     pub snapshot: Arc<[u8]>,
+    /// What was published after it.
+    pub published: Arc<dyn Tick>,
 }
 
 /// See the [module](self).
@@ -314,6 +317,22 @@ impl Server {
         self.recorded.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
+    /// The operator does this in the next tick.
+    pub fn operate(&self, action: Encoded) {
+        self.host.room.push_operator(vec![action]);
+    }
+
+    /// A bot loses its connection, and comes again after a while.
+    pub fn lose_bot(&mut self, which: usize) {
+        let (now, count) = (self.host.now, self.bots.len().max(1));
+        let Some(bot) = self.bots.get_mut(which % count) else { return };
+        let connection = bot.connection;
+        bot.come_again(now);
+        if let Some(connection) = connection {
+            self.close(connection, now);
+        }
+    }
+
     /// What the bots have done since the last call.
     pub fn take_deeds(&mut self) -> Deeds {
         let mut all = Deeds::default();
@@ -340,7 +359,8 @@ impl Server {
             (&mut self.recorded, &ticked.frame, ticked.checksum, &ticked.snapshot)
         {
             let (frame, snapshot) = (Arc::clone(frame), Arc::clone(&snapshot.bytes));
-            recorded.push(Recorded { tick: ticked.tick, checksum, frame, snapshot });
+            let published = Arc::clone(&ticked.published);
+            recorded.push(Recorded { tick: ticked.tick, checksum, frame, snapshot, published });
         }
         self.host.clients.tell(ticked, self.host.now);
         self.step_bots();

@@ -222,3 +222,8 @@ fn bots_play_it_and_a_simulation_of_it_breaks_no_rule_without_a_line_of_its_own(
     assert_eq!(failure, None);
     assert!(counts.of("clients compared with the published state") > 20, "{counts:?}");
 }
+
+#[test]
+fn every_tick_of_a_game_of_ones_own_runs_again() {
+    tickwire::synctest::<Game_>(500, 1).unwrap();
+}

@@ -69,7 +69,7 @@ const LAYERS: [(&str, &[&str]); 32] = [
         ],
     ),
     ("testkit", &["client", "ws", "packet", "session", "game", "games", "platform", "plural", "limits"]),
-    ("synctest", &["embedded", "client", "link", "game", "sim"]),
+    ("synctest", &["embedded", "client", "link", "games", "game", "packet", "sim"]),
     (
         "simulate",
         &[

@@ -14,31 +14,46 @@ const hex16 = (number) => BigInt.asUintN(64, number).toString(16).padStart(16, '
  * @throws {Error} at the first difference
  */
 export function checkGame(wasm, name) {
+  const same = runTrace(wasm, readFileSync(FIXTURE, 'utf8'), name);
+  if (same.checksums === 0) throw new Error(`tests/fixtures/games.txt has no checksum of ${name}`);
+  return same;
+}
+
+/**
+ * @param {any} wasm exports of such a module
+ * @param {string} text lines as in the fixture, or of `tickwire synctest --trace`
+ * @param {string} [only] the game to which the others are left out
+ * @returns {{ worlds: number, ticks: number, checksums: number }} how much was the same
+ * @throws {Error} at the first difference
+ */
+export function runTrace(wasm, text, only) {
   const give = (bytes) => {
     // The memory may be another one after this call.
     const address = wasm.input(bytes.length);
     new Uint8Array(wasm.memory.buffer, address, bytes.length).set(bytes);
   };
-  const same = { ticks: 0, checksums: 0 };
-  let isOwn = false;
-  for (const line of readFileSync(FIXTURE, 'utf8').split('\n')) {
+  const same = { worlds: 0, ticks: 0, checksums: 0 };
+  let [isOwn, where, tick] = [false, '', 0];
+  for (const line of text.split('\n')) {
     const [word, value, seed] = line.split(' ');
     if (word === 'game') {
-      isOwn = value === name;
+      isOwn = only === undefined || value === only;
       if (!isOwn) continue;
-      give(Buffer.from(name));
-      if (wasm.game_begin(Number(seed)) !== 0) throw new Error(`there is no game ${name}`);
+      give(Buffer.from(value));
+      if (wasm.game_begin(Number(seed)) !== 0) throw new Error(`there is no game ${value}`);
+      [where, tick] = [`${value}, seed ${seed}`, 0];
+      same.worlds += 1;
     } else if (isOwn && word === 'frame') {
       give(Buffer.from(value, 'hex'));
       const done = wasm.game_step();
-      if (done !== 0) throw new Error(`${name}, tick ${same.ticks}: the frame is refused with ${done}`);
+      if (done !== 0) throw new Error(`${where}, tick ${tick}: the frame is refused with ${done}`);
+      tick += 1;
       same.ticks += 1;
     } else if (isOwn && word === 'checksum') {
       const found = hex16(wasm.game_checksum());
-      if (found !== value) throw new Error(`${name} after ${same.ticks} ticks: found ${found}, expected ${value}`);
+      if (found !== value) throw new Error(`${where}, after ${tick} ticks: found ${found}, expected ${value}`);
       same.checksums += 1;
     }
   }
-  if (same.checksums === 0) throw new Error(`tests/fixtures/games.txt has no checksum of ${name}`);
   return same;
 }

@@ -1,3 +1,5 @@
+//! States whose differences are named.
+
 use std::sync::Arc;
 
 use super::*;

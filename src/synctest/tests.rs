@@ -1,0 +1,167 @@
+//! Sound games stay equal, and mistakes of a game's author are named.
+
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use tickwire_sim::fields::Field;
+use tickwire_sim::{Identity, PlayerId, fields};
+
+use super::*;
+use crate::game::simple::{Row, SimpleGame, Turns};
+use crate::game::{Game, Simple};
+use crate::games::moo::Moo;
+use crate::games::tanks::Tanks;
+use crate::packet::Decoded;
+
+fn plan<G: Game>(seed: u32, ticks: u32) -> Plan {
+    Plan { game: Kind::of::<G>(), seed, ticks, players: 8, back: 4 }
+}
+
+fn is_sound<G: Game>(seed: u32, kinds: &[&str]) {
+    let run = || {
+        let mut frames = Vec::new();
+        let report = run(&plan::<G>(seed, 900), &mut |recorded| frames.push(recorded.frame.to_vec()));
+        (report.expect("every tick is the same"), frames)
+    };
+    let (report, frames) = run();
+    assert_eq!((report.ticks, report.copies, frames.len()), (900, 896, 900));
+    for kind in kinds {
+        assert!(report.commands.get(*kind).is_some_and(|count| *count > 0), "{kind}: {:?}", report.commands);
+    }
+    assert_eq!(run(), (report, frames), "the same seed gives the same run");
+}
+
+#[test]
+fn the_worlds_of_moo_run_again() {
+    is_sound::<Moo>(1, &["join", "leave", "away", "move", "aim", "attack", "say"]);
+}
+
+#[test]
+fn the_worlds_of_tanks_run_again() {
+    is_sound::<Simple<Tanks>>(1, &["Join", "Leave", "Away", "Control"]);
+}
+
+/// A game whose author has made a mistake.
+#[derive(Debug, Clone, PartialEq)]
+struct Mistaken<const WHICH: u8> {
+    steps: u16,
+    sums: Vec<u16>,
+    /// Part of the state, but left out of it.
+    hidden: u16,
+}
+
+/// Nothing is wrong.
+const SOUND: u8 = 0;
+/// Commands look at what is not of the world.
+const OUTSIDE: u8 = 1;
+/// A field that is not in the list decides something at once.
+const AT_ONCE: u8 = 2;
+/// The same after a long time.
+const LATER: u8 = 3;
+
+static COUNTER: AtomicU16 = AtomicU16::new(0);
+
+impl<const WHICH: u8> Field for Mistaken<WHICH> {
+    const LEAST_BYTES: usize = u16::LEAST_BYTES;
+
+    fn write(&self, sink: &mut impl tickwire_sim::fields::Sink) {
+        sink.enter("steps");
+        self.steps.write(sink);
+        sink.leave();
+        sink.enter("sums");
+        self.sums.write(sink);
+        sink.leave();
+    }
+
+    fn read(reader: &mut tickwire_sim::Reader<'_>) -> Result<Self, tickwire_sim::Malformed> {
+        Ok(Mistaken { steps: Field::read(reader)?, sums: Field::read(reader)?, hidden: 0 })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Step {
+    by: u8,
+}
+
+fields!(Step: by: u8);
+
+const TABLE: &str = "direction\tname\tlane\ttest:int\targuments\tmeaning\n\
+    to_server\thello\treliable\t1\tversion:u16 mode:u8<=1 name:str<=15|nil\tfirst\n\
+    to_server\tenter\treliable\t2\tname:str<=15|nil\tenter\n\
+    to_server\tping\treliable\t3\tnonce:u32\tping\n\
+    to_server\tstep\treliable\t4\tsequence:u32 tick:u32.tick|nil by:u8\ta step\n\
+    to_client\twelcome\treliable\t1\tversion:u16 code_hash:str<=16 seed:u32 tick_hz:u8.hz update_hz:u8.hz epoch:str<=16 tick:u32.tick\twelcome\n\
+    to_client\tspawned\tlatest\t2\tplayer:u16\tplays\n\
+    to_client\tpong\treliable\t3\tnonce:u32 tick:u32.tick\tpong\n\
+    to_client\terror\treliable\t4\trule:str detail:str\terror\n\
+    to_client\tstate\tlatest\t5\ttick:u32.tick steps:u16\tthe state\n";
+
+impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
+    const NAME: &'static str = "mistaken";
+    const TABLE: (&'static str, &'static str) = ("mistaken.tsv", TABLE);
+    const DIALECT: &'static str = "test";
+    const PAGE: &'static str = "";
+
+    type Action = Step;
+
+    fn new(_: &Identity) -> Self {
+        Mistaken { steps: 0, sums: vec![0; 3], hidden: 0 }
+    }
+
+    fn action(packet: &Decoded<'_>) -> Option<Step> {
+        packet.number("by").map(|by| Step { by })
+    }
+
+    fn join(&mut self, _: PlayerId, _: &str, _: &mut Turns<'_>) {}
+
+    fn leave(&mut self, _: PlayerId) {}
+
+    fn act(&mut self, _: PlayerId, step: Step, _: &mut Turns<'_>) -> Result<(), &'static str> {
+        let by = if WHICH == OUTSIDE { COUNTER.fetch_add(1, Ordering::Relaxed) } else { step.by.into() };
+        self.steps = self.steps.wrapping_add(by);
+        Ok(())
+    }
+
+    fn tick(&mut self, turns: &mut Turns<'_>) {
+        if WHICH == AT_ONCE && turns.tick == 333 {
+            self.sums[2] = self.hidden;
+        }
+        // Ticks since the beginning, in a field that is not in the state.
+        self.hidden = self.hidden.saturating_add(1);
+        if WHICH == LATER && turns.tick == 777 {
+            self.sums[2] = u16::from((300..600).contains(&self.hidden));
+        }
+    }
+
+    fn show(&self, row: &mut Row) {
+        row.set("steps", self.steps);
+    }
+}
+
+/// Where a run of this game differs.
+fn desync<G: Game>(back: u32) -> Desync {
+    match run(&Plan { back, ..plan::<G>(1, 900) }, &mut |_| {}) {
+        Err(Failure::Desync(desync)) => desync,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_mistake_of_a_games_author_is_named_with_its_tick_and_field() {
+    synctest::<Simple<Mistaken<SOUND>>>(900, 1).expect("a sound game");
+
+    let outside = desync::<Simple<Mistaken<OUTSIDE>>>(4);
+    assert_eq!(outside.fields[0].entity, "steps", "{outside}");
+
+    let at_once = desync::<Simple<Mistaken<AT_ONCE>>>(4);
+    let words = at_once.to_string();
+    assert!(
+        words.starts_with("seed 1, after tick 334: the copy of a snapshot differs: sums [2]: "),
+        "{words}"
+    );
+    assert_eq!(at_once.fields.len(), 1, "{words}");
+
+    // Only the copy that runs to the end comes so far.
+    let later = desync::<Simple<Mistaken<LATER>>>(4);
+    assert_eq!((later.tick, later.fields.len()), (800, 1), "{later}");
+    assert_eq!(later.fields[0].place(), "sums [2]");
+}

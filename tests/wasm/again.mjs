@@ -1,0 +1,47 @@
+// The halves of scripts/again.sh that need Node.
+//
+//   node tests/wasm/again.mjs trace FILE              runs a trace of `tickwire synctest --trace` in src/web/tab.wasm
+//   node tests/wasm/again.mjs counts FILE yes|no      adds up the lines of `tickwire synctest --json`; whether a count of 0 is a failure
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { runTrace } from './games.mjs';
+
+// What must come in a game of this project. Others may have more.
+const COMMANDS = {
+  moo: ['aim', 'attack', 'away', 'chat', 'clan_answer', 'clan_create', 'clan_kick', 'clan_leave', 'clan_request', 'enter', 'grant', 'join',
+    'leave', 'map_ping', 'move', 'say', 'select', 'spawn', 'upgrade'],
+  tanks: ['Away', 'Control', 'Join', 'Leave'],
+};
+const plural = (count, name) => `${count} ${name}${count === 1 ? '' : 's'}`;
+
+async function trace(file) {
+  const built = fileURLToPath(new URL('../../src/web/tab.wasm', import.meta.url));
+  const module = await WebAssembly.instantiate(readFileSync(built), {});
+  const { worlds, ticks, checksums } = runTrace(module.instance.exports, readFileSync(file, 'utf8'));
+  console.log(`${plural(worlds, 'world')}, ${plural(ticks, 'tick')}: the same in ${plural(checksums, 'checksum')}`);
+}
+
+function counts(file, mustCome) {
+  const lines = readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
+  const sums = { commands: {}, deeds: {} };
+  for (const name of COMMANDS[lines[0].game] ?? []) sums.commands[name] = 0;
+  let copies = 0;
+  for (const line of lines) {
+    copies += line.copies;
+    for (const kind of ['commands', 'deeds']) {
+      for (const [name, count] of Object.entries(line[kind])) sums[kind][name] = (sums[kind][name] ?? 0) + count;
+    }
+  }
+  console.log(`${lines[0].game}: ${plural(copies, 'copy').replace('copys', 'copies')} from snapshots`);
+  const never = [];
+  for (const kind of ['commands', 'deeds']) {
+    const names = Object.keys(sums[kind]).sort();
+    console.log(`  ${kind}: ${names.map((name) => `${name} ${sums[kind][name]}`).join(', ')}`);
+    never.push(...names.filter((name) => sums[kind][name] === 0));
+  }
+  if (mustCome && never.length > 0) throw new Error(`never came: ${never.join(', ')}`);
+}
+
+const [what, file, mustCome] = process.argv.slice(2);
+if (what === 'trace') await trace(file);
+else counts(file, mustCome === 'yes');
