@@ -20,7 +20,7 @@ use crate::explain::input;
 use crate::limits;
 use crate::peer::Endpoint;
 use crate::replay::json::{self, counts, hex};
-use crate::replay::{self, Changed, Differing, NotReplayable, Report};
+use crate::replay::{self, Asked, Changed, Differing, Fields, NotReplayable, Parting, Report};
 
 /// The file name that means standard input.
 const DASH: &str = "-";
@@ -37,6 +37,17 @@ pub struct ReplayArgs {
     /// Capture written by a server (with --capture or `capture on`), or - for standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    /// Say which entities and fields differ, from which tick on, recorded and replayed: the world of the
+    /// commands in the clients' bytes beside that of the recorded command frames.
+    #[arg(long)]
+    diff: bool,
+    /// Stop after so many ticks of the world, with its checksum; with --json, the whole state is printed.
+    #[arg(long, value_name = "TICK")]
+    to_tick: Option<u32>,
+    /// Compare with another capture of what should be the same world, by the recorded command frames: the
+    /// first tick whose commands differ, and the first after which the worlds do, with the fields.
+    #[arg(long, value_name = "OTHER", conflicts_with_all = ["diff", "to_tick"])]
+    bisect: Option<PathBuf>,
     /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
@@ -54,14 +65,17 @@ enum NoReport {
 
 /// Runs the capture again and prints the result.
 pub fn run(args: &ReplayArgs, games: &Games) -> ExitCode {
-    let status = match report(args, games) {
-        Ok(rooms) => {
-            print(&if args.json { format!("{:#}\n", json::rooms(&rooms)) } else { rooms_as_text(&rooms) });
-            if rooms.iter().all(|(_, report)| report.is_same()) {
-                ExitCode::SUCCESS
-            } else {
-                ExitCode::from(DIFFERS)
-            }
+    let compared = match &args.bisect {
+        Some(other) => parted(args, other, games),
+        None => report(args, games).map(|rooms| {
+            let is_same = rooms.iter().all(|(_, report)| report.is_same());
+            (if args.json { format!("{:#}\n", json::rooms(&rooms)) } else { rooms_as_text(&rooms) }, is_same)
+        }),
+    };
+    let status = match compared {
+        Ok((text, is_same)) => {
+            print(&text);
+            if is_same { ExitCode::SUCCESS } else { ExitCode::from(DIFFERS) }
         }
         Err(refusal) => {
             match refusal {
@@ -89,8 +103,78 @@ fn report(args: &ReplayArgs, games: &Games) -> Result<Vec<(String, Report)>, NoR
     let unreadable = |error| NoReport::Unreadable(format!("{}: {error}", name(&args.file)));
     let capture = capture::read(&bytes).map_err(unreadable)?;
     let codes = replay::codes(&capture, given).map_err(NoReport::NotReplayable)?;
-    replay::replay(&capture, &games.about(), &|about, head| Endpoint::find(&codes, about.paths, head).ok())
-        .map_err(NoReport::NotReplayable)
+    let asked =
+        Asked { fields: args.diff, to_tick: args.to_tick, state: args.json && args.to_tick.is_some() };
+    replay::replay(
+        &capture,
+        &games.about(),
+        &|about, head| Endpoint::find(&codes, about.paths, head).ok(),
+        asked,
+    )
+    .map_err(NoReport::NotReplayable)
+}
+
+/// Two recordings: what is printed, and whether they are the same.
+fn parted(args: &ReplayArgs, other: &Path, games: &Games) -> Result<(String, bool), NoReport> {
+    let mut files = Vec::new();
+    for file in [&*args.file, other] {
+        files.push((file, read(file).map_err(NoReport::Unreadable)?));
+    }
+    let mut captures = Vec::new();
+    for (file, bytes) in &files {
+        let unreadable = |error| NoReport::Unreadable(format!("{}: {error}", name(file)));
+        captures.push(capture::read(bytes).map_err(unreadable)?);
+    }
+    let rooms = replay::bisect(&captures[0], &captures[1], &games.about());
+    let rooms = rooms.map_err(NoReport::NotReplayable)?;
+    let is_same = rooms.iter().all(|(_, parting)| parting.is_same());
+    let text = if args.json { format!("{:#}\n", json::parted(&rooms)) } else { parted_as_text(&rooms) };
+    Ok((text, is_same))
+}
+
+fn parted_as_text(rooms: &[(String, Parting)]) -> String {
+    let mut text = String::new();
+    for (name, parting) in rooms {
+        if !name.is_empty() || rooms.len() > 1 {
+            let _ = writeln!(text, "room {}", if name.is_empty() { "of the server" } else { name });
+        }
+        let _ = writeln!(text, "first tick in both  {}", parting.first_tick);
+        let _ = writeln!(text, "ticks compared      {}", parting.ticks);
+        if let Some((tick, [ours, theirs])) = &parting.commands {
+            let _ = writeln!(text, "commands differ in tick {tick}");
+            ours.iter().for_each(|command| _ = writeln!(text, "  only in the first   {command}"));
+            theirs.iter().for_each(|command| _ = writeln!(text, "  only in the second  {command}"));
+        }
+        if let Some((tick, [ours, theirs], places)) = &parting.worlds {
+            let _ = writeln!(
+                text,
+                "worlds differ after tick {tick}: checksum {ours:016x}, the second {theirs:016x}"
+            );
+            places.iter().for_each(|place| _ = writeln!(text, "  {place}"));
+        }
+        if parting.is_same() {
+            text.push_str("same\n");
+        }
+    }
+    text
+}
+
+/// The fields that differ.
+fn fields_as_text(fields: &Fields) -> String {
+    let mut text = String::new();
+    match fields.tick {
+        Some(tick) => _ = writeln!(text, "fields after tick {tick}: recorded, not replayed"),
+        None => text.push_str("fields: none differs between the decoded commands and the recorded ones\n"),
+    }
+    fields.places.iter().for_each(|place| _ = writeln!(text, "  {place}"));
+    if let Some(tick) = fields.foreign {
+        let _ = writeln!(
+            text,
+            "from tick {tick} on, the recorded commands lead to another checksum than the recorded one: the program that \
+            recorded it computes otherwise, and its state cannot be known"
+        );
+    }
+    text
 }
 
 /// Reads a whole file, pipe or standard input, up to the bound.
@@ -158,6 +242,9 @@ fn as_text(report: &Report) -> String {
         let packet = recorded.as_ref().or(replayed.as_ref()).map_or(0, |frame| frame.packet);
         text.push_str(&format!("different answer: client {client}, packet {packet}\n"));
         text.push_str(&format!("  recorded  {}\n  replayed  {}\n", hex(recorded), hex(replayed)));
+    }
+    if let Some(fields) = &report.fields {
+        text.push_str(&fields_as_text(fields));
     }
     let Some(difference) = &report.difference else {
         return if report.is_same() { text + "same\n" } else { text };

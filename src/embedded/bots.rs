@@ -129,7 +129,8 @@ impl LocalBot {
             seed,
             crowd_seed,
             manner: Manner::Play,
-            spares_visitors: true,
+            // Who checks is among bots alone.
+            spares_visitors: !self.checks,
             checks: self.checks,
             dialect: Arc::clone(&dialect),
         })?;

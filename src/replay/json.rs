@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tickwire_sim::state::Difference as Place;
 
-use super::{Changed, Differing, Frame, NotReplayable, Report, codes, replay};
+use super::{Asked, Changed, Differing, Frame, NotReplayable, Parting, Report, codes, replay};
 use crate::capture;
 use crate::game::About;
 use crate::packet::Codes;
@@ -22,7 +23,12 @@ const SHOWN_BYTES: usize = 64;
 pub fn of_file(bytes: &[u8], games: &[&'static About], given: Option<Arc<Codes>>) -> Result<Value, String> {
     let capture = capture::read(bytes).map_err(|error| error.to_string())?;
     let replayed = codes(&capture, given).and_then(|codes| {
-        replay(&capture, games, &|about, head| Endpoint::find(&codes, about.paths, head).ok())
+        replay(
+            &capture,
+            games,
+            &|about, head| Endpoint::find(&codes, about.paths, head).ok(),
+            Asked::default(),
+        )
     });
     Ok(replayed.map_or_else(|reason| refused(&reason), |reports| rooms(&reports)))
 }
@@ -94,7 +100,50 @@ fn as_json(report: &Report) -> Value {
             })),
         });
     }
+    if let Some(fields) = &report.fields {
+        all["fields"] = json!({
+            "tick": fields.tick,
+            "foreign_from_tick": fields.foreign,
+            "recorded_and_replayed": places(&fields.places),
+        });
+    }
+    if let Some(state) = &report.state {
+        let entity = |(name, fields): &(String, Vec<(String, String)>)| {
+            let fields: serde_json::Map<_, _> =
+                fields.iter().map(|(field, value)| (field.clone(), value.as_str().into())).collect();
+            (name.clone(), Value::Object(fields))
+        };
+        all["state"] = Value::Object(state.iter().map(entity).collect());
+    }
     all
+}
+
+/// Places, as in a report.
+fn places(places: &[Place]) -> Vec<Value> {
+    let place = |Place { entity, field, ours, theirs }: &Place| json!([entity, field, ours, theirs]);
+    places.iter().map(place).collect()
+}
+
+/// The rooms of two recordings.
+pub fn parted(rooms: &[(String, Parting)]) -> Value {
+    let rooms_json = rooms.iter().map(|(name, parting)| {
+        let hex = |checksum: u64| format!("{checksum:016x}");
+        json!({
+            "room": name,
+            "verdict": if parting.is_same() { "same" } else { "differs" },
+            "first_tick": parting.first_tick,
+            "ticks": parting.ticks,
+            "commands": parting.commands.as_ref().map(|(tick, [ours, theirs])| json!({
+                "tick": tick, "only_first": ours, "only_second": theirs,
+            })),
+            "worlds": parting.worlds.as_ref().map(|(tick, [ours, theirs], list)| json!({
+                "tick": tick, "first_checksum": hex(*ours), "second_checksum": hex(*theirs), "fields": places(list),
+            })),
+        })
+    });
+    let is_same = rooms.iter().all(|(_, parting)| parting.is_same());
+    let verdict = if is_same { "same" } else { "differs" };
+    json!({ "verdict": verdict, "rooms": rooms_json.collect::<Vec<Value>>() })
 }
 
 /// The first bytes of a frame, in hexadecimal.

@@ -15,6 +15,7 @@
 
 mod answers;
 mod client;
+mod fields;
 pub mod json;
 mod recording;
 mod refusal;
@@ -33,6 +34,8 @@ use crate::packet::Codes;
 use crate::plural::count;
 pub use answers::{Differing, Frame};
 use client::{Find, Said};
+use fields::Beside;
+pub use fields::{Fields, Parting};
 use recording::{Recording, Tick};
 pub use refusal::NotReplayable;
 
@@ -73,6 +76,24 @@ pub struct Report {
     pub checksum: u64,
     /// The first difference, if any.
     pub difference: Option<Difference>,
+    /// The fields that differ, if they were asked for.
+    pub fields: Option<Fields>,
+    /// The state at the end, if it was asked for.
+    pub state: Option<Listed>,
+}
+
+/// A state: each entity, with its fields and their values in words.
+pub type Listed = Vec<(String, Vec<(String, String)>)>;
+
+/// What is asked of a replay besides.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Which fields differ. The replay then goes on to the first tick after which any does.
+    pub fields: bool,
+    /// Stop after so many ticks of the world.
+    pub to_tick: Option<u32>,
+    /// The state at the end.
+    pub state: bool,
 }
 
 impl Report {
@@ -123,6 +144,7 @@ pub fn replay(
     capture: &Capture<'_>,
     games: &[&'static About],
     find: Find<'_>,
+    asked: Asked,
 ) -> Result<Vec<(String, Report)>, NotReplayable> {
     let connections = capture.connections();
     let recordings = recording::read(capture, games, &connections)?;
@@ -146,10 +168,37 @@ pub fn replay(
             decoded.hear(capture, connection, &recording, find)?;
         }
         let (answers, answer) = (decoded.answers, decoded.answer.take());
-        let report = run(recording, decoded, theirs().count());
+        let report = run(recording, decoded, theirs().count(), asked);
         Ok((name.to_owned(), Report { cut_at: capture.cut_at, answers, answer, ..report }))
     });
     replayed.collect()
+}
+
+/// Compares the rooms of two captures by their command frames: the names of rooms that both have, and
+/// where they part.
+///
+/// # Errors
+/// [`NotReplayable`]: one of them lacks data; or there is nothing to compare.
+pub fn bisect(
+    ours: &Capture<'_>,
+    theirs: &Capture<'_>,
+    games: &[&'static About],
+) -> Result<Vec<(String, Parting)>, NotReplayable> {
+    let refused = |reason: String| NotReplayable { reason, place: None, client: None };
+    let (first, second) = (ours.connections(), theirs.connections());
+    let (first, second) = (recording::read(ours, games, &first)?, recording::read(theirs, games, &second)?);
+    let mut second: HashMap<_, _> = second.into_iter().collect();
+    let mut parted = Vec::new();
+    for (name, recording) in first {
+        let Some(other) = second.remove(name) else { continue };
+        let parting =
+            fields::part(recording, other).map_err(|why| refused(format!("the recordings: {why}")))?;
+        parted.push((name.to_owned(), parting));
+    }
+    if parted.is_empty() {
+        return Err(refused("the recordings have no room in common".to_owned()));
+    }
+    Ok(parted)
 }
 
 fn first_hole(connections: &[Connection<'_>]) -> Option<(SocketAddr, Hole)> {
@@ -246,8 +295,12 @@ fn leaves<'a>(about: &'a About, tick: &'a Tick) -> impl Iterator<Item = PlayerId
     })
 }
 
-fn run(recording: Recording<'_>, mut decoded: Decoded, clients: usize) -> Report {
-    let Recording { about, mut world, ticks, .. } = recording;
+fn run(recording: Recording<'_>, mut decoded: Decoded, clients: usize, asked: Asked) -> Report {
+    let Recording { about, mut world, mut ticks, .. } = recording;
+    let mut beside = asked.fields.then(|| Beside::new(about, &*world)).flatten();
+    if let Some(last) = asked.to_tick {
+        ticks.truncate(last.saturating_sub(world.tick()) as usize);
+    }
     let mut report = Report { first_tick: world.tick(), clients, ..Report::default() };
     let (mut changed, mut differs): (Option<(u32, Changed)>, _) = (None, None);
     for (at, tick) in ticks.iter().enumerate() {
@@ -271,12 +324,18 @@ fn run(recording: Recording<'_>, mut decoded: Decoded, clients: usize) -> Report
         world.step(&commands);
         report.ticks += 1;
         let replayed = world.checksum();
-        let recorded = ticks.get(at + 1).map_or(replayed, |next| next.checksum);
+        let recorded = ticks.get(at + 1).map(|next| next.checksum);
+        if let Some(beside) = &mut beside {
+            beside.step(tick, recorded, &*world);
+        }
+        let recorded = recorded.unwrap_or(replayed);
         if recorded != replayed {
             differs = Some((tick.frame.tick, Some((recorded, replayed))));
             break;
         }
     }
+    report.fields = beside.map(|beside| beside.found);
+    report.state = asked.state.then(|| world.state().listed());
     let differs = differs.or_else(|| Some((changed.as_ref()?.0, None)));
     report.difference = differs.map(|(tick, checksums)| Difference { tick, command: changed, checksums });
     report.checksum = world.checksum();

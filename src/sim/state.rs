@@ -108,15 +108,12 @@ impl State {
 
     /// The fields of an entity and their values, as in a [`Difference`]; none if there is no such entity.
     pub fn fields(&self, entity: &str) -> Vec<(String, String)> {
-        let mut fields = Vec::new();
-        if let Some((_, node)) = self.entities().find(|(name, _)| name == entity) {
-            node.visit("", &mut |path, node| {
-                if !node.scalars.is_empty() {
-                    fields.push((path.to_owned(), node.words()));
-                }
-            });
-        }
-        fields
+        self.entities().find(|(name, _)| name == entity).map(|(_, node)| values(node)).unwrap_or_default()
+    }
+
+    /// Each entity, with its fields and their values.
+    pub fn listed(&self) -> Vec<(String, Vec<(String, String)>)> {
+        self.entities().map(|(entity, node)| (entity, values(node))).collect()
     }
 
     /// Each entity by its name.
@@ -146,6 +143,16 @@ impl Part {
     fn has_ids(&self) -> bool {
         self.items.iter().all(|item| item.id.is_some())
     }
+}
+
+fn values(node: &Node) -> Vec<(String, String)> {
+    let mut values = Vec::new();
+    node.visit("", &mut |path, node| {
+        if !node.scalars.is_empty() {
+            values.push((path.to_owned(), node.words()));
+        }
+    });
+    values
 }
 
 /// Takes the outermost lists of entities out of a field: each is a part of its own.

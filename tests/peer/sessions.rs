@@ -280,7 +280,7 @@ fn a_peer_without_sockets_replays_a_capture_like_the_server() {
     let capture = capture::read(&file).expect("a capture");
     let run_again = |capture: &Capture<'_>| {
         let find = |about: &About, head: &_| Endpoint::find(&Codes::builtin(), about.paths, head).ok();
-        replay::replay(capture, games::ABOUT, &find).expect("replayable")
+        replay::replay(capture, games::ABOUT, &find, replay::Asked::default()).expect("replayable")
     };
     let (_, report) = run_again(&capture).pop().expect("the default room");
     assert!(report.is_same(), "{:?} {:?}", report.answer, report.difference);

@@ -128,6 +128,8 @@ fn a_session_of_all_dialects_comes_out_the_same_and_a_changed_angle_does_not() {
     assert!(text.contains(&format!("\ndiffers at tick {}: checksum ", difference["tick"])), "{text}");
     assert!(text.contains(&format!("\n  recorded  {}\n", words("recorded"))), "{text}");
 
+    names_the_fields(&bytes, &changed, difference);
+
     let (text, status) = replay(&without_a_packet(&bytes), "hole", &[]);
     assert_eq!(status, 2, "{text}");
     assert!(
@@ -135,6 +137,43 @@ fn a_session_of_all_dialects_comes_out_the_same_and_a_changed_angle_does_not() {
         "{text}"
     );
     assert!(text.contains(", packet ") && text.ends_with(" s after the first\n"), "{text}");
+}
+
+/// The fields of the replay with another angle, whose first difference is known, and of two recordings.
+fn names_the_fields(bytes: &[u8], changed: &[u8], difference: &Value) {
+    let (text, status) = replay(changed, "fields", &["--json", "--diff"]);
+    assert_eq!(status, 1, "{text}");
+    let report: Value = serde_json::from_str(&text).expect("JSON");
+    let fields = &report["fields"];
+    assert_eq!(
+        (&fields["tick"], &fields["foreign_from_tick"]),
+        (&difference["tick"], &Value::Null),
+        "{fields}"
+    );
+    let entity = format!("players[{}]", number(&difference["command"], "player"));
+    let places = fields["recorded_and_replayed"].as_array().expect("a list");
+    let is_named = |place: &&Value| place[0] == entity.as_str() && place[1] == "controller.direction";
+    let place = places.iter().find(is_named).unwrap_or_else(|| panic!("{entity} is not in {fields}"));
+    assert_ne!(place[2], place[3]);
+    let words = |name: &str| difference["command"][name].as_str().expect("words").to_owned();
+    for (value, name) in [(&place[2], "recorded"), (&place[3], "decoded")] {
+        let angle = format!("move direction={} (", value.as_str().expect("words"));
+        assert!(words(name).starts_with(&angle), "{place}: {}", words(name));
+    }
+
+    let before = number(difference, "tick").to_string();
+    let (text, status) = replay(changed, "before", &["--json", "--to-tick", &before]);
+    let report: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(report["ticks"].to_string(), before, "{text}");
+    assert_eq!(report["state"]["tick"][""], before.as_str());
+    let is_before = number(&difference["command"], "tick") < number(difference, "tick");
+    assert_eq!(status, i32::from(is_before), "the world does not differ yet");
+
+    let other = File::new("other");
+    fs::write(&other.0, bytes).expect("written");
+    let path = other.0.to_str().expect("text");
+    let (text, status) = replay(bytes, "same-twice", &["--bisect", path]);
+    assert!(status == 0 && text.ends_with("same\n"), "{text}");
 }
 
 #[test]

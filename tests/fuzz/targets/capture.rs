@@ -138,7 +138,7 @@ fn understood(found: &Capture<'_>) {
     captured::walk(found, &codes, (None, otherwise), None, |_| items += 1);
     let find =
         |about: &tickwire::game::About, head: &RequestHead| Endpoint::find(&codes, about.paths, head).ok();
-    match replay::replay(found, &[Moo::ABOUT], &find) {
+    match replay::replay(found, &[Moo::ABOUT], &find, replay::Asked::default()) {
         Ok(rooms) => assert!(rooms.iter().all(|(_, report)| report.ticks as usize <= found.packets.len())),
         Err(reason) => assert!(!reason.to_string().is_empty()),
     }
