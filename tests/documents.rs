@@ -32,7 +32,7 @@ const AS_ROOT: &str = "Running as user \"root\"";
 /// The operator's token of that server, and the variable by which the documents mean it.
 const TOKEN: (&str, &str) = ("TOKEN", "token-for-the-documents");
 /// First lines of the blocks that are not marked `console`, and why they are not run as such.
-const PLAIN: [(&str, &str); 12] = [
+const PLAIN: [(&str, &str); 13] = [
     (
         "cargo run --release     then open http://localhost:3000 in two tabs: walk, gather, build, fight, hunt, chat",
         "the repository's own use: this very test is run by it",
@@ -47,6 +47,10 @@ const PLAIN: [(&str, &str); 12] = [
     ("  82 88 …                  bytes from a client", "a picture"),
     ("tickwire --room arena,map-size=3000,tick-hz=60 --room class-b,max-clients=30", "a server that goes on"),
     ("# name  token", "a token file"),
+    (
+        "error: seed 1, after tick 334: the copy of a snapshot differs: sums [2]: 334, not 4",
+        "of a game with a planted mistake",
+    ),
     ("docker build --tag tickwire .", "a container needs Docker, which the tests' machine need not have"),
 ];
 /// Replaces a `sleep` of a second after the start of a server: waits for the end of its banner, for at most 20 s. However the

@@ -118,7 +118,11 @@ impl Busy {
 }
 
 /// Packets that the server sends without the feed, or never.
-const OF_OTHERS: [&str; 11] = [
+const OF_OTHERS: [&str; 15] = [
+    "state_sync",
+    "snapshot",
+    "command_frame",
+    "desync_report",
     "welcome",
     "pong",
     "error",

@@ -209,7 +209,7 @@ fn packets_that_the_server_speaks_or_needs_must_fit() {
     for (from, to, reason) in [
         ("direction:num.rad|nil", "angle:num.rad|nil", "move lacks the argument \"direction\""),
         ("direction:num.rad|nil", "direction:str", "the argument direction:str of move has a type"),
-        ("mode:u8<=1", "mode:str", "the argument mode:str of hello has a type"),
+        ("mode:u8<=3", "mode:str", "the argument mode:str of hello has a type"),
         ("text:str<=30", "text:u8", "the argument text:u8 of chat has a type"),
         (" is_you:bool", "", "sends more arguments than add_player has"),
         (" is_you:bool", " is_you:flag", "own packet add_player would not keep its values"),

@@ -187,7 +187,8 @@ const DECODERS: [&str; 4] = ["packet", "peer", "explain", "inspector"];
 /// Places outside [`DECODERS`] that decode packets to the server.
 pub fn decoders(file: &File) -> Vec<Breach> {
     // A client's own packets, before they are sent.
-    let is_own = file.is_in("src/game/predict") || file.is_in("src/client/in_lockstep.rs");
+    let own = ["src/game/predict", "src/client/in_lockstep.rs", "src/simulate/peer.rs"];
+    let is_own = own.iter().any(|path| file.is_in(path));
     if layer(file).is_none_or(|layer| DECODERS.contains(&layer)) || file.is_test() || is_own {
         return Vec::new();
     }

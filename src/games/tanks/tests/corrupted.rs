@@ -46,7 +46,15 @@ fn a_thousand_corruptions_are_each_named_rightly_and_alone() {
         other.step(&mut Vec::new(), &mut Stepped::default());
     }
     assert!(named.len() >= 25, "{named:?}");
-    for place in ["tanks x", "tanks name", "tanks control.aim", "shells way", "seats sequence", "round left", "random "] {
+    for place in [
+        "tanks x",
+        "tanks name",
+        "tanks control.aim",
+        "shells way",
+        "seats sequence",
+        "round left",
+        "random ",
+    ] {
         assert!(named.contains(place), "{place} is not in {named:?}");
     }
 }
