@@ -22,7 +22,7 @@ pub mod client {
     }
 }
 
-modules! { embedded games host household inspector link peer plural replay room session sync visible }
+modules! { embedded games host household inspector link peer plural replay room self_check session sync visible }
 
 #[cfg(not(target_family = "wasm"))]
 modules! { cli net platform simulate testkit }

@@ -173,6 +173,8 @@ mod embedded;
 
 mod synctest;
 
+mod self_check;
+
 #[cfg(not(target_family = "wasm"))]
 mod testkit;
 

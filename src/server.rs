@@ -100,6 +100,7 @@ pub struct Server {
     tokens: Option<Result<Tokens, String>>,
     spectators: bool,
     lockstep: Lockstep,
+    self_check: bool,
     capture: Option<PathBuf>,
 }
 
@@ -123,6 +124,7 @@ impl Server {
             tokens: None,
             spectators: false,
             lockstep: Lockstep::default(),
+            self_check: false,
             capture: None,
         }
     }
@@ -206,6 +208,14 @@ impl Server {
         Server { lockstep: who, ..self }
     }
 
+    /// Whether the server follows what it sends to its clients, and compares it with a world of its own that
+    /// it runs in lockstep. What differs is logged and counted in `tickwire_self_check_faults_total`. For
+    /// tests: each client that is followed costs about what a bot does.
+    #[must_use]
+    pub fn self_check(self, on: bool) -> Server {
+        Server { self_check: on, ..self }
+    }
+
     /// Captures all traffic to this file, which must not exist yet, for Wireshark and
     /// [`capture`](crate::capture).
     #[must_use]
@@ -267,6 +277,7 @@ impl Server {
             address_budgets: self.address_budgets,
             players: Players { tokens, spectators: self.spectators },
             lockstep: Rules { access: self.lockstep, ..Rules::default() },
+            self_check: self.self_check,
             allowed_origins: self.allowed_origins.clone(),
             codes: Arc::new(codes),
             admin_token: admin_token.map_err(|rule| StartError::setting("admin_token", rule))?,

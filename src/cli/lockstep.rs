@@ -1,4 +1,4 @@
-//! Lockstep: `--lockstep`, `--snapshot-interval-ticks` and `--checksum-interval-ticks`.
+//! Lockstep: `--lockstep`, `--snapshot-interval-ticks`, `--checksum-interval-ticks` and `--self-check`.
 
 use clap::{Args, ValueEnum};
 
@@ -21,6 +21,10 @@ pub struct LockstepArgs {
     #[arg(long, value_name = "TICKS", default_value_t = limits::LOCKSTEP_CHECKSUM_TICKS, env = "TICKWIRE_CHECKSUM_INTERVAL_TICKS",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::LOCKSTEP_INTERVAL_TICKS_MOST)))]
     checksum_interval_ticks: u32,
+    /// Follow what this server sends to its clients, and compare it with a world of its own that it runs in
+    /// lockstep. What differs is logged, with the client, the tick and the field.
+    #[arg(long, env = "TICKWIRE_SELF_CHECK")]
+    pub self_check: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

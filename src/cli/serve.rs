@@ -312,6 +312,7 @@ fn config(args: &ServeArgs, games: &Games, options: &OptionValues) -> Result<Con
         address_budgets: args.address_budgets,
         players: args.players.read()?,
         lockstep: args.lockstep.rules(),
+        self_check: args.lockstep.self_check,
         trusted_proxies: args.trusted_proxy.clone(),
         command_delay_ticks: args.command_delay_ticks,
         allowed_origins: args.allow_origin.clone(),

@@ -19,7 +19,7 @@ use tickwire_sim::state::Difference;
 use crate::game::lockstep::{
     CHECKSUM, COMMAND_FRAME, DESYNC_DETAILS, DESYNC_REPORT, SNAPSHOT, STATE_SYNC, STATE_SYNC_REQUEST,
 };
-use crate::game::{About, Messages, Onlooker, Replica};
+use crate::game::{About, Messages, Onlooker, Replica, Tick};
 use crate::limits;
 use crate::packet::{Decoded, Dialect, Direction, Value};
 
@@ -153,6 +153,11 @@ impl Follower {
     /// The world, once there is one.
     pub fn world(&self) -> Option<&dyn Replica> {
         self.world.as_ref().map(|world| world.world())
+    }
+
+    /// What was published of the last tick, if it was not run silently.
+    pub fn published(&self) -> Option<Arc<dyn Tick>> {
+        self.world.as_ref().and_then(|world| world.published())
     }
 
     /// Its own player, if it plays.

@@ -11,6 +11,7 @@ use tickwire_sim::{Command, Declared, Encoded, Identity, Malformed, Membership, 
 
 use super::agent::Bots;
 use super::messages::Messages;
+use super::tick::Tick;
 use super::verbs::{Profile, Verbs};
 use crate::packet::{Codes, Dialect, Direction};
 
@@ -242,6 +243,9 @@ pub trait Onlooker: Debug + Send {
         watched: Option<PlayerId>,
         messages: &mut Messages,
     );
+
+    /// What was published of the last tick that [`Onlooker::step`] ran; `None` before the first.
+    fn published(&self) -> Option<Arc<dyn Tick>>;
 }
 
 /// An onlooker, or why the bytes are no snapshot, in words.

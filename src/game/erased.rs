@@ -6,7 +6,8 @@ use tickwire_sim::{Action, Encoded, Identity, Membership, PlayerId, Raw, Sim, fr
 
 use super::about::{About, Looking, Onlooker, Replica, Restored};
 use super::messages::Messages;
-use super::play::{ActionOf, Game, Played, Publisher as _, Rates, View as _};
+use super::play::{ActionOf, Game, Played, Published, Publisher as _, Rates, View as _};
+use super::tick::Tick;
 use super::verbs::Profile;
 use crate::packet::Dialect;
 
@@ -87,6 +88,7 @@ struct Look<G: Game> {
     view: G::View,
     scratch: G::Scratch,
     dialect: Arc<Dialect>,
+    published: Option<Arc<Published<G>>>,
 }
 
 /// An onlooker of the world of a snapshot, whose client knows nothing yet.
@@ -100,6 +102,7 @@ fn look<G: Game>(snapshot: &[u8], dialect: &Arc<Dialect>) -> Looking {
         view: G::View::new(dialect),
         scratch: G::Scratch::default(),
         dialect: Arc::clone(dialect),
+        published: None,
     }))
 }
 
@@ -119,11 +122,16 @@ impl<G: Game> Onlooker for Look<G> {
         watched: Option<PlayerId>,
         messages: &mut Messages,
     ) {
-        let Look { played, publisher, view, scratch, dialect } = self;
+        let Look { played, publisher, view, scratch, dialect, published: last } = self;
         played.step(commands);
         // How early commands come is known to the server alone: clients do not reckon with this number.
         let published = publisher.publish(played.sim(), &|_| i16::MIN);
         view.follow(player, watched);
         view.update(&[], &published, false, dialect, scratch, messages);
+        *last = Some(Arc::new(published));
+    }
+
+    fn published(&self) -> Option<Arc<dyn Tick>> {
+        self.published.as_ref().map(|published| Arc::clone(published) as Arc<dyn Tick>)
     }
 }

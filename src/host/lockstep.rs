@@ -15,6 +15,7 @@ use crate::game::lockstep::{COMMAND_FRAME, DESYNC_REPORT, SNAPSHOT, STATE_SYNC};
 use crate::limits;
 use crate::peer::Endpoint;
 use crate::peer::sender::Frames;
+use crate::room::Handle;
 use crate::room::lockstep::{Content, Form, Part, Report};
 
 /// One client's way through the journal. Its worker has it.
@@ -37,7 +38,7 @@ impl Relay {
         let player = client.player();
         let next = client.room.lockstep.next(client.id, limits::LOCKSTEP_TURN_BYTES);
         if let Some(snapshot) = next.snapshot {
-            self.sync(client, &snapshot, frames);
+            sync((&client.room, player), &client.endpoint, &snapshot, frames);
             client.send(Frames::Lent(frames), now);
             frames.clear();
             client.send(Frames::Shared(&self.encoded(&snapshot, &client.endpoint)), now);
@@ -50,23 +51,39 @@ impl Relay {
         }
     }
 
-    /// The packet before a snapshot.
-    fn sync<L: Line>(&self, client: &Client<L>, snapshot: &Part, frames: &mut Vec<u8>) {
-        let room = &client.room;
-        let Content::Snapshot(tick, _) = &snapshot.content else { return };
-        let values: [(&str, Value); 5] = [
-            ("player", client.player().map_or(Value::Nil, |player| player.0.into())),
-            ("tick", room.tick().into()),
-            ("snapshot_tick", (*tick).into()),
-            ("checksum_ticks", room.lockstep.rules().checksum_ticks.into()),
-            ("epoch", room.options.epoch.as_str().into()),
-        ];
-        client.endpoint.write_named(frames, STATE_SYNC, &values);
+    /// What follows for a connection without a client, such as the server's own: as [`Relay::write`], but a
+    /// snapshot is appended as well.
+    pub fn take(&self, (room, connection): (&Handle, u64), endpoint: &Endpoint, frames: &mut Vec<u8>) {
+        let next = room.lockstep.next(connection, limits::LOCKSTEP_TURN_BYTES);
+        if let Some(snapshot) = &next.snapshot {
+            sync((room, None), endpoint, snapshot, frames);
+        }
+        for part in next.snapshot.iter().chain(&next.parts) {
+            frames.extend_from_slice(&self.encoded(part, endpoint));
+        }
     }
 
     fn encoded(&self, part: &Part, endpoint: &Endpoint) -> Arc<[u8]> {
         part.encoded(&self.form, |content| encode(content, endpoint))
     }
+}
+
+/// The packet before a snapshot.
+fn sync(
+    (room, player): (&Handle, Option<PlayerId>),
+    endpoint: &Endpoint,
+    snapshot: &Part,
+    frames: &mut Vec<u8>,
+) {
+    let Content::Snapshot(tick, _) = &snapshot.content else { return };
+    let values: [(&str, Value); 5] = [
+        ("player", player.map_or(Value::Nil, |player| player.0.into())),
+        ("tick", room.tick().into()),
+        ("snapshot_tick", (*tick).into()),
+        ("checksum_ticks", room.lockstep.rules().checksum_ticks.into()),
+        ("epoch", room.options.epoch.as_str().into()),
+    ];
+    endpoint.write_named(frames, STATE_SYNC, &values);
 }
 
 /// A part as whole frames.

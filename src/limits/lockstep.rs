@@ -44,3 +44,11 @@ pub const LOCKSTEP_PARTICIPANTS: usize = 32;
 pub const LOCKSTEP_FIELDS: usize = 8;
 /// Characters of the name of an entity or a field, or of a value, in a `desync_report`. Beyond: cut.
 pub const LOCKSTEP_FIELD_CHARS: usize = 48;
+/// Clients of a room whose streams `--self-check` follows at once: each costs about what its bot would.
+/// Beyond: counted only.
+pub const SELF_CHECK_CLIENTS: usize = 64;
+/// Ticks of its own world that `--self-check` keeps to compare streams with: two seconds at 60 Hz, more
+/// than a worker is ever behind. Older ones are not compared.
+pub const SELF_CHECK_TICKS: usize = 120;
+/// Bytes that wait for `--self-check`. Beyond: the clients whose bytes are lost are followed no more.
+pub const SELF_CHECK_QUEUE_BYTES: usize = 8 * 1024 * 1024;

@@ -48,6 +48,8 @@ pub struct Config {
     pub seat_time: Duration,
     /// Lockstep.
     pub lockstep: Rules,
+    /// Whether the server follows what it sends, and compares it with a world of its own.
+    pub self_check: bool,
     /// Clients in total, at most what the machine supports.
     pub max_clients: usize,
     /// Clients of one address.
@@ -90,6 +92,7 @@ impl Config {
             room_empty_time: limits::ROOM_EMPTY_TIME,
             seat_time: Duration::ZERO,
             lockstep: Rules::default(),
+            self_check: false,
             max_clients: limits::CLIENTS_DEFAULT,
             max_clients_per_address: limits::CLIENTS_PER_ADDRESS,
             address_budgets: true,

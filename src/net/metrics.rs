@@ -149,6 +149,9 @@ metrics! {
     snapshots: PerRoom<Counter>, "lockstep_snapshots" number, "Snapshots sent to clients in lockstep";
     checksums: PerRoom<Counter>, "lockstep_checksums" number, "Checksums of clients in lockstep that were compared";
     desyncs: PerRoom<Counter>, "lockstep_desyncs" number, "Checksums of clients in lockstep that differed";
+    self_check_compared: Counter, "self_check_compared" number, "Updates of clients that --self-check compared with a world of its own";
+    self_check_faults: Counter, "self_check_faults" number, "Faults that --self-check has found; its log says which";
+    self_check_left_out: Counter, "self_check_left_out" number, "Clients that --self-check did not follow because there were too many";
     capture_packets: Counter, "capture_packets" number, "Packets written into captures";
     capture_bytes: Counter, "capture_written" bytes, "Bytes written into captures";
     capture_lost: Counter, "capture_lost" number, "Messages and ticks missing from captures";

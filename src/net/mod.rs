@@ -37,6 +37,7 @@ pub mod relay;
 pub mod room_pages;
 pub mod room_thread;
 pub mod rooms;
+pub mod self_check;
 pub mod server;
 pub mod stream;
 pub mod tab_edition;

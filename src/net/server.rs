@@ -14,7 +14,7 @@ use super::console::Console;
 use super::host::{Bell, Host, Stage};
 use super::recorder::Target;
 use super::tap::Tap;
-use super::{Core, Kind, fan_out, listener, room_thread};
+use super::{Core, Kind, fan_out, listener, room_thread, self_check};
 use crate::game::Breach;
 use crate::host::admission::{Admission, Caps};
 use crate::limits;
@@ -35,6 +35,8 @@ pub struct Server {
     /// The default room's first.
     ticking: Vec<JoinHandle<()>>,
     telling: Vec<JoinHandle<()>>,
+    /// With `--self-check`.
+    following: Option<JoinHandle<()>>,
 }
 
 impl Server {
@@ -105,6 +107,7 @@ impl Server {
         };
         let workers = thread::available_parallelism().map_or(1, usize::from);
         let host = Arc::new(Host::new(config, handles, Admission::new(caps), workers));
+        let following = follow_itself(&host)?;
         let for_thread = Arc::clone(&listener);
         let accepting = Some(spawn(&host, "listener", move |host| listener::run(host, &for_thread))?);
         let (mut ticking, mut telling) = (Vec::new(), Vec::new());
@@ -116,7 +119,7 @@ impl Server {
             let run = move |host: &Arc<Host>| fan_out::run(host, &host.bells[number]);
             telling.push(spawn(&host, &format!("fan-out {number}"), run)?);
         }
-        Ok(Server { host, listener, address, ceilings, accepting, ticking, telling })
+        Ok(Server { host, listener, address, ceilings, accepting, ticking, telling, following })
     }
 
     /// The address on which it listens, with the actual port if port 0 was requested.
@@ -206,7 +209,7 @@ impl Server {
 
     /// As [`Server::stop`], which may follow: it then does nothing.
     pub fn halt(&mut self) -> usize {
-        let Server { host, listener, accepting, ticking, telling, .. } = self;
+        let Server { host, listener, accepting, ticking, telling, following, .. } = self;
         let Some(accepting) = accepting.take() else { return 0 };
         host.reach(Stage::Stopping);
         platform::shut_listener(listener);
@@ -230,6 +233,9 @@ impl Server {
             let _ = worker.join();
         }
         host.tap.end();
+        if let Some(following) = following.take() {
+            let _ = following.join();
+        }
         let _ = host.recorder.stop();
         left
     }
@@ -245,6 +251,15 @@ const _: () = assert!(
     pending(limits::CONNECTIONS_LEAST) >= 2,
     "the smallest supported machine has at least two connections for requests"
 );
+
+/// Starts the thread of `--self-check`. It listens before the first client comes.
+fn follow_itself(host: &Arc<Host>) -> io::Result<Option<JoinHandle<()>>> {
+    if !host.config.self_check {
+        return Ok(None);
+    }
+    let listener = host.tap.listen(None, limits::SELF_CHECK_QUEUE_BYTES);
+    spawn(host, "self-check", move |host| self_check::run(host, &listener)).map(Some)
+}
 
 fn spawn(
     host: &Arc<Host>,

@@ -11,6 +11,7 @@ mod pool;
 mod raw;
 mod receiver;
 mod room;
+mod self_check;
 mod sender;
 mod session;
 mod sessions;

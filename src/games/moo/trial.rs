@@ -6,6 +6,7 @@ use tickwire_sim::{Action as _, PlayerId};
 use super::agreement;
 use super::checked::{Checked, NOTICE};
 use super::client::actor::{Actor, Observer as _};
+use super::client::picture::Picture;
 use super::shown::Shown;
 use crate::game::agent::{Agent, Bots, Draw, Nuisance, Operated, Spoken};
 use crate::game::{Dice, Tick};
@@ -35,11 +36,13 @@ const SPOKEN: [Spoken; 10] = [
 ];
 
 fn agrees(agent: &dyn Agent, own: Option<PlayerId>, published: &dyn Tick) -> Result<bool, String> {
-    let actor = (agent as &dyn std::any::Any).downcast_ref::<Actor<Checked>>();
-    let Some((actor, state)) = actor.zip(published.state().downcast_ref::<Shown>()) else {
+    let agent = agent as &dyn std::any::Any;
+    let checked = agent.downcast_ref::<Actor<Checked>>().map(|actor| actor.observer.picture());
+    let picture = checked.or_else(|| Some(agent.downcast_ref::<Actor<Picture>>()?.observer.picture()));
+    let Some((picture, state)) = picture.zip(published.state().downcast_ref::<Shown>()) else {
         return Ok(false);
     };
-    agreement::compare(actor.observer.picture(), own, state)
+    agreement::compare(picture, own, state)
 }
 
 /// An absent player keeps its name and, while it lives, what it has. It can be pushed, its windmills pay,

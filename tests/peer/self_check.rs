@@ -1,0 +1,266 @@
+//! `--self-check`: what is sent to the clients of a room is held against a world in lockstep.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tickwire::game::Rates;
+use tickwire::internal::games::moo::Moo;
+use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, TickHz, World};
+use tickwire::internal::host::audience::{Audience as _, Desk, Members, Served, Turns};
+use tickwire::internal::host::backlog::Backlog;
+use tickwire::internal::host::client::{Client, Line};
+use tickwire::internal::host::conversation::{Asked, hear};
+use tickwire::internal::host::door::Entry;
+use tickwire::internal::host::tokens::Guard;
+use tickwire::internal::household::Household;
+use tickwire::internal::peer::Endpoint;
+use tickwire::internal::room::lockstep::Rules;
+use tickwire::internal::room::{Options, Room, Wants};
+use tickwire::internal::self_check::{Finding, SelfCheck};
+use tickwire::limits;
+use tickwire::packet::{Codes, Direction, Value};
+use tickwire::sim::fixed::Angle;
+use tickwire::sim::{Action as _, Raw};
+use tickwire::ws::Side;
+use tickwire::ws::frame::{self, Header, Opcode};
+
+const NOW: Duration = Duration::from_secs(1);
+/// Ticks in which a fault must be found.
+const FOUND_TICKS: u32 = 100;
+
+/// A line that takes everything, and notes it with the player at that time.
+#[derive(Debug, Default)]
+struct Noted(Mutex<Vec<(Option<PlayerId>, Vec<u8>)>>);
+
+impl Line for Noted {
+    fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+        Ok(slices.map(<[u8]>::len).sum())
+    }
+    fn queued(&self, client: &Client<Noted>, frames: &[u8], _: Duration) {
+        self.0.lock().expect("no panic").push((client.player(), frames.to_vec()));
+    }
+    fn cut(&self) {}
+}
+
+struct All;
+
+impl Turns<Noted> for All {
+    fn now(&self) -> Duration {
+        NOW
+    }
+    fn carry_out(&mut self, _: &Client<Noted>, turn: &mut dyn FnMut() -> Option<Served>) -> bool {
+        turn();
+        true
+    }
+}
+
+/// What goes wrong, once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// In an update, a way that a player went is longer.
+    WrongDelta,
+    /// A client is sent what another one should be.
+    WrongClient,
+    /// A command frame is left out.
+    SkippedFrame,
+}
+
+struct Hall {
+    room: Room<Moo>,
+    audience: Members<Moo, Noted>,
+    desk: Desk,
+    clients: Vec<Arc<Client<Noted>>>,
+    check: SelfCheck,
+    sequence: u64,
+    findings: Vec<Finding>,
+}
+
+impl Hall {
+    /// A room with so many players, of whom one plays as JSON, and a spectator.
+    fn new(seed: u32, players: usize) -> Hall {
+        let world = World::new(Identity { seed, map_size_px: 1_500, tick_hz: TickHz::Hz30 });
+        let options = Options {
+            name: "".into(),
+            epoch: "0".to_owned(),
+            rates: Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 },
+            delay_ticks: 0,
+            seat_time: NOW,
+            max_clients: 9,
+            lockstep: Rules::default(),
+        };
+        let room = Room::new(world, options);
+        let check = SelfCheck::new(room.handle(), endpoint(false)).expect("it has lockstep");
+        let mut hall = Hall {
+            room,
+            audience: Members::default(),
+            desk: Desk::default(),
+            clients: Vec::new(),
+            check,
+            sequence: 0,
+            findings: Vec::new(),
+        };
+        (0..players).for_each(|at| hall.client(1, at == 1));
+        hall.client(0, false);
+        hall
+    }
+
+    fn client(&mut self, mode: u8, is_json: bool) {
+        let number = self.clients.len() as u64 + 1;
+        let endpoint = endpoint(is_json);
+        self.check.opened(number, &endpoint);
+        let who = (number, "127.0.0.1:5000".parse().expect("an address"));
+        let room = Arc::clone(self.room.handle());
+        let entry =
+            Entry { room, endpoint, inspect_key: None, token: None, is_local: true, response: Vec::new() };
+        let client = Arc::new(Client::new(who, Noted::default(), entry, NOW));
+        self.audience.take_up(Arc::clone(&client));
+        let dialect = &client.endpoint.dialect;
+        let hello = [1.into(), mode.into(), "Ann".into(), Value::Nil, Value::Nil];
+        let mut bytes = Vec::new();
+        if is_json {
+            let text = format!(r#"["hello",[1,{mode},"Ann",null,null]]"#);
+            frame::write(&mut bytes, Opcode::Text, Some([1, 2, 3, 4]), text.as_bytes());
+        } else {
+            let hello = dialect.encode(Direction::ToServer, "hello", &hello).expect("by the table");
+            frame::write(&mut bytes, Opcode::Binary, Some([1, 2, 3, 4]), &hello);
+        }
+        let (budgets, guard) = (tickwire::internal::host::budgets::Budgets::new(true), Guard::default());
+        let mut asked =
+            Asked { client: &client, budgets: &budgets, guard: &guard, books: &(), at: client.at(NOW) };
+        hear(&client, &bytes, client.at(NOW), &mut asked).expect("no rule is broken");
+        self.clients.push(client);
+    }
+
+    /// One tick, in which all players walk; then what was sent is followed, perhaps with a fault.
+    /// Returns whether the fault was planted.
+    fn tick(&mut self, fault: Option<Fault>) -> bool {
+        self.sequence += 1;
+        for client in &self.clients {
+            let Some(player) = client.player() else { continue };
+            let direction = (self.sequence / 9 * 7_919 + u64::from(player.0) * 20_011) as u16;
+            let action = Action::Move { direction: Some(Angle(direction)) }.encoded();
+            let command = Raw { player, sequence: self.sequence, action };
+            let from = (Household::of(std::net::Ipv4Addr::LOCALHOST.into()), client.id);
+            self.room.handle().push(from, command, None).expect("there is room");
+        }
+        let ticked = self.room.tick(NOW, Wants::default());
+        let backlog = Backlog::new(ticked.published, ticked.answers);
+        self.audience.serve(Some(&backlog), &mut self.desk, &mut All);
+        let mut is_planted = false;
+        let mut journal = self.check.journal();
+        if fault == Some(Fault::SkippedFrame) && !journal.is_empty() {
+            (journal, is_planted) = (Vec::new(), true);
+        }
+        self.check.hear(&journal);
+        let mut said: Vec<_> = self
+            .clients
+            .iter()
+            .map(|client| std::mem::take(&mut *client.line.0.lock().expect("no panic")))
+            .collect();
+        if fault == Some(Fault::WrongClient) && said[0].len() == 1 && said[2].len() == 1 {
+            said[0][0].1 = said[2][0].1.clone();
+            is_planted = true;
+        }
+        if let (Some(Fault::WrongDelta), Some((_, frames))) = (fault, said[0].last_mut()) {
+            is_planted = spoil(frames);
+        }
+        for (client, said) in self.clients.iter().zip(said) {
+            said.iter().for_each(|(player, frames)| self.check.said(client.id, *player, frames));
+        }
+        self.findings.extend(self.check.take_findings());
+        is_planted
+    }
+}
+
+fn endpoint(is_json: bool) -> Endpoint {
+    Endpoint::new(Codes::builtin().dialect("native").expect("built in"), is_json)
+}
+
+/// Makes a way in an update longer, if there is one.
+fn spoil(frames: &mut Vec<u8>) -> bool {
+    let dialect = endpoint(false).dialect;
+    let (mut out, mut rest, mut is_done) = (Vec::new(), &frames[..], false);
+    while let Ok(Some((header, from))) = Header::decode(rest, Side::Server) {
+        let message = &rest[from..from + header.length as usize];
+        rest = &rest[from + header.length as usize..];
+        let packet = dialect.decode(Direction::ToClient, message).expect("by the table");
+        let mut values = packet.values.clone();
+        let at = packet.row.argument("moved").filter(|_| packet.row.name == "update");
+        if let Some(Value::Array(moved)) = at.map(|at| &mut values[at])
+            && let Some(dx) = moved.get_mut(1)
+        {
+            *dx = Value::from(dx.as_i64().expect("a number") + 2);
+            is_done = true;
+        }
+        let message = dialect.encode(Direction::ToClient, &packet.row.name, &values).expect("by the table");
+        frame::write_binary(&mut out, &message);
+    }
+    *frames = out;
+    is_done
+}
+
+#[test]
+fn nothing_is_found_in_what_a_sound_server_sends() {
+    let mut hall = Hall::new(1, 4);
+    (0..400).for_each(|_| _ = hall.tick(None));
+    assert_eq!(hall.findings, []);
+    let counts = hall.check.counts();
+    assert!(counts.compared > 4 * 380, "{counts:?}");
+    assert_eq!(counts.checksums, hall.room.handle().lockstep.counts().checksums);
+    assert!(counts.checksums >= 3, "{counts:?}");
+}
+
+#[test]
+fn each_planted_fault_is_found_within_a_hundred_ticks_and_named() {
+    for fault in [Fault::WrongDelta, Fault::WrongClient, Fault::SkippedFrame] {
+        for seed in 1..=5 {
+            let mut hall = Hall::new(seed, 4);
+            (0..50).for_each(|_| _ = hall.tick(None));
+            assert_eq!(hall.findings, [], "{fault:?} is not planted yet");
+            let planted = (0..50).find(|_| hall.tick(Some(fault)));
+            assert!(planted.is_some(), "{fault:?} was never planted");
+            let planted = hall.room.handle().tick();
+            while hall.findings.is_empty() && hall.room.handle().tick() < planted + FOUND_TICKS {
+                hall.tick(None);
+            }
+            let found = hall.room.handle().tick() - planted;
+            let [finding, ..] = &hall.findings[..] else { panic!("{fault:?}, seed {seed}: not found") };
+            println!(
+                "{fault:?}, seed {seed}, planted at tick {planted}, found {found} ticks later: {finding}"
+            );
+            let is_named = match fault {
+                Fault::SkippedFrame => (finding.client, finding.rule) == (None, "frame_order"),
+                _ => (finding.client, finding.player) == (Some(1), Some(PlayerId(1))),
+            };
+            assert!(is_named, "{fault:?}: {finding}");
+            assert!(hall.findings.iter().all(|other| other.client == finding.client), "{:?}", hall.findings);
+        }
+    }
+}
+
+#[test]
+fn after_a_skipped_frame_the_own_world_begins_again_and_goes_on() {
+    let mut hall = Hall::new(3, 2);
+    (0..30).for_each(|_| _ = hall.tick(None));
+    assert!(hall.tick(Some(Fault::SkippedFrame)));
+    (0..5).for_each(|_| _ = hall.tick(None));
+    let (found, compared) = (hall.findings.len(), hall.check.counts().compared);
+    (0..50).for_each(|_| _ = hall.tick(None));
+    assert_eq!((found, hall.findings.len()), (1, 1), "{:?}", hall.findings);
+    assert!(hall.check.counts().compared > compared + 90);
+}
+
+#[test]
+fn only_so_many_clients_are_followed_and_their_places_are_free_again() {
+    let mut hall = Hall::new(1, 1);
+    let endpoint = endpoint(false);
+    let most = limits::SELF_CHECK_CLIENTS as u64;
+    (100..100 + most).for_each(|client| hall.check.opened(client, &endpoint));
+    assert_eq!((hall.check.len() as u64, hall.check.counts().left_out), (most, 2));
+    hall.check.ended(100);
+    hall.check.opened(1_000, &endpoint);
+    assert_eq!((hall.check.len() as u64, hall.check.counts().left_out), (most, 2));
+    let legacy = Endpoint::new(Codes::builtin().dialect("legacy").expect("built in"), false);
+    assert!(SelfCheck::new(hall.room.handle(), legacy).is_none(), "its updates do not say their tick");
+}
