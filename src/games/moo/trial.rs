@@ -19,8 +19,8 @@ use crate::session::NATIVE_VERSION;
 /// All but the agents.
 pub const BOTS: Bots = Bots { spoken: &SPOKEN, agrees, keeps, operate, nuisance, ..Bots::NONE };
 
-/// How far a player may be pushed in an absence without being hurt.
-const PUSHED_PX: i32 = 400;
+/// How far a player may be pushed in an absence without being hurt, by bodies that walk into it: less than it would walk in 4 s.
+const PUSHED_PX: i32 = 1_200;
 
 const SPOKEN: [Spoken; 10] = [
     ("native", "/play", false),
