@@ -139,11 +139,13 @@ impl Ledger {
         let Some(known) = common.picture.objects.get(&object) else {
             return common.fault(Rule::ShakeUnknown, format!("object {object}"));
         };
+        // What is owed may be the food of a hunt, so that the whole stroke is still to be told.
+        let hunts = self.carcasses.iter().any(|food| !food.is_empty());
         let account = known.kind.and_then(|kind| self.accounts.get_mut(usize::from(kind)));
         if let Some(account) = account.filter(|_| self.is_mine) {
             let gold = known.kind == Some(rules::Resource::Gold as u8);
             let gain = most_gathered() + if gold { rules::GOLD_EXTRA } else { 0 };
-            let spare = gain.saturating_sub(account.owed);
+            let spare = if hunts { gain } else { gain.saturating_sub(account.owed) };
             account.owed = account.owed.saturating_sub(gain);
             account.earned += spare;
         }
