@@ -52,3 +52,6 @@ pub const SELF_CHECK_CLIENTS: usize = 64;
 pub const SELF_CHECK_TICKS: usize = 120;
 /// Bytes that wait for `--self-check`. Beyond: the clients whose bytes are lost are followed no more.
 pub const SELF_CHECK_QUEUE_BYTES: usize = 8 * 1024 * 1024;
+/// Longest time until `--self-check` follows the rooms' journals again, when nothing is sent: it is then
+/// as far behind as [`SELF_CHECK_TICKS`] allows by far.
+pub const SELF_CHECK_WAIT: Duration = Duration::from_millis(100);

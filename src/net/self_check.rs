@@ -3,18 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tickwire_sim::PlayerId;
 use tracing::error;
 
 use super::host::Host;
 use super::tap::{Listener, Seen, Side, What};
+use crate::limits;
 use crate::peer::Endpoint;
 use crate::self_check::{Counts, SelfCheck};
-
-/// Longest time until the journals of the rooms are followed again.
-const WAIT: Duration = Duration::from_millis(100);
 
 /// The rooms with clients that are followed, and the room of each client.
 #[derive(Default)]
@@ -26,7 +23,7 @@ struct Checks {
 pub fn run(host: &Host, listener: &Listener) {
     let mut checks = Checks::default();
     loop {
-        let taken = listener.take(WAIT);
+        let taken = listener.take(limits::SELF_CHECK_WAIT);
         taken.items.iter().for_each(|seen| checks.take(host, seen));
         for client in taken.lost.connections.keys().chain(&taken.lost.opened).chain(&taken.lost.ended) {
             checks.rooms.values_mut().for_each(|room| room.ended(*client));

@@ -96,6 +96,34 @@ impl Locked {
     }
 }
 
+/// The value of a metric.
+fn metric(server: &Server, name: &str) -> u64 {
+    let text = server.metrics_text();
+    let line = text.lines().find_map(|line| line.strip_prefix(&format!("tickwire_{name} ")));
+    line.expect(name).parse().expect("a number")
+}
+
+#[test]
+fn a_server_that_checks_itself_compares_what_its_clients_are_sent() {
+    let mut config = config(Access::Open);
+    config.self_check = true;
+    let server = Server::start(config).expect("a free port");
+    let mut streams = [Locked::connect(&server, false, 1, None), Locked::connect(&server, true, 1, None)];
+    let mut locked = Locked::connect(&server, false, 3, None);
+    let began = Instant::now();
+    while metric(&server, "self_check_compared_total") < 40 {
+        assert!(began.elapsed() < PATIENCE, "{}", server.metrics_text());
+        for (number, one) in streams.iter_mut().enumerate() {
+            one.others.clear();
+            one.march(locked.tick(), &[number as u16 + 1]);
+            one.until("a state", |one| one.others.iter().any(|other| other.starts_with("state ")));
+        }
+        locked.ticks(1);
+    }
+    assert_eq!(metric(&server, "self_check_faults_total"), 0);
+    assert_eq!(server.stop(), 0);
+}
+
 fn config(access: Access) -> Config {
     let mut config = config_of::<Simple<Units>>();
     config.lockstep = Rules { access, snapshot_ticks: 30, checksum_ticks: 10 };

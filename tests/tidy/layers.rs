@@ -7,7 +7,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
-const LAYERS: [(&str, &[&str]); 32] = [
+const LAYERS: [(&str, &[&str]); 33] = [
     ("sync", &[]),
     ("household", &[]),
     ("visible", &[]),
@@ -69,6 +69,7 @@ const LAYERS: [(&str, &[&str]); 32] = [
         ],
     ),
     ("testkit", &["client", "ws", "packet", "session", "game", "games", "platform", "plural", "limits"]),
+    ("self_check", &["client", "host", "room", "peer", "game", "packet", "ws", "sim", "household", "limits"]),
     ("synctest", &["embedded", "client", "link", "games", "game", "packet", "sim"]),
     (
         "simulate",
@@ -93,6 +94,7 @@ const LAYERS: [(&str, &[&str]); 32] = [
         "net",
         &[
             "link",
+            "self_check",
             "ws",
             "packet",
             "session",
@@ -187,7 +189,7 @@ const DECODERS: [&str; 4] = ["packet", "peer", "explain", "inspector"];
 /// Places outside [`DECODERS`] that decode packets to the server.
 pub fn decoders(file: &File) -> Vec<Breach> {
     // A client's own packets, before they are sent.
-    let own = ["src/game/predict", "src/client/in_lockstep.rs", "src/simulate/peer.rs"];
+    let own = ["src/game/predict", "src/client/in_lockstep.rs", "src/self_check.rs", "src/simulate/peer.rs"];
     let is_own = own.iter().any(|path| file.is_in(path));
     if layer(file).is_none_or(|layer| DECODERS.contains(&layer)) || file.is_test() || is_own {
         return Vec::new();
