@@ -68,6 +68,7 @@ mod dice;
 mod erased;
 pub mod lockstep;
 mod messages;
+pub mod owned;
 mod play;
 pub mod predict;
 mod records;

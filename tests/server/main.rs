@@ -20,6 +20,7 @@ mod conversations;
 mod echo;
 mod guest;
 mod hostile_clients;
+mod kites;
 #[cfg(target_os = "linux")]
 mod last_words;
 mod library;
@@ -27,6 +28,9 @@ mod lockstep;
 mod pong;
 #[path = "../support/program.rs"]
 mod program;
+#[allow(dead_code, reason = "its `main` is of the example")]
+#[path = "../../examples/kites.rs"]
+mod program_of_kites;
 #[allow(dead_code, reason = "its `main` is of the example")]
 #[path = "../../examples/pong.rs"]
 mod program_of_pong;

@@ -1,0 +1,362 @@
+//! Kites: each page flies its own by springs and wind, in floating point, and reports where they are; the server
+//! validates that, and everybody sees them. The kite that is at a star first gets it.
+//!
+//! ```text
+//! cargo run --release --example kites                                       the game at http://127.0.0.1:3000/
+//! cargo run --release --example kites bots ws://127.0.0.1:3000 --count 5    owners in Rust
+//! ```
+//!
+//! The page has a button for each way to cheat, and shows what the server says.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use tickwire::game::Dice;
+use tickwire::game::agent::{Deeds, Outcome};
+use tickwire::game::owned::{self, Entities, Fate, Kind, Rules};
+use tickwire::game::simple::{Row, Simple, SimpleGame, Tactics, Turns};
+use tickwire::packet::{Decoded, Value};
+use tickwire::sim::fixed::is_within;
+use tickwire::sim::{Identity, PlayerId, fields};
+
+const WIDTH: i32 = 960;
+const HEIGHT: i32 = 600;
+/// Kites start below this line.
+const GROUND: i32 = 540;
+const TICK_HZ: u32 = 30;
+/// Places have so many steps a pixel: a speed in px/s is then what a tick adds.
+const STEPS: i32 = TICK_HZ as i32;
+/// Pixels a second.
+const SPEED: u32 = 450;
+const STARS: usize = 4;
+/// A kite so close to a star gets it, in pixels.
+const REACH: u32 = 26;
+
+/// What an owner reports.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kite {
+    /// In [`STEPS`].
+    pub x: i32,
+    /// See `x`.
+    pub y: i32,
+    /// In pixels a second.
+    pub vx: i32,
+    /// See `vx`.
+    pub vy: i32,
+}
+
+fields!(Kite: x: i32, y: i32, vx: i32, vy: i32);
+
+impl Kind for Kite {
+    const RULES: Rules = Rules {
+        most_each: 3,
+        spawn_ticks: TICK_HZ,
+        report_ticks: 2,
+        speed: SPEED,
+        slack_ticks: TICK_HZ / 2,
+        run_on_ticks: TICK_HZ / 2,
+        lapse_ticks: 10 * TICK_HZ,
+        lapsed: Fate::Gone,
+        away: Fate::Stands,
+    };
+
+    fn is_possible(&self) -> bool {
+        let is_in_sky = (0..=WIDTH * STEPS).contains(&self.x) && (0..=HEIGHT * STEPS).contains(&self.y);
+        is_in_sky && is_within(self.vx.unsigned_abs(), self.vy.unsigned_abs(), SPEED)
+    }
+
+    fn place(&self) -> (i32, i32) {
+        (self.x, self.y)
+    }
+
+    fn run_on(&mut self) {
+        (self.x, self.y) = (self.x + self.vx, self.y + self.vy);
+    }
+}
+
+/// What a player can do.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Act {
+    /// Let a kite go, under a number of one's own.
+    Fly {
+        /// Which the player has no kite of.
+        number: u16,
+        /// How it is.
+        kite: Kite,
+    },
+    /// Say how a kite is.
+    Report {
+        /// Its id.
+        id: u32,
+        /// How it is.
+        kite: Kite,
+    },
+    /// Bring a kite in.
+    Land {
+        /// Its id.
+        id: u32,
+    },
+}
+
+fields!(enum Act: Fly { number: u16, kite: Kite }, Report { id: u32, kite: Kite }, Land { id: u32 });
+
+/// Somebody who flies kites.
+#[derive(Clone, Debug, PartialEq)]
+struct Flyer {
+    player: PlayerId,
+    name: Arc<str>,
+    score: u16,
+}
+
+fields!(Flyer: player: PlayerId, name: Arc<str>, score: u16);
+
+/// In pixels.
+#[derive(Clone, Debug, PartialEq)]
+struct Star {
+    x: i32,
+    y: i32,
+}
+
+fields!(Star: x: i32, y: i32);
+
+/// The whole state of the game.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kites {
+    flyers: Vec<Flyer>,
+    kites: Entities<Kite>,
+    stars: Vec<Star>,
+}
+
+fields!(Kites: flyers: Vec<Flyer>, kites: Entities<Kite>, stars: Vec<Star>);
+
+impl SimpleGame for Kites {
+    const NAME: &'static str = "kites";
+    const TABLE: (&'static str, &'static str) = ("kites.tsv", include_str!("kites.tsv"));
+    const DIALECT: &'static str = "kites";
+    const PAGE: &'static str = include_str!("kites.html");
+    const TICK_RATES: &'static [u32] = &[TICK_HZ];
+
+    type Action = Act;
+
+    fn new(_: &Identity) -> Kites {
+        Kites { flyers: Vec::new(), kites: Entities::default(), stars: Vec::new() }
+    }
+
+    fn join(&mut self, player: PlayerId, name: &str, _: &mut Turns<'_>) {
+        self.flyers.push(Flyer { player, name: name.into(), score: 0 });
+    }
+
+    fn leave(&mut self, player: PlayerId) {
+        self.flyers.retain(|flyer| flyer.player != player);
+        self.kites.leave(player);
+    }
+
+    fn away(&mut self, player: PlayerId) {
+        self.kites.away(player);
+    }
+
+    fn action(packet: &Decoded<'_>) -> Option<Act> {
+        let id = packet.number("id");
+        match packet.row.name.as_str() {
+            "fly" => Some(Act::Fly { number: packet.number("number")?, kite: kite(packet)? }),
+            "report" => Some(Act::Report { id: id?, kite: kite(packet)? }),
+            "land" => Some(Act::Land { id: id? }),
+            _ => None,
+        }
+    }
+
+    fn act(&mut self, player: PlayerId, act: Act, turns: &mut Turns<'_>) -> Result<(), &'static str> {
+        match act {
+            Act::Fly { kite, .. } if kite.y < GROUND * STEPS => return Err("not_on_the_ground"),
+            Act::Fly { number, kite } => _ = self.kites.spawn(player, number, kite, turns.tick)?,
+            Act::Land { id } => self.kites.remove(player, id)?,
+            Act::Report { id, kite } => {
+                if let Err(refusal) = self.kites.report(player, id, kite, turns.tick) {
+                    self.correct(player, id, turns);
+                    return Err(refusal.name());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self, turns: &mut Turns<'_>) {
+        self.kites.tick();
+        let reach = REACH * STEPS as u32;
+        for kite in self.kites.iter() {
+            let (x, y) = kite.state.place();
+            let near = |star: &Star| is_within(x.abs_diff(star.x * STEPS), y.abs_diff(star.y * STEPS), reach);
+            let caught = self.stars.iter().position(near);
+            let flyer = self.flyers.iter_mut().find(|flyer| flyer.player == kite.owner());
+            if let (Some(at), Some(flyer)) = (caught, flyer) {
+                self.stars.remove(at);
+                flyer.score = flyer.score.saturating_add(1);
+                let (player, name) = (flyer.player.0, flyer.name.to_string());
+                turns.tell("caught", |row| {
+                    row.set("player", player);
+                    row.set("name", name);
+                });
+            }
+        }
+        while self.stars.len() < STARS {
+            let (x, y) = (turns.random.between(60, WIDTH - 60), turns.random.between(60, GROUND - 120));
+            self.stars.push(Star { x, y });
+        }
+    }
+
+    fn show(&self, row: &mut Row) {
+        let flyer = |one: &Flyer| [one.player.0.into(), (&*one.name).into(), one.score.into()];
+        row.list("flyers", self.flyers.iter().map(flyer));
+        row.list("kites", self.kites.iter().map(shown));
+        row.list("stars", self.stars.iter().map(|star| [star.x.into(), star.y.into()]));
+    }
+
+    fn tactics() -> Option<Box<dyn Tactics>> {
+        Some(Box::<Bot>::default())
+    }
+}
+
+impl Kites {
+    /// Tells an owner where the world has its kite, so that it goes on from there.
+    fn correct(&self, player: PlayerId, id: u32, turns: &mut Turns<'_>) {
+        let Some(kite) = self.kites.get(id).filter(|kite| kite.owner() == player) else { return };
+        let names = ["id", "x", "y", "vx", "vy"];
+        turns.tell_to(player, "corrected", |row| {
+            names.into_iter().zip(shown(kite)).for_each(|(name, value)| row.set(name, value));
+        });
+    }
+}
+
+/// The values of a kite on the wire.
+fn shown(kite: &owned::Entity<Kite>) -> [Value; 5] {
+    let Kite { x, y, vx, vy } = kite.state;
+    [kite.id.into(), (x / STEPS).into(), (y / STEPS).into(), vx.into(), vy.into()]
+}
+
+fn kite(packet: &Decoded<'_>) -> Option<Kite> {
+    let place = |name| packet.number::<u16>(name).map(|px| i32::from(px) * STEPS);
+    let speed = |name| packet.number::<i16>(name).map(i32::from);
+    let (vx, vy) = (speed("vx").unwrap_or(0), speed("vy").unwrap_or(0));
+    Some(Kite { x: place("x")?, y: place("y")?, vx, vy })
+}
+
+/// An owner in Rust. It flies by a spring towards a star and the wind, as a page does, and now and then it cheats.
+#[derive(Debug, Default)]
+struct Bot {
+    tick: u32,
+    /// The ids of all kites, and the stars.
+    kites: Vec<u32>,
+    stars: Vec<[f64; 2]>,
+    /// Its kite, and the tick for which that is computed.
+    id: Option<u32>,
+    place: [f64; 2],
+    speed: [f64; 2],
+    flown: u32,
+    /// The last number that it chose, and when.
+    number: u16,
+    spawned: u32,
+    /// Reports, and corrections.
+    counts: [u64; 2],
+}
+
+impl Tactics for Bot {
+    fn hear(&mut self, packet: &Decoded<'_>, out: &mut Outcome) {
+        let list = |name| packet.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let number = |name| packet.number::<i32>(name).map_or(0.0, f64::from);
+        match packet.row.name.as_str() {
+            "state" => {
+                self.tick = packet.number("tick").unwrap_or(self.tick);
+                let ids = list("kites").chunks_exact(5).filter_map(|kite| kite[0].as_u64());
+                self.kites = ids.map(|id| id as u32).collect();
+                let stars = list("stars").chunks_exact(2);
+                self.stars = stars.map(|at| [0, 1].map(|i| at[i].as_f64().unwrap_or_default())).collect();
+                let is_full =
+                    self.kites.chunk_by(|one, next| one >> 16 == next >> 16).any(|own| own.len() > 3);
+                if is_full || !self.kites.is_sorted() {
+                    out.fault("kites", packet.to_string());
+                }
+            }
+            "corrected" if packet.number("id") == self.id => {
+                (self.place, self.speed) = ([number("x"), number("y")], [number("vx"), number("vy")]);
+                self.counts[1] += 1;
+            }
+            _ => {}
+        }
+    }
+
+    fn act(&mut self, own: PlayerId, dice: &mut Dice) -> Option<(&'static str, Row)> {
+        let mine = self.kites.iter().copied().filter(|id| owned::owner(*id) == own).collect::<Vec<_>>();
+        let wants = if mine.is_empty() { TICK_HZ } else { 5 * TICK_HZ };
+        if self.tick >= self.spawned + wants {
+            self.number = self.number.wrapping_add(1);
+            self.spawned = self.tick;
+            let mut row = Row::default();
+            row.set("number", self.number);
+            row.set("x", 80 + dice.below(800));
+            row.set("y", GROUND + 20);
+            return Some(("fly", row));
+        }
+        let id = *mine.first()?;
+        if self.id != Some(id) {
+            // Where it is, the first correction says.
+            (self.id, self.flown) = (Some(id), self.tick);
+            (self.place, self.speed) = ([f64::from(WIDTH / 2), f64::from(GROUND)], [0.0; 2]);
+        }
+        if self.tick < self.flown + Kite::RULES.report_ticks {
+            return None;
+        }
+        self.fly();
+        self.counts[0] += 1;
+        match dice.below(60) {
+            0 => Some(("report", self.report(id, [900.0, -400.0]))),
+            1 => Some(("report", self.report(id, [2_000.0, 0.0]))),
+            2 => Some(("report", self.report(*self.kites.last()?, [0.0; 2]))),
+            3 if mine.len() > 1 => {
+                let mut row = Row::default();
+                row.set("id", mine[1]);
+                Some(("land", row))
+            }
+            _ => Some(("report", self.report(id, [0.0; 2]))),
+        }
+    }
+
+    fn others(&self) -> usize {
+        self.kites.chunk_by(|one, next| one >> 16 == next >> 16).count().saturating_sub(1)
+    }
+
+    fn take_deeds(&mut self) -> Deeds {
+        let [reports, corrections] = std::mem::take(&mut self.counts);
+        Deeds(vec![("reports", "reports", reports), ("corrections", "corrections", corrections)])
+    }
+}
+
+impl Bot {
+    /// The time since the last report passes.
+    fn fly(&mut self) {
+        let seconds = f64::from((self.tick - self.flown).min(TICK_HZ / 2)) / f64::from(TICK_HZ);
+        self.flown = self.tick;
+        let star = self.stars.first().copied().unwrap_or([400.0, 200.0]);
+        let wind = [60.0 * (f64::from(self.tick) / 47.0).sin(), 0.0];
+        let most = 0.8 * f64::from(SPEED);
+        let pull = [0, 1].map(|at| self.speed[at] + seconds * (3.0 * (star[at] - self.place[at]) + wind[at]));
+        let length = pull[0].hypot(pull[1]).max(1.0);
+        self.speed = pull.map(|one| one * (most / length).min(1.0));
+        let ends = [f64::from(WIDTH), f64::from(HEIGHT)];
+        self.place = [0, 1].map(|at| (self.place[at] + self.speed[at] * seconds).clamp(0.0, ends[at]));
+    }
+
+    /// Where a kite is, or so far beside.
+    fn report(&self, id: u32, beside: [f64; 2]) -> Row {
+        let mut row = Row::default();
+        row.set("id", id);
+        row.set("x", (self.place[0] + beside[0]) as u16);
+        row.set("y", (self.place[1] + beside[1]) as u16);
+        row.set("vx", self.speed[0] as i16);
+        row.set("vy", self.speed[1] as i16);
+        row
+    }
+}
+
+fn main() -> ExitCode {
+    tickwire::serve::<Simple<Kites>>()
+}

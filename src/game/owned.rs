@@ -1,0 +1,408 @@
+//! Entities that their owner's client simulates. The client spawns them, moves them by whatever it
+//! computes, and reports; the world validates each report, and everybody sees the entity in the world.
+//!
+//! ```text
+//!   owner's client ─ spawn, report, remove ─► command ─► Entities: possible? in time? not too far?
+//!                  ◄─ command_rejected, and where the ─┘    │ yes: the entity is as reported
+//!                     world has the entity                  ▼
+//!                                          state ─► all clients; without news, Kind::run_on
+//! ```
+//!
+//! What a client says of its own entity is a command like any other: it is in the journal, in captures and in
+//! command frames, so the world stays a function of its commands, whatever the client computes with.
+//!
+//! A game keeps a [`Entities`] in its state, implements [`Kind`] for what is reported, and calls
+//! [`spawn`](Entities::spawn), [`report`](Entities::report) and [`remove`](Entities::remove) in its `act`,
+//! [`tick`](Entities::tick) once in each tick, [`away`](Entities::away) and [`leave`](Entities::leave). When a report
+//! is refused, the game tells its client the state of the entity, from which it goes on:
+//! `examples/kites.rs` is a whole game.
+//!
+//! # What is validated, and what cannot be
+//!
+//! The owner is the issuer of the command, never a number in the packet, so nobody acts on another's entity. A
+//! state is possible, by the game's own function. What is reported never goes farther in any stretch of time than the
+//! speed allows in that time, and in [`Rules::slack_ticks`] more. Within these bounds the world believes the owner: it
+//! cannot know whether the wind blew so. What must not be believed, such as who hits whom, is for the game to decide by
+//! the states that it has accepted.
+//!
+//! # The clock of an entity
+//!
+//! Reports come late, in bunches, or not at all. Each entity therefore has a clock. A report moves it on by the time
+//! that the motion takes at full speed, and by [`Rules::report_ticks`] at least; it never passes that of
+//! the world ([`Refusal::TooFast`], [`Refusal::TooSoon`]) and is never more than the slack behind it. So a second of
+//! reports that arrive at once after a stall is accepted, and a jump is not.
+
+use std::fmt::Debug;
+
+use tickwire_sim::PlayerId;
+use tickwire_sim::fields::{Field, Malformed, Reader, Sink};
+use tickwire_sim::fixed::square_root;
+
+/// What a client reports of an entity of its own: a type with [`fields!`](tickwire_sim::fields!).
+pub trait Kind: Field + Clone + Debug + PartialEq {
+    /// What its owners may do.
+    const RULES: Rules;
+
+    /// Whether an entity can be so at all: within the map, and no field beyond its bounds.
+    fn is_possible(&self) -> bool;
+
+    /// Where it is, in units of the game.
+    fn place(&self) -> (i32, i32);
+
+    /// The controller: one tick without news of its owner. The entity stays as it is if the result is
+    /// not possible, or too far for its speed. A client in Rust may run the same.
+    fn run_on(&mut self);
+}
+
+/// What the owners of a kind may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Entities of one owner, at most.
+    pub most_each: u8,
+    /// Ticks between two spawns of an owner, at least: otherwise removing and spawning would be a way to
+    /// jump.
+    pub spawn_ticks: u32,
+    /// Ticks between two reports of an entity, at least. Those that come late may come at once.
+    pub report_ticks: u32,
+    /// Units of [`Kind::place`] that an entity goes in a tick, at most; at least 1.
+    pub speed: u32,
+    /// The lag that is tolerated, in ticks: an entity without reports may make up for so much time at
+    /// once. At least `report_ticks`, whatever is said here.
+    pub slack_ticks: u32,
+    /// Ticks without news for which the world runs an entity on; no more than the slack, so that its owner can
+    /// always go on from there.
+    pub run_on_ticks: u32,
+    /// Ticks without news for which an entity lives.
+    pub lapse_ticks: u32,
+    /// What becomes of it then.
+    pub lapsed: Fate,
+    /// What becomes of it when the connection of its owner is gone, and its seat waits for another. When
+    /// the owner leaves, it is gone.
+    pub away: Fate,
+}
+
+/// What becomes of an entity without news.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It stands where it is, until its owner reports again.
+    Stands,
+    /// It is gone.
+    Gone,
+}
+
+/// Why an owner may not do something. Nothing has changed then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Refusal {
+    /// The entity is another player's.
+    NotYours,
+    /// There is no such entity.
+    Unknown,
+    /// The owner has an entity of this number.
+    Taken,
+    /// The owner has [`Rules::most_each`].
+    TooMany,
+    /// [`Kind::is_possible`] says no.
+    OutOfBounds,
+    /// [`Rules::spawn_ticks`] or [`Rules::report_ticks`] have not passed.
+    TooSoon,
+    /// The entity cannot have come so far in the time.
+    TooFast,
+}
+
+impl Refusal {
+    /// All of them.
+    pub const ALL: [Refusal; 7] = [
+        Refusal::NotYours,
+        Refusal::Unknown,
+        Refusal::Taken,
+        Refusal::TooMany,
+        Refusal::OutOfBounds,
+        Refusal::TooSoon,
+        Refusal::TooFast,
+    ];
+
+    /// Its name, as the reason in `command_rejected`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Refusal::NotYours => "not_yours",
+            Refusal::Unknown => "unknown",
+            Refusal::Taken => "number_taken",
+            Refusal::TooMany => "too_many",
+            Refusal::OutOfBounds => "out_of_bounds",
+            Refusal::TooSoon => "too_soon",
+            Refusal::TooFast => "too_fast",
+        }
+    }
+}
+
+impl From<Refusal> for &'static str {
+    fn from(refusal: Refusal) -> &'static str {
+        refusal.name()
+    }
+}
+
+/// The number of an entity in the world: that of its owner, and behind it the one that the owner has
+/// chosen. So the owner knows it before the server has answered.
+pub const fn id(owner: PlayerId, number: u16) -> u32 {
+    (owner.0 as u32) << 16 | number as u32
+}
+
+/// The owner of the entity with this number.
+pub const fn owner(id: u32) -> PlayerId {
+    PlayerId((id >> 16) as u16)
+}
+
+/// An entity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entity<K> {
+    /// Its number in the world: see [`id`].
+    pub id: u32,
+    /// How it is: as reported last, and run on since.
+    pub state: K,
+    /// As reported last.
+    said: K,
+    /// Its own time: see the [module](self). In 1/65,536 of a tick.
+    clock: u64,
+    /// Ticks since the last news; [`AWAY`] if none is expected.
+    silent_ticks: u32,
+}
+
+/// The owner has no connection.
+const AWAY: u32 = u32::MAX;
+
+/// Ticks on the clock of an entity.
+const fn clock(ticks: u32) -> u64 {
+    (ticks as u64) << 16
+}
+
+impl<K: Kind> Entity<K> {
+    /// Its owner, who alone may act on it.
+    pub fn owner(&self) -> PlayerId {
+        owner(self.id)
+    }
+
+    /// How far its clock may be behind that of the world.
+    fn slack() -> u64 {
+        clock(K::RULES.slack_ticks.max(K::RULES.report_ticks))
+    }
+
+    fn hear(&mut self, state: K, tick: u32) -> Result<(), Refusal> {
+        let (now, least) = (clock(tick), clock(K::RULES.report_ticks));
+        let from = self.clock.max(now.saturating_sub(Entity::<K>::slack()));
+        let took = (way(self.said.place(), state.place()) << 16) / u64::from(K::RULES.speed.max(1));
+        if from + took.max(least) > now {
+            return Err(if took > least { Refusal::TooFast } else { Refusal::TooSoon });
+        }
+        self.clock = from + took.max(least);
+        (self.said, self.state, self.silent_ticks) = (state.clone(), state, 0);
+        Ok(())
+    }
+
+    /// One tick; whether it lives on.
+    fn pass(&mut self) -> bool {
+        let Rules { run_on_ticks, slack_ticks, lapse_ticks, lapsed, speed, .. } = K::RULES;
+        if self.silent_ticks == AWAY {
+            return true;
+        }
+        if self.silent_ticks > lapse_ticks {
+            return lapsed == Fate::Stands;
+        }
+        if (1..=run_on_ticks.min(slack_ticks)).contains(&self.silent_ticks) {
+            let mut next = self.state.clone();
+            next.run_on();
+            // Its owner can always go on from here: it could have come so far by itself.
+            let most = u64::from(speed) * u64::from(self.silent_ticks);
+            if next.is_possible() && way(self.said.place(), next.place()) <= most {
+                self.state = next;
+            }
+        }
+        self.silent_ticks = self.silent_ticks.saturating_add(1);
+        true
+    }
+}
+
+/// The length of a way, rounded down.
+fn way((x, y): (i32, i32), (to_x, to_y): (i32, i32)) -> u64 {
+    let square = |side: u32| u64::from(side) * u64::from(side);
+    square_root(square(x.abs_diff(to_x)).saturating_add(square(y.abs_diff(to_y))))
+}
+
+/// When an owner may spawn again.
+#[derive(Clone, Debug, PartialEq)]
+struct Spawner {
+    player: PlayerId,
+    /// Not before this tick.
+    tick: u32,
+}
+
+tickwire_sim::fields!(Spawner: player: PlayerId, tick: u32);
+
+/// The entities of a kind, of all owners: part of the state of a game. At most [`Rules::most_each`] for
+/// each player, whatever their clients say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entities<K> {
+    /// By id, and so by owner.
+    list: Vec<Entity<K>>,
+    /// By player: those who have spawned something since they came.
+    spawners: Vec<Spawner>,
+}
+
+impl<K> Default for Entities<K> {
+    fn default() -> Entities<K> {
+        Entities { list: Vec::new(), spawners: Vec::new() }
+    }
+}
+
+impl<K: Kind> Entities<K> {
+    /// All of them, in the order of their ids.
+    pub fn iter(&self) -> impl Iterator<Item = &Entity<K>> {
+        self.list.iter()
+    }
+
+    /// Those of one owner.
+    pub fn of(&self, player: PlayerId) -> impl Iterator<Item = &Entity<K>> {
+        let begin = self.list.partition_point(|one| one.owner() < player);
+        self.list[begin..].iter().take_while(move |one| one.owner() == player)
+    }
+
+    /// The entity with this id.
+    pub fn get(&self, id: u32) -> Option<&Entity<K>> {
+        self.find(id).ok().map(|at| &self.list[at])
+    }
+
+    /// A player spawns an entity, under a number that it chooses among its own; returns its [`id`]. Where
+    /// it may do so, besides what is possible, is for the game to say beforehand.
+    ///
+    /// # Errors
+    /// The rule that it would break; nothing has changed.
+    pub fn spawn(&mut self, player: PlayerId, number: u16, state: K, tick: u32) -> Result<u32, Refusal> {
+        let id = id(player, number);
+        let Err(at) = self.find(id) else { return Err(Refusal::Taken) };
+        let spawner = self.spawners.binary_search_by_key(&player, |one| one.player);
+        if self.of(player).count() >= K::RULES.most_each.into() {
+            return Err(Refusal::TooMany);
+        }
+        if !state.is_possible() {
+            return Err(Refusal::OutOfBounds);
+        }
+        if spawner.is_ok_and(|at| tick < self.spawners[at].tick) {
+            return Err(Refusal::TooSoon);
+        }
+        let next = Spawner { player, tick: tick.saturating_add(K::RULES.spawn_ticks) };
+        match spawner {
+            Ok(at) => self.spawners[at] = next,
+            Err(at) => self.spawners.insert(at, next),
+        }
+        // Its first reports may come with it, if the line has held it back.
+        let clock = clock(tick).saturating_sub(Entity::<K>::slack());
+        let said = state.clone();
+        self.list.insert(at, Entity { id, state, said, clock, silent_ticks: 0 });
+        Ok(id)
+    }
+
+    /// A player reports how its entity is.
+    ///
+    /// # Errors
+    /// The rule that it would break; nothing has changed.
+    pub fn report(&mut self, player: PlayerId, id: u32, state: K, tick: u32) -> Result<(), Refusal> {
+        let at = self.own(player, id)?;
+        if !state.is_possible() {
+            return Err(Refusal::OutOfBounds);
+        }
+        self.list[at].hear(state, tick)
+    }
+
+    /// A player removes its entity.
+    ///
+    /// # Errors
+    /// The rule that it would break; nothing has changed.
+    pub fn remove(&mut self, player: PlayerId, id: u32) -> Result<(), Refusal> {
+        let at = self.own(player, id)?;
+        self.list.remove(at);
+        Ok(())
+    }
+
+    /// One tick passes, after the commands of all players: entities without news are run on, stand, or
+    /// are gone.
+    pub fn tick(&mut self) {
+        self.list.retain_mut(Entity::pass);
+    }
+
+    /// The connection of a player is gone, and its seat waits for another: [`Rules::away`].
+    pub fn away(&mut self, player: PlayerId) {
+        let is_gone = K::RULES.away == Fate::Gone;
+        self.list.retain(|one| !is_gone || one.owner() != player);
+        let own = self.list.iter_mut().filter(|one| one.owner() == player);
+        own.for_each(|one| one.silent_ticks = AWAY);
+    }
+
+    /// A player leaves, and its entities are gone.
+    pub fn leave(&mut self, player: PlayerId) {
+        self.list.retain(|one| one.owner() != player);
+        self.spawners.retain(|one| one.player != player);
+    }
+
+    fn find(&self, id: u32) -> Result<usize, usize> {
+        self.list.binary_search_by_key(&id, |one| one.id)
+    }
+
+    fn own(&self, player: PlayerId, id: u32) -> Result<usize, Refusal> {
+        let at = self.find(id).map_err(|_| Refusal::Unknown)?;
+        if owner(id) == player { Ok(at) } else { Err(Refusal::NotYours) }
+    }
+}
+
+impl<K: Kind> Field for Entity<K> {
+    const LEAST_BYTES: usize = 4 + 2 * K::LEAST_BYTES + 8 + 4;
+
+    fn write(&self, sink: &mut impl Sink) {
+        write("id", &self.id, sink);
+        write("state", &self.state, sink);
+        write("said", &self.said, sink);
+        write("clock", &self.clock, sink);
+        write("silent_ticks", &self.silent_ticks, sink);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Entity<K>, Malformed> {
+        Ok(Entity {
+            id: read("id", reader)?,
+            state: read("state", reader)?,
+            said: read("said", reader)?,
+            clock: read("clock", reader)?,
+            silent_ticks: read("silent_ticks", reader)?,
+        })
+    }
+}
+
+impl<K: Kind> Field for Entities<K> {
+    const LEAST_BYTES: usize = 4 + 4;
+
+    fn write(&self, sink: &mut impl Sink) {
+        write("list", &self.list, sink);
+        write("spawners", &self.spawners, sink);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Entities<K>, Malformed> {
+        let (list, spawners) = (read("list", reader)?, read("spawners", reader)?);
+        let all = Entities::<K> { list, spawners };
+        let is_sorted = all.list.is_sorted_by(|one, next| one.id < next.id)
+            && all.spawners.is_sorted_by(|one, next| one.player < next.player);
+        if is_sorted { Ok(all) } else { Err(Malformed::Value("order of the entities")) }
+    }
+}
+
+fn write(name: &'static str, value: &impl Field, sink: &mut impl Sink) {
+    sink.enter(name);
+    value.write(sink);
+    sink.leave();
+}
+
+fn read<T: Field>(name: &'static str, reader: &mut Reader<'_>) -> Result<T, Malformed> {
+    reader.enter(name);
+    let value = T::read(reader)?;
+    reader.leave();
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests;
