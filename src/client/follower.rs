@@ -165,6 +165,21 @@ impl Follower {
         self.player
     }
 
+    /// Gives its world away. Without one, it asks for a snapshot at the next frame.
+    pub(crate) fn release(&mut self) -> Option<Box<dyn Onlooker>> {
+        self.world.take()
+    }
+
+    /// Takes its world back.
+    pub(crate) fn take_back(&mut self, world: Box<dyn Onlooker>) {
+        self.world = Some(world);
+    }
+
+    /// The player that it watches while it does not play.
+    pub(crate) fn watched(&self) -> Option<PlayerId> {
+        self.watched
+    }
+
     /// Sets the player that it watches while it does not play; `None` for the leader.
     pub fn watch(&mut self, player: Option<PlayerId>) {
         self.watched = player;

@@ -5,10 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::follower::{Follower, Heard};
+use super::shared_world::{Share, SharedWorlds};
 use crate::game::agent::{Agent, Deeds, Excuse, Outcome, Sight};
-use crate::game::lockstep::MODE;
+use crate::game::lockstep::{CHECKSUM, COMMAND_FRAME, MODE, SNAPSHOT, STATE_SYNC};
 use crate::game::{About, Messages};
 use crate::packet::{Decoded, Dialect, Direction, Value};
+
+/// A world is held against the shared one at each multiple of this tick.
+const SHARE_TICKS: u32 = 8;
 
 /// See the [module](self).
 pub struct InLockstep<A> {
@@ -16,15 +20,38 @@ pub struct InLockstep<A> {
     follower: Follower,
     dialect: Arc<Dialect>,
     told: Messages,
+    sharing: Option<Sharing>,
     /// Reports that name its player.
     desyncs: u64,
+}
+
+/// What an agent has of a world that it shares with others of its process.
+struct Sharing {
+    worlds: Arc<SharedWorlds>,
+    share: Option<Share>,
+    epoch: String,
+    checksum_ticks: u32,
+    checksums: u64,
 }
 
 impl<A: Agent> InLockstep<A> {
     /// This agent, in lockstep with a room of this game.
     pub fn new(about: &'static About, dialect: Arc<Dialect>, agent: A) -> InLockstep<A> {
         let follower = Follower::new(about, Arc::clone(&dialect));
-        InLockstep { agent, follower, dialect, told: Messages::default(), desyncs: 0 }
+        InLockstep { agent, follower, dialect, told: Messages::default(), sharing: None, desyncs: 0 }
+    }
+
+    /// As [`InLockstep::new`], for one of many agents that share their worlds. If the world differs from the
+    /// server's, it cannot say in which fields.
+    pub fn sharing(
+        worlds: &Arc<SharedWorlds>,
+        about: &'static About,
+        dialect: Arc<Dialect>,
+        agent: A,
+    ) -> InLockstep<A> {
+        let (worlds, epoch) = (Arc::clone(worlds), String::new());
+        let sharing = Sharing { worlds, share: None, epoch, checksum_ticks: 1, checksums: 0 };
+        InLockstep { sharing: Some(sharing), ..InLockstep::new(about, dialect, agent) }
     }
 
     /// The world.
@@ -44,10 +71,64 @@ impl<A: Agent> InLockstep<A> {
         self.dialect.encode(Direction::ToServer, "hello", &values).unwrap_or(message)
     }
 
+    /// Runs the shared world on, if the packet is its next frame. Returns whether it was.
+    fn share(&mut self, packet: &Decoded<'_>, say: &mut Vec<Vec<u8>>) -> bool {
+        let Some(sharing) = &mut self.sharing else { return false };
+        match packet.row.name.as_str() {
+            STATE_SYNC => {
+                sharing.epoch = packet.text("epoch").unwrap_or_default();
+                sharing.checksum_ticks =
+                    packet.number("checksum_ticks").filter(|ticks| *ticks > 0).unwrap_or(1);
+            }
+            SNAPSHOT => sharing.share = None,
+            COMMAND_FRAME => {
+                let Some(share) = &mut sharing.share else { return false };
+                let frame = packet.get("frame").and_then(Value::as_slice).unwrap_or_default();
+                let (tick, checksum) = (share.tick(), share.checksum());
+                let who = (self.follower.player(), self.follower.watched());
+                if !share.step(frame, who, &mut self.told) {
+                    // The follower has no world any more, so that it asks for one.
+                    sharing.share = None;
+                    return false;
+                }
+                if let Some(checksum) = checksum.filter(|_| tick.is_multiple_of(sharing.checksum_ticks)) {
+                    let values = [tick.into(), format!("{checksum:016x}").into()];
+                    say.extend(self.dialect.encode(Direction::ToServer, CHECKSUM, &values));
+                    sharing.checksums += 1;
+                }
+                return true;
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// Gives up the own world, which has run this tick, if it is the shared one.
+    fn begin_to_share(&mut self, tick: u32) {
+        let Some(sharing) = self.sharing.as_mut().filter(|_| tick.is_multiple_of(SHARE_TICKS)) else {
+            return;
+        };
+        // Not while it catches up.
+        if !self.follower.published().is_some_and(|published| published.tick() == tick) {
+            return;
+        }
+        let Some(own) = self.follower.release() else { return };
+        match Share::of(&sharing.worlds, &sharing.epoch, own) {
+            Ok(share) => sharing.share = Some(share),
+            Err(own) => self.follower.take_back(own),
+        }
+    }
+
     /// Packets of lockstep that the follower takes, and the ticks that it then runs.
     fn follow(&mut self, packet: &Decoded<'_>, now: Duration, out: &mut Outcome) -> bool {
         self.told.clear();
-        match self.follower.hear(packet, &mut out.packets, &mut self.told) {
+        let is_shared = self.share(packet, &mut out.packets);
+        let heard = if is_shared {
+            Ok(Heard::Noted)
+        } else {
+            self.follower.hear(packet, &mut out.packets, &mut self.told)
+        };
+        match heard {
             Ok(Heard::Other) => return false,
             Ok(Heard::Report(report)) => {
                 let player = self.follower.player().map_or(0, |player| player.0);
@@ -57,7 +138,8 @@ impl<A: Agent> InLockstep<A> {
                     out.fault("desync", format!("after tick {}: {}", report.tick, fields.join("; ")));
                 }
             }
-            Ok(Heard::Began(_) | Heard::Stepped(_) | Heard::Noted) => {}
+            Ok(Heard::Stepped(tick)) => self.begin_to_share(tick),
+            Ok(Heard::Began(_) | Heard::Noted) => {}
             Err(reason) => out.fault("snapshot", reason),
         }
         let mut is_update = false;
@@ -112,8 +194,9 @@ impl<A: Agent> Agent for InLockstep<A> {
 
     fn take_deeds(&mut self) -> Deeds {
         let mut deeds = self.agent.take_deeds();
-        let counts = self.follower.counts();
-        deeds.0.push(("checksums", "checksums sent", counts.checksums));
+        let shared = self.sharing.as_ref().map_or(0, |sharing| sharing.checksums);
+        let checksums = self.follower.counts().checksums + shared;
+        deeds.0.push(("checksums", "checksums sent", checksums));
         deeds
     }
 

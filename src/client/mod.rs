@@ -121,6 +121,7 @@ pub mod own;
 pub mod player;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod rooms;
+pub mod shared_world;
 #[cfg(not(target_family = "wasm"))]
 pub mod talk;
 pub mod url;

@@ -244,8 +244,24 @@ pub trait Onlooker: Debug + Send {
         messages: &mut Messages,
     );
 
+    /// The client's part, which from now on is told by itself: another client begins here.
+    fn take_viewer(&mut self) -> Box<dyn Viewer>;
+
     /// What was published of the last tick that [`Onlooker::step`] ran; `None` before the first.
     fn published(&self) -> Option<Arc<dyn Tick>>;
+}
+
+/// What one client is told of the ticks of a world that somebody else steps.
+pub trait Viewer: Debug + Send {
+    /// Appends what the client is told after this tick, which follows the one before: that of this player,
+    /// or a spectator of the watched one, or of the leader.
+    fn tell(
+        &mut self,
+        tick: &dyn Tick,
+        player: Option<PlayerId>,
+        watched: Option<PlayerId>,
+        messages: &mut Messages,
+    );
 }
 
 /// An onlooker, or why the bytes are no snapshot, in words.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tickwire_sim::{Action, Encoded, Identity, Membership, PlayerId, Raw, Sim, frame};
 
-use super::about::{About, Looking, Onlooker, Replica, Restored};
+use super::about::{About, Looking, Onlooker, Replica, Restored, Viewer};
 use super::messages::Messages;
 use super::play::{ActionOf, Game, Played, Published, Publisher as _, Rates, View as _};
 use super::tick::Tick;
@@ -91,6 +91,28 @@ struct Look<G: Game> {
     published: Option<Arc<Published<G>>>,
 }
 
+#[derive(Debug)]
+struct Viewing<G: Game> {
+    view: G::View,
+    scratch: G::Scratch,
+    dialect: Arc<Dialect>,
+}
+
+impl<G: Game> Viewer for Viewing<G> {
+    fn tell(
+        &mut self,
+        tick: &dyn Tick,
+        player: Option<PlayerId>,
+        watched: Option<PlayerId>,
+        messages: &mut Messages,
+    ) {
+        // Whoever shares a world shares its game.
+        let Some(published) = tick.of::<G>() else { return };
+        self.view.follow(player, watched);
+        self.view.update(&[], published, false, &self.dialect, &mut self.scratch, messages);
+    }
+}
+
 /// An onlooker of the world of a snapshot, whose client knows nothing yet.
 fn look<G: Game>(snapshot: &[u8], dialect: &Arc<Dialect>) -> Looking {
     let sim = G::Sim::restore(snapshot)?;
@@ -129,6 +151,12 @@ impl<G: Game> Onlooker for Look<G> {
         view.follow(player, watched);
         view.update(&[], &published, false, dialect, scratch, messages);
         *last = Some(Arc::new(published));
+    }
+
+    fn take_viewer(&mut self) -> Box<dyn Viewer> {
+        let view = std::mem::replace(&mut self.view, G::View::new(&self.dialect));
+        let (scratch, dialect) = (G::Scratch::default(), Arc::clone(&self.dialect));
+        Box::new(Viewing::<G> { view, scratch, dialect })
     }
 
     fn published(&self) -> Option<Arc<dyn Tick>> {

@@ -55,3 +55,6 @@ pub const SELF_CHECK_QUEUE_BYTES: usize = 8 * 1024 * 1024;
 /// Longest time until `--self-check` follows the rooms' journals again, when nothing is sent: it is then
 /// as far behind as [`SELF_CHECK_TICKS`] allows by far.
 pub const SELF_CHECK_WAIT: Duration = Duration::from_millis(100);
+/// Ticks that bots in lockstep that share a world may be behind each other. Beyond: a bot asks for a
+/// snapshot, and runs a world of its own until it is as far as the others.
+pub const SHARED_WORLD_TICKS: usize = 128;

@@ -23,6 +23,7 @@ use crate::client::bot::Stage;
 use crate::client::dial;
 use crate::client::in_lockstep::InLockstep;
 use crate::client::link::Link;
+use crate::client::shared_world::SharedWorlds;
 use crate::client::url::Url;
 use crate::game::About;
 pub use crate::game::agent::Manner;
@@ -79,7 +80,7 @@ impl Plan {
         index % self.dialects.len()
     }
 
-    fn agent(&self, index: usize) -> Option<Box<dyn Agent>> {
+    fn agent(&self, index: usize, worlds: &Arc<SharedWorlds>) -> Option<Box<dyn Agent>> {
         let dialect = &self.dialects[self.dialect(index)];
         let agent = (self.game.bots.agent)(&Part {
             index,
@@ -92,7 +93,7 @@ impl Plan {
             dialect: Arc::clone(dialect),
         })?;
         if self.lockstep {
-            return Some(Box::new(InLockstep::new(self.game, Arc::clone(dialect), agent)));
+            return Some(Box::new(InLockstep::sharing(worlds, self.game, Arc::clone(dialect), agent)));
         }
         Some(agent)
     }
@@ -101,6 +102,8 @@ impl Plan {
 /// State shared by the threads of a crowd.
 struct Shared<'a> {
     plan: &'a Plan,
+    /// The worlds of its bots in lockstep.
+    worlds: Arc<SharedWorlds>,
     to: SocketAddr,
     started: Instant,
     /// Bots that have started to play, or never will.
@@ -122,6 +125,7 @@ pub fn run(plan: &Plan) -> io::Result<Vec<Report>> {
     }
     let shared = Shared {
         plan,
+        worlds: SharedWorlds::new(plan.game),
         to: dial::resolve(&plan.url)?,
         started: Instant::now(),
         ready: AtomicUsize::new(0),
@@ -277,7 +281,9 @@ impl<'a> Pen<'a> {
         let dialect = Arc::clone(&plan.dialects[number]);
         let url = plan.url.clone().for_dialect(plan.game.paths, dialect.name());
         let link = Link::new(&url.authority(), &url.target, says_hello(&dialect), dial::keys());
-        let Some(agent) = plan.agent(index) else { return Err(ErrorKind::Unsupported.into()) };
+        let Some(agent) = plan.agent(index, &self.shared.worlds) else {
+            return Err(ErrorKind::Unsupported.into());
+        };
         let bot = checked::bot(link, dialect, agent);
         let (stream, unsent) = (None, Vec::new());
         let mut member = Member { bot, dialect: number, stream, unsent, is_ready: false, is_over: false };

@@ -15,6 +15,7 @@ mod self_check;
 mod sender;
 mod session;
 mod sessions;
+mod shared_world;
 #[path = "../support/mod.rs"]
 mod support;
 mod tokens;

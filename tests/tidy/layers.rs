@@ -30,7 +30,7 @@ const LAYERS: [(&str, &[&str]); 33] = [
     ("inspector", &["explain", "capture", "ws", "packet", "plural", "limits"]),
     ("platform", &["limits"]),
     ("replay", &["capture", "ws", "packet", "session", "peer", "game", "sim", "plural", "limits"]),
-    ("client", &["ws", "packet", "game", "games", "sim", "explain", "platform", "limits"]),
+    ("client", &["ws", "packet", "game", "games", "sim", "sync", "explain", "platform", "limits"]),
     (
         "embedded",
         &[

@@ -1,0 +1,144 @@
+//! One world for all agents of a process that follow the same room in lockstep.
+//!
+//! Worlds that begin alike and run the same command frames are the same: so a crowd of bots on one machine
+//! need not run one for each of them. Each bot still reads its own frames, which must be byte by byte those
+//! with which the shared world was stepped, is told what its own player sees, and sends its own checksums.
+//! A bot whose own world has another checksum, or whose frames differ, does not share.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use tickwire_sim::PlayerId;
+
+use crate::game::{About, Messages, Onlooker, Tick, Viewer};
+use crate::limits;
+use crate::sync::Mutex;
+
+/// The shared worlds, by the run of their room.
+#[derive(Debug)]
+pub struct SharedWorlds {
+    about: &'static About,
+    rooms: Mutex<BTreeMap<String, World>>,
+}
+
+#[derive(Debug)]
+struct World {
+    world: Box<dyn Onlooker>,
+    /// The newest ticks, the newest last.
+    ran: VecDeque<Ran>,
+    unheard: Messages,
+}
+
+/// A tick that was run.
+#[derive(Debug)]
+struct Ran {
+    tick: u32,
+    /// The world's checksum before it.
+    checksum: u64,
+    frame: Vec<u8>,
+    published: Arc<dyn Tick>,
+}
+
+/// One agent's share.
+#[derive(Debug)]
+pub struct Share {
+    worlds: Arc<SharedWorlds>,
+    epoch: String,
+    /// Ticks completed.
+    tick: u32,
+    viewer: Box<dyn Viewer>,
+}
+
+impl SharedWorlds {
+    /// None yet, of rooms of this game.
+    pub fn new(about: &'static About) -> Arc<SharedWorlds> {
+        Arc::new(SharedWorlds { about, rooms: Mutex::default() })
+    }
+}
+
+impl Share {
+    /// A share for an agent with a world of its own in this run of a room, if that is the shared one: the own
+    /// world is then not needed any more, or is the shared one from now on.
+    ///
+    /// # Errors
+    /// The own world, if the shared one is another, or is not as far yet.
+    pub fn of(
+        worlds: &Arc<SharedWorlds>,
+        epoch: &str,
+        mut own: Box<dyn Onlooker>,
+    ) -> Result<Share, Box<dyn Onlooker>> {
+        let mut rooms = worlds.rooms.lock();
+        let tick = own.world().tick();
+        if let Some(shared) = rooms.get(epoch) {
+            if shared.checksum(tick) != Some(own.world().checksum()) {
+                return Err(own);
+            }
+        }
+        let share =
+            Share { worlds: Arc::clone(worlds), epoch: epoch.to_owned(), tick, viewer: own.take_viewer() };
+        rooms.entry(epoch.to_owned()).or_insert_with(|| World {
+            world: own,
+            ran: VecDeque::new(),
+            unheard: Messages::default(),
+        });
+        Ok(share)
+    }
+
+    /// Ticks completed.
+    pub fn tick(&self) -> u32 {
+        self.tick
+    }
+
+    /// The checksum of the world now.
+    pub fn checksum(&self) -> Option<u64> {
+        self.worlds.rooms.lock().get(&self.epoch)?.checksum(self.tick)
+    }
+
+    /// Runs the next tick with this command frame, and appends what is told of it. Returns whether that was
+    /// the next frame, and the one of all who share; if not, nothing happens.
+    pub fn step(
+        &mut self,
+        frame: &[u8],
+        (player, watched): (Option<PlayerId>, Option<PlayerId>),
+        told: &mut Messages,
+    ) -> bool {
+        let published = {
+            let mut rooms = self.worlds.rooms.lock();
+            let shared = rooms.get_mut(&self.epoch);
+            shared.and_then(|shared| shared.run(self.worlds.about, self.tick, frame))
+        };
+        let Some(published) = published else { return false };
+        self.tick += 1;
+        self.viewer.tell(&*published, player, watched, told);
+        true
+    }
+}
+
+impl World {
+    /// The checksum after so many ticks.
+    fn checksum(&self, tick: u32) -> Option<u64> {
+        if self.world.world().tick() == tick {
+            return Some(self.world.world().checksum());
+        }
+        self.ran.iter().find(|ran| ran.tick == tick).map(|ran| ran.checksum)
+    }
+
+    fn run(&mut self, about: &About, tick: u32, frame: &[u8]) -> Option<Arc<dyn Tick>> {
+        if let Some(ran) = self.ran.iter().find(|ran| ran.tick == tick) {
+            return (ran.frame == frame).then(|| Arc::clone(&ran.published));
+        }
+        let commands = (about.frame)(frame).ok().filter(|frame| frame.tick == tick)?.commands;
+        if self.world.world().tick() != tick {
+            return None;
+        }
+        let checksum = self.world.world().checksum();
+        self.unheard.clear();
+        self.world.step(&commands, None, None, &mut self.unheard);
+        let published = self.world.published()?;
+        if self.ran.len() >= limits::SHARED_WORLD_TICKS {
+            self.ran.pop_front();
+        }
+        self.ran.push_back(Ran { tick, checksum, frame: frame.to_vec(), published: Arc::clone(&published) });
+        Some(published)
+    }
+}

@@ -1,0 +1,88 @@
+//! Bots of one process share a world in lockstep, as long as it is the world of each of them.
+
+use tickwire::client::shared_world::{Share, SharedWorlds};
+use tickwire::game::{Game as _, Messages, Onlooker};
+use tickwire::internal::games::moo::Moo;
+use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, TickHz, World};
+use tickwire::limits;
+use tickwire::packet::Codes;
+use tickwire::sim::fixed::Angle;
+use tickwire::sim::{Command, frame};
+
+const ANN: PlayerId = PlayerId(1);
+
+fn snapshot() -> Vec<u8> {
+    World::new(Identity { seed: 1, map_size_px: 1_500, tick_hz: TickHz::Hz30 }).snapshot()
+}
+
+fn own(snapshot: &[u8]) -> Box<dyn Onlooker> {
+    let dialect = Codes::builtin().dialect("native").expect("built in");
+    (Moo::ABOUT.look)(snapshot, &dialect).expect("its own")
+}
+
+/// The frame of a tick, in which a player walks.
+fn frame_of(tick: u32, turn: u16) -> Vec<u8> {
+    let mut commands: Vec<Command<Action>> = Vec::new();
+    if tick == 0 {
+        let join = Action::Join { player: ANN, name: "Ann".to_owned(), skin: 0 };
+        commands.push(Command { player: PlayerId::OPERATOR, sequence: 1, action: join });
+    }
+    let action = Action::Move { direction: Some(Angle(turn)) };
+    commands.push(Command { player: ANN, sequence: u64::from(tick) + 1, action });
+    let mut bytes = Vec::new();
+    frame::encode(tick, &commands, &mut bytes).expect("a short name");
+    bytes
+}
+
+#[test]
+fn all_are_told_of_one_world_and_have_its_checksums() {
+    let worlds = SharedWorlds::new(Moo::ABOUT);
+    let share = || Share::of(&worlds, "1", own(&snapshot())).expect("the same world");
+    let (mut one, mut other) = (share(), share());
+    let mut alone = own(&snapshot());
+    let (mut heard, mut heard_too, mut heard_alone) = (Vec::new(), Vec::new(), Vec::new());
+    for tick in 0..60 {
+        let (bytes, who) = (frame_of(tick, tick as u16 * 900), (Some(ANN), None));
+        let mut told = Messages::default();
+        assert!(one.step(&bytes, who, &mut told));
+        heard.extend(told.iter().map(<[u8]>::to_vec));
+        // The other is always one behind.
+        if tick > 0 {
+            told.clear();
+            assert!(other.step(&frame_of(tick - 1, (tick - 1) as u16 * 900), who, &mut told));
+            heard_too.extend(told.iter().map(<[u8]>::to_vec));
+        }
+        told.clear();
+        let commands = (Moo::ABOUT.frame)(&bytes).expect("just encoded").commands;
+        alone.step(&commands, Some(ANN), None, &mut told);
+        heard_alone.extend(told.iter().map(<[u8]>::to_vec));
+        assert_eq!(one.checksum(), Some(alone.world().checksum()), "after tick {tick}");
+    }
+    assert_eq!(heard, heard_alone);
+    assert!(heard.len() > 50, "{}", heard.len());
+    assert!(heard.starts_with(&heard_too) && heard_too.len() + 3 > heard.len());
+    assert_ne!(one.checksum(), other.checksum());
+}
+
+#[test]
+fn another_world_another_frame_and_a_bot_that_is_too_late_do_not_share() {
+    let worlds = SharedWorlds::new(Moo::ABOUT);
+    let mut changed = own(&snapshot());
+    let mut one = Share::of(&worlds, "1", own(&snapshot())).expect("the first");
+    let mut late = Share::of(&worlds, "1", own(&snapshot())).expect("the same world");
+    changed.world_mut().corrupt(5).expect("a field is changed");
+    let changed = Share::of(&worlds, "1", changed).expect_err("another world");
+    assert!(Share::of(&worlds, "2", changed).is_ok(), "in another run it is the first");
+    let (who, mut told) = ((None, None), Messages::default());
+    assert!(one.step(&frame_of(0, 0), who, &mut told));
+    let before = late.checksum();
+    for wrong in [frame_of(0, 1), frame_of(1, 0), vec![], vec![0xff; 9]] {
+        told.clear();
+        assert!(!late.step(&wrong, who, &mut told) && told.is_empty());
+    }
+    assert_eq!((late.tick(), late.checksum()), (0, before));
+    let ticks = limits::SHARED_WORLD_TICKS as u32;
+    (1..=ticks).for_each(|tick| assert!(one.step(&frame_of(tick, 0), who, &mut told)));
+    assert!(!late.step(&frame_of(0, 0), who, &mut told), "that tick is forgotten");
+    assert!(Share::of(&worlds, "1", own(&snapshot())).is_err());
+}
