@@ -109,7 +109,7 @@ impl<A: Agent> InLockstep<A> {
             return;
         };
         // Not while it catches up.
-        if !self.follower.published().is_some_and(|published| published.tick() == tick) {
+        if self.follower.published().is_none_or(|published| published.tick() != tick) {
             return;
         }
         let Some(own) = self.follower.release() else { return };

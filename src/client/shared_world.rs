@@ -69,10 +69,9 @@ impl Share {
     ) -> Result<Share, Box<dyn Onlooker>> {
         let mut rooms = worlds.rooms.lock();
         let tick = own.world().tick();
-        if let Some(shared) = rooms.get(epoch) {
-            if shared.checksum(tick) != Some(own.world().checksum()) {
-                return Err(own);
-            }
+        let is_same = |shared: &World| shared.checksum(tick) == Some(own.world().checksum());
+        if !rooms.get(epoch).is_none_or(is_same) {
+            return Err(own);
         }
         let share =
             Share { worlds: Arc::clone(worlds), epoch: epoch.to_owned(), tick, viewer: own.take_viewer() };
