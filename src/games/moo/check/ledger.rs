@@ -147,7 +147,9 @@ impl Ledger {
             let gain = most_gathered() + if gold { rules::GOLD_EXTRA } else { 0 };
             let spare = if hunts { gain } else { gain.saturating_sub(account.owed) };
             account.owed = account.owed.saturating_sub(gain);
-            account.earned += spare;
+            // A rise is told before its stroke, so that windmills may seem to have paid it.
+            let back = if gold { self.pay.take_back(spare) } else { 0 };
+            account.earned += spare - back;
         }
     }
 

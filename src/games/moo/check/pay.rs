@@ -38,6 +38,14 @@ impl Pay {
         paid
     }
 
+    /// Of a rise in the last turn, up to `most` was earned otherwise. Returns how much.
+    pub(super) fn take_back(&mut self, most: u32) -> u32 {
+        let back = self.paid.min(most);
+        self.paid -= back;
+        self.gold += f64::from(back);
+        back
+    }
+
     /// A rise of the last turn was paid by a hunt after all, of which the client is told later.
     pub(super) fn return_what_was_paid(&mut self, bounty: &mut u64) {
         self.gold += f64::from(take_bounty(bounty, std::mem::take(&mut self.paid)));
