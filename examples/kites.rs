@@ -2,8 +2,8 @@
 //! validates that, and everybody sees them. The kite that is at a star first gets it.
 //!
 //! ```text
-//! cargo run --release --example kites                                       the game at http://127.0.0.1:3000/
-//! cargo run --release --example kites bots ws://127.0.0.1:3000 --count 5    owners in Rust
+//! cargo run --release --example kites                                           the game at http://127.0.0.1:3000/
+//! cargo run --release --example kites -- bots ws://127.0.0.1:3000 --play        owners in Rust
 //! ```
 //!
 //! The page has a button for each way to cheat, and shows what the server says.
@@ -254,7 +254,7 @@ struct Bot {
     flown: u32,
     /// The last number that it chose, and when.
     number: u16,
-    spawned: u32,
+    spawned: Option<u32>,
     /// Reports, and corrections.
     counts: [u64; 2],
 }
@@ -263,9 +263,10 @@ impl Tactics for Bot {
     fn hear(&mut self, packet: &Decoded<'_>, out: &mut Outcome) {
         let list = |name| packet.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let number = |name| packet.number::<i32>(name).map_or(0.0, f64::from);
+        // Without a kite in the sky nothing changes, and no state is sent.
+        self.tick = packet.number("tick").map_or(self.tick, |tick: u32| tick.max(self.tick));
         match packet.row.name.as_str() {
             "state" => {
-                self.tick = packet.number("tick").unwrap_or(self.tick);
                 let ids = list("kites").chunks_exact(5).filter_map(|kite| kite[0].as_u64());
                 self.kites = ids.map(|id| id as u32).collect();
                 let stars = list("stars").chunks_exact(2);
@@ -287,9 +288,9 @@ impl Tactics for Bot {
     fn act(&mut self, own: PlayerId, dice: &mut Dice) -> Option<(&'static str, Row)> {
         let mine = self.kites.iter().copied().filter(|id| owned::owner(*id) == own).collect::<Vec<_>>();
         let wants = if mine.is_empty() { TICK_HZ } else { 5 * TICK_HZ };
-        if self.tick >= self.spawned + wants {
+        if self.spawned.is_none_or(|tick| self.tick >= tick + wants) {
             self.number = self.number.wrapping_add(1);
-            self.spawned = self.tick;
+            self.spawned = Some(self.tick);
             let mut row = Row::default();
             row.set("number", self.number);
             row.set("x", 80 + dice.below(800));

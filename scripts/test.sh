@@ -212,8 +212,9 @@ targets() {
 page() { node --test --test-reporter=tap tests/browser/unit/; }
 
 browser() {
-    cargo build --quiet --locked --example pong && timeout --kill-after=10 900 node tests/browser/run.mjs &&
+    cargo build --quiet --locked --example pong --example kites && timeout --kill-after=10 900 node tests/browser/run.mjs &&
         timeout --kill-after=10 300 node tests/browser/tables.mjs && timeout --kill-after=10 300 node tests/browser/pong.mjs &&
+        timeout --kill-after=10 300 node tests/browser/kites.mjs &&
         timeout --kill-after=10 300 node tests/browser/tanks.mjs && timeout --kill-after=10 600 node tests/browser/dev.mjs
 }
 

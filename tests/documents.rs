@@ -317,6 +317,16 @@ fn the_first_game_is_the_one_in_examples() {
     }
 }
 
+/// The Rust in docs/owned.md is that of examples/kites.rs.
+#[test]
+fn what_the_document_about_owners_shows_is_in_the_example() {
+    let read = |path: &str| fs::read_to_string(top().join(path)).expect("it can be read");
+    let (text, example) = (read("docs/owned.md"), read("examples/kites.rs"));
+    let blocks = text.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let missing: Vec<&str> = blocks.clone().filter(|block| !example.contains(block)).collect();
+    assert!(missing.is_empty() && blocks.count() == 2, "{missing:?}");
+}
+
 /// The block `sh` of docs/tools.md, but for what installs packages: a frame is captured, and shown in three ways.
 #[test]
 fn the_lines_that_the_first_rule_changes_are_in_the_files_that_it_names() {
