@@ -193,7 +193,7 @@ tab() {
     cp -p "$kept" "$built"
 }
 
-wasm() { node tests/wasm/check.mjs && node tests/wasm/lockstep.mjs; }
+wasm() { node tests/wasm/check.mjs && node tests/wasm/lockstep.mjs && node tests/wasm/watch.mjs; }
 
 # For systems that this one is not: whether everything compiles, without the code. A target that
 # cannot be had is said, and is no failure.
@@ -222,7 +222,7 @@ inspector() { timeout --kill-after=10 600 node tests/browser/wire.mjs; }
 
 ahead() { timeout --kill-after=10 300 node tests/browser/predict.mjs; }
 
-lockstep() { timeout --kill-after=10 300 node tests/browser/lockstep.mjs; }
+lockstep() { timeout --kill-after=10 300 node tests/browser/lockstep.mjs && timeout --kill-after=10 300 node tests/browser/watch.mjs; }
 
 tabpage() { timeout --kill-after=10 600 node tests/browser/tab.mjs && timeout --kill-after=10 600 node tests/browser/tab-game.mjs; }
 

@@ -20,6 +20,7 @@ mod lockstep;
 mod predict;
 mod rooms;
 mod tokens;
+mod watch;
 mod websocket;
 
 use std::time::Duration;
@@ -30,6 +31,7 @@ pub use lockstep::*;
 pub use predict::*;
 pub use rooms::*;
 pub use tokens::*;
+pub use watch::*;
 pub use websocket::*;
 
 // ---- packet: MessagePack --------------------------------------------------------------------

@@ -18,6 +18,13 @@ pub(super) struct Format {
     unit_ns: u64,
 }
 
+impl Format {
+    /// The order of the bytes of its numbers.
+    pub(super) fn order(self) -> Order {
+        self.order
+    }
+}
+
 /// The magic of files in microseconds, most significant byte first.
 const MICROSECONDS: [u8; 4] = [0xa1, 0xb2, 0xc3, 0xd4];
 /// The magic of files in nanoseconds.
@@ -41,17 +48,26 @@ pub(super) fn format(bytes: &[u8]) -> Option<Format> {
     big.or_else(|| by(swapped).map(|unit_ns| Format { order: Order::Little, unit_ns }))
 }
 
-/// Reads the file.
-pub(super) fn read(bytes: &[u8], format: Format) -> Result<Capture<'_>, CaptureError> {
-    let mut cursor = Cursor { bytes, offset: 0, order: format.order };
+/// The bytes before the first packet.
+pub(super) const HEADER_BYTES: usize = 24;
+
+/// Reads the header of the file; returns the link of its packets.
+pub(super) fn header(cursor: &mut Cursor<'_>, format: Format) -> Result<u32, CaptureError> {
+    cursor.order = format.order;
     cursor.take(MICROSECONDS.len())?;
-    let at_version = cursor;
+    let at_version = *cursor;
     let (major, _minor) = (cursor.u16()?, cursor.u16()?);
     if major != MAJOR {
         return Err(at_version.error(Rule::Version(major)));
     }
     let (_zone, _accuracy, _longest) = (cursor.u32()?, cursor.u32()?, cursor.u32()?);
-    let link = cursor.u32()? & LINK_BITS;
+    Ok(cursor.u32()? & LINK_BITS)
+}
+
+/// Reads the file.
+pub(super) fn read(bytes: &[u8], format: Format) -> Result<Capture<'_>, CaptureError> {
+    let mut cursor = Cursor { bytes, offset: 0, order: format.order };
+    let link = header(&mut cursor, format)?;
     let mut capture = Capture::default();
     while !cursor.bytes.is_empty() {
         let begin = cursor.offset;
@@ -64,7 +80,8 @@ pub(super) fn read(bytes: &[u8], format: Format) -> Result<Capture<'_>, CaptureE
     Ok(capture)
 }
 
-fn packet<'a>(
+/// Takes the next packet; an error if the bytes end before it does.
+pub(super) fn packet<'a>(
     cursor: &mut Cursor<'a>,
     format: Format,
     link: u32,

@@ -27,6 +27,7 @@
 //! records. Writing goes block by block. The reader never allocates for a length that was only
 //! declared, never panics on a damaged file, and never fills in missing bytes: a gap stays a gap.
 
+mod arriving;
 mod classic;
 mod file;
 pub(crate) mod packet;
@@ -36,6 +37,7 @@ mod stream;
 mod tables;
 pub(crate) mod writer;
 
+pub(crate) use arriving::Arriving;
 pub use file::{Capture, CaptureError, Packet, Rule};
 pub use record::{Record, RecordError};
 pub use stream::{Connection, End, Hole, Piece};

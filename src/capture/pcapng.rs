@@ -81,34 +81,76 @@ impl Interface {
     }
 }
 
-/// Reads a file that begins with a section.
-pub(super) fn read(bytes: &[u8]) -> Result<Capture<'_>, CaptureError> {
-    let (mut capture, mut interfaces) = (Capture::default(), Vec::new());
-    let mut cursor = Cursor { bytes, offset: 0, order: Order::Little };
-    while !cursor.bytes.is_empty() {
-        let begin = cursor;
-        if let Some(order) = section_order(cursor)? {
-            cursor.order = order;
-            interfaces.clear();
+/// What a block has for a reader.
+pub(super) enum Block<'a> {
+    /// A packet, not numbered yet.
+    Packet(Packet<'a>),
+    /// Names of addresses.
+    Names(Cursor<'a>),
+    /// Nothing.
+    Other,
+}
+
+/// What a reader remembers from block to block.
+#[derive(Debug)]
+pub(super) struct Blocks {
+    order: Order,
+    interfaces: Vec<Interface>,
+}
+
+impl Blocks {
+    /// Before the first block.
+    pub(super) fn new() -> Blocks {
+        Blocks { order: Order::Little, interfaces: Vec::new() }
+    }
+
+    /// Takes the next block; `None` if the bytes end in the middle of it, and then nothing is taken.
+    pub(super) fn next<'a>(&mut self, cursor: &mut Cursor<'a>) -> Result<Option<Block<'a>>, CaptureError> {
+        if cursor.bytes.len() < FRAME_BYTES {
+            return Ok(None);
         }
-        let Some((kind, body)) = block(&mut cursor)? else {
-            // The first block shows whether the file is a capture at all.
-            if begin.offset == 0 {
-                return Err(begin.error(Rule::Truncated));
-            }
-            capture.cut_at = Some(begin.offset);
-            break;
+        let begin = *cursor;
+        if let Some(order) = section_order(*cursor)? {
+            self.order = order;
+            self.interfaces.clear();
+        }
+        cursor.order = self.order;
+        let Some((kind, body)) = block(cursor)? else {
+            *cursor = begin;
+            return Ok(None);
         };
         match kind {
             SECTION => section(body)?,
-            INTERFACE => interfaces.push(interface(body)?),
-            NAMES => names(body, &mut capture.names)?,
+            INTERFACE => self.interfaces.push(interface(body)?),
+            NAMES => return Ok(Some(Block::Names(body))),
             ENHANCED_PACKET | OLD_PACKET | SIMPLE_PACKET => {
-                let mut packet = packet(kind, body, &interfaces)?;
+                return packet(kind, body, &self.interfaces).map(|packet| Some(Block::Packet(packet)));
+            }
+            _ => {}
+        }
+        Ok(Some(Block::Other))
+    }
+}
+
+/// Reads a file that begins with a section.
+pub(super) fn read(bytes: &[u8]) -> Result<Capture<'_>, CaptureError> {
+    let (mut capture, mut blocks) = (Capture::default(), Blocks::new());
+    let mut cursor = Cursor { bytes, offset: 0, order: Order::Little };
+    while !cursor.bytes.is_empty() {
+        let begin = cursor;
+        match blocks.next(&mut cursor)? {
+            // The first block shows whether the file is a capture at all.
+            None if begin.offset == 0 => return Err(begin.error(Rule::Truncated)),
+            None => {
+                capture.cut_at = Some(begin.offset);
+                break;
+            }
+            Some(Block::Names(body)) => names(body, &mut capture.names)?,
+            Some(Block::Packet(mut packet)) => {
                 packet.number = capture.packets.len() + 1;
                 capture.packets.push(packet);
             }
-            _ => {}
+            Some(Block::Other) => {}
         }
     }
     Ok(capture)

@@ -29,6 +29,7 @@ mod talk;
 mod terminal;
 mod typescript;
 mod values;
+mod watch;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

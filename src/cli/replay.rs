@@ -7,6 +7,7 @@
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -15,6 +16,7 @@ use clap::Args;
 use super::codes;
 use super::games::Games;
 use super::output::{Failure, print, tell_error, written};
+use super::{values, watch};
 use crate::capture;
 use crate::explain::input;
 use crate::limits;
@@ -48,6 +50,13 @@ pub struct ReplayArgs {
     /// first tick whose commands differ, and the first after which the worlds do, with the fields.
     #[arg(long, value_name = "OTHER", conflicts_with_all = ["diff", "to_tick"])]
     bisect: Option<PathBuf>,
+    /// Watch it in a browser: serve the game's page and the capture to this machine alone, until Ctrl-C. For
+    /// example: tickwire replay --serve session.pcapng
+    #[arg(long, conflicts_with_all = ["diff", "to_tick", "bisect", "json", "codes"])]
+    serve: bool,
+    /// Address and port to listen on; port 0 picks a free port.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:3000", value_parser = values::bind, requires = "serve")]
+    listen: SocketAddr,
     /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
@@ -65,6 +74,11 @@ enum NoReport {
 
 /// Runs the capture again and prints the result.
 pub fn run(args: &ReplayArgs, games: &Games) -> ExitCode {
+    if args.serve {
+        let Err(reason) = watch::run(&args.file, args.listen, games) else { return ExitCode::SUCCESS };
+        tell_error(&reason);
+        return ExitCode::from(NO_VERDICT);
+    }
     let compared = match &args.bisect {
         Some(other) => parted(args, other, games),
         None => report(args, games).map(|rooms| {

@@ -244,6 +244,13 @@ pub trait Onlooker: Debug + Send {
         messages: &mut Messages,
     );
 
+    /// Runs one tick with these commands, and says nothing yet: what happens in it is told with the next
+    /// step, and the state after that step alone.
+    fn skip(&mut self, commands: &[Raw]);
+
+    /// The players in the world, and their names.
+    fn names(&self) -> Vec<(PlayerId, String)>;
+
     /// The client's part, which from now on is told by itself: another client begins here.
     fn take_viewer(&mut self) -> Box<dyn Viewer>;
 

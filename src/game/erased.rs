@@ -89,6 +89,8 @@ struct Look<G: Game> {
     scratch: G::Scratch,
     dialect: Arc<Dialect>,
     published: Option<Arc<Published<G>>>,
+    /// Events of ticks that nothing was said of.
+    skipped: Vec<Arc<G::Events>>,
 }
 
 #[derive(Debug)]
@@ -125,6 +127,7 @@ fn look<G: Game>(snapshot: &[u8], dialect: &Arc<Dialect>) -> Looking {
         scratch: G::Scratch::default(),
         dialect: Arc::clone(dialect),
         published: None,
+        skipped: Vec::new(),
     }))
 }
 
@@ -144,13 +147,21 @@ impl<G: Game> Onlooker for Look<G> {
         watched: Option<PlayerId>,
         messages: &mut Messages,
     ) {
-        let Look { played, publisher, view, scratch, dialect, published: last } = self;
-        played.step(commands);
-        // How early commands come is known to the server alone: clients do not reckon with this number.
-        let published = publisher.publish(played.sim(), &|_| i16::MIN);
+        let published = self.publish(commands);
+        let Look { view, scratch, dialect, published: last, skipped, .. } = self;
         view.follow(player, watched);
-        view.update(&[], &published, false, dialect, scratch, messages);
+        view.update(skipped, &published, false, dialect, scratch, messages);
+        skipped.clear();
         *last = Some(Arc::new(published));
+    }
+
+    fn skip(&mut self, commands: &[Raw]) {
+        let published = self.publish(commands);
+        self.skipped.push(published.events);
+    }
+
+    fn names(&self) -> Vec<(PlayerId, String)> {
+        G::names(self.played.sim())
     }
 
     fn take_viewer(&mut self) -> Box<dyn Viewer> {
@@ -161,5 +172,14 @@ impl<G: Game> Onlooker for Look<G> {
 
     fn published(&self) -> Option<Arc<dyn Tick>> {
         self.published.as_ref().map(|published| Arc::clone(published) as Arc<dyn Tick>)
+    }
+}
+
+impl<G: Game> Look<G> {
+    fn publish(&mut self, commands: &[Raw]) -> Published<G> {
+        let Look { played, publisher, .. } = self;
+        played.step(commands);
+        // How early commands come is known to the server alone: clients do not reckon with this number.
+        publisher.publish(played.sim(), &|_| i16::MIN)
     }
 }

@@ -6,7 +6,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 
 /// The page's content security policy: it may load from and connect to this server only, and run
 /// WebAssembly from there.
-const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' ws: wss:; \
+pub const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' ws: wss:; \
                       img-src 'self' data:; style-src 'self'; \
                       object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 

@@ -12,7 +12,7 @@
 //! endpoint), [`conversation`], [`room_thread`], [`fan_out`]. [`server`] starts and stops them,
 //! [`host`] holds what they share, with its [`rooms`], [`demand`] makes rooms that a path asks for, [`console`] executes operator commands, [`tap`] copies traffic
 //! for [`recorder`] and [`wire`], and [`echo`] is a separate server without the game. [`relay`]
-//! passes connections on to a server under other network conditions.
+//! passes connections on to a server under other network conditions, and [`watched`] serves a capture to be watched again.
 
 pub mod access;
 pub mod bell;
@@ -43,6 +43,7 @@ pub mod stream;
 pub mod tab_edition;
 pub mod tap;
 pub mod threads;
+pub mod watched;
 pub mod wire;
 
 /// A room whose clients are sockets.
@@ -56,3 +57,4 @@ pub use console::Console;
 pub use echo::EchoServer;
 pub use relay::Relay;
 pub use server::Server;
+pub use watched::{Served, Watched};

@@ -17,6 +17,7 @@ use super::metrics::Metrics;
 use super::room_pages;
 use super::tab_edition;
 use super::wire;
+use crate::game::About;
 use crate::packet::{endpoint, listing};
 use crate::ws::http::{self, RequestHead};
 
@@ -39,12 +40,12 @@ const FILES: tab_edition::Files = files! {
     "rates.js" "reckoning.js" "room.js" "rooms.css" "rules.js" "rules.json" "settings.js" "shots.js" "socket.js" "sound.js" "sprites.js"
     "stage.js" "states.js" "style.css" "swing.js" "tab-cache.js" "tab-host.js" "tab-module.js" "tab-net.js" "tab-page.js"
     "tab-socket.js" "tab-wasm.js" "tab-worker.js" "tab.wasm" "tickwire.d.ts" "tickwire.js" "title.js"
-    "waits.js" "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-changes.js" "wire-copy.js"
+    "waits.js" "watch-bar.js" "watch-page.js" "watch.css" "watch.js" "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-changes.js" "wire-copy.js"
     "wire-draw.js" "wire-edit.js" "wire-explainer.js" "wire-filter.js" "wire-flip.js" "wire-frame.css"
     "wire-frame.js" "wire-frames.js" "wire-keys.js" "wire-lanes.js" "wire-line.js" "wire-list.css"
     "wire-list.js" "wire-marks.js" "wire-more.js" "wire-note.js" "wire-open.js" "wire-own.js"
     "wire-press.js" "wire-rows.js" "wire-source.js" "wire-story.js" "wire-time.js" "wire-tree.js"
-    "wire-unmask.js" "wire-work.js" "wire-xor.js" "wire.css" "wire.html" "wire.js" "world.js"
+    "wire-unmask.js" "wire-watch.js" "wire-work.js" "wire-xor.js" "wire.css" "wire.html" "wire.js" "world.js"
 };
 
 /// The type of a file, by the end of its name.
@@ -86,20 +87,28 @@ pub fn respond(host: &Host, head: &RequestHead, address: SocketAddr) -> Response
         let body = format!("only the methods {allowed} are allowed\n");
         Found { more: ("Allow", allowed.into()), ..Found::text(405, body) }
     };
+    let status = found.status;
+    let (head, body) = response(found, is_head);
+    Response { status, head, body }
+}
+
+/// The head and the body of a response.
+pub fn response(found: Found, is_head: bool) -> (Vec<u8>, Cow<'static, [u8]>) {
     let Found { status, kind, policy, more, body } = found;
     let head = http::response_head(status, kind, &headers(policy, (more.0, &more.1)), body.len());
-    Response { status, head, body: if is_head { Cow::default() } else { body } }
+    (head, if is_head { Cow::default() } else { body })
 }
 
 /// The packet tables in force. The file of this name has the built-in ones, which are those of the
 /// server in the tab edition.
-const CODES: &str = "codes.json";
+pub const CODES: &str = "codes.json";
 /// The rules of the room's game. The file of this name is for the tab edition as well.
-const RULES: &str = "rules.json";
+pub const RULES: &str = "rules.json";
 const METRICS_PATH: &str = "/metrics";
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-fn headers<'a>(policy: &'a str, more: (&'a str, &'a str)) -> [(&'a str, &'a str); 5] {
+/// The headers of a page.
+pub fn headers<'a>(policy: &'a str, more: (&'a str, &'a str)) -> [(&'a str, &'a str); 5] {
     [
         more,
         ("X-Content-Type-Options", "nosniff"),
@@ -138,8 +147,8 @@ fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
         let found = Found::text(426, "this is a WebSocket endpoint\n".to_owned());
         return Found { more: ("Upgrade", "websocket".into()), ..found };
     }
-    if let Some(page) = about.and_then(|about| about.page).filter(|_| name == "index.html") {
-        return Found { policy: PAGE_POLICY, ..found(200, name, Some(page.as_bytes().into())) };
+    if let Some(page) = about.and_then(|about| own_page(name, about)) {
+        return page;
     }
     // A client that may not watch gets the page all the same, which asks for the token; the status
     // says that it is needed.
@@ -154,12 +163,24 @@ fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
     found(status, name, file(name))
 }
 
+/// The page of a game that has its own, if its name is asked for.
+fn own_page(name: &str, about: &About) -> Option<Found> {
+    let page = about.page.filter(|_| name == "index.html")?;
+    Some(Found { policy: PAGE_POLICY, ..found(200, name, Some(page.as_bytes().into())) })
+}
+
+/// The page of a game, or a file for it.
+pub fn page(name: &str, about: &About) -> Found {
+    own_page(name, about).unwrap_or_else(|| found(200, name, file(name)))
+}
+
 /// A file of `src/web/`.
 fn file(name: &str) -> Option<Cow<'static, [u8]>> {
     FILES.iter().find(|(known, _)| *known == name).map(|(_, bytes)| Cow::Borrowed(*bytes))
 }
 
-fn found(status: u16, name: &str, file: Option<Cow<'static, [u8]>>) -> Found {
+/// A file, or 404 if there is none.
+pub fn found(status: u16, name: &str, file: Option<Cow<'static, [u8]>>) -> Found {
     match file {
         Some(bytes) => Found::new(status, kind(name), bytes),
         None => Found::text(404, "no such page\n".to_owned()),

@@ -19,6 +19,7 @@ mod fields;
 pub mod json;
 mod recording;
 mod refusal;
+pub mod watch;
 
 use core::net::SocketAddr;
 use std::collections::HashMap;

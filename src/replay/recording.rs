@@ -10,7 +10,7 @@ use tickwire_sim::frame::Frame;
 use tickwire_sim::{Encoded, PlayerId, Reader};
 
 use super::refusal::NotReplayable;
-use crate::capture::{Capture, Connection, Record};
+use crate::capture::{Capture, Connection, Record, record};
 use crate::game::{About as Game, Replica};
 use crate::peer::receiver::RoomFacts;
 use crate::plural::count;
@@ -172,6 +172,23 @@ pub fn read<'a>(
         Ok((name, Recording { about, world, ticks, clients: room.clients }))
     };
     rooms.into_iter().map(recording).collect()
+}
+
+/// The game and the world of a room, from its records up to the first tick: each with the number and time
+/// of its packet.
+///
+/// # Errors
+/// Why the room cannot be replayed.
+pub(super) fn beginning(
+    records: &[((usize, u64), Vec<u8>)],
+    games: &[&'static Game],
+) -> Result<(&'static Game, Box<dyn Replica>), String> {
+    let mut room = Room::default();
+    for (place, record) in records {
+        let (_, record) = record::decode(record).map_err(|error| error.to_string())?;
+        room.add(record, *place)?;
+    }
+    room.world(games)
 }
 
 impl<'a> Room<'a> {

@@ -34,4 +34,6 @@ pub mod replay;
 #[cfg(feature = "server")]
 pub mod server;
 #[cfg(feature = "server")]
+pub mod watch;
+#[cfg(feature = "server")]
 pub mod world;

@@ -17,7 +17,7 @@ use tickwire::sim::PlayerId;
 use super::buffers::with;
 
 /// A record of what the server would have said.
-const TOLD: u8 = 0;
+pub const TOLD: u8 = 0;
 /// A record of what is to be sent.
 const SAY: u8 = 1;
 
@@ -164,7 +164,8 @@ fn welcomed(dialect: &Dialect, values: &[packet::Value], tick: u32) -> Option<Ve
     dialect.encode(Direction::ToClient, "welcome", &values).ok()
 }
 
-fn record(kind: u8, message: &[u8], out: &mut Vec<u8>) {
+/// Appends a record.
+pub fn record(kind: u8, message: &[u8], out: &mut Vec<u8>) {
     out.push(kind);
     out.extend((message.len() as u32).to_le_bytes());
     out.extend_from_slice(message);

@@ -6,12 +6,13 @@
  */
 
 /**
- * @param {{ world: import('./world.js').World, prediction: import('./prediction.js').Prediction, lockstep: import('./lockstep.js').Lockstep | null, connection: import('./connection.js').Connection, rates: import('./rates.js').Rates,
+ * @param {{ world: import('./world.js').World, prediction: import('./prediction.js').Prediction, lockstep: import('./lockstep.js').Lockstep | null,
+ *   watch: import('./watch.js').Watch | null, connection: import('./connection.js').Connection, rates: import('./rates.js').Rates,
  *   effects: import('./effects.js').Effects, sound: import('./sound.js').Sound, settings: import('./settings.js').Settings,
  *   input: import('./input.js').Input, proof: string }} parts
  * @param {() => ReturnType<typeof import('./draw-structures.js').ghostOf>} ghost
  */
-export function expose({ world, prediction, lockstep, connection, rates, effects, sound, settings, input, proof }, ghost) {
+export function expose({ world, prediction, lockstep, watch, connection, rates, effects, sound, settings, input, proof }, ghost) {
   const own = () => (world.ownId === null ? undefined : world.players.get(world.ownId));
   const view = {
     /** What all connections of this page send in the query of their address, so that the inspector beside it can tell them from others. */
@@ -31,6 +32,8 @@ export function expose({ world, prediction, lockstep, connection, rates, effects
     get lockstep() {
       return lockstep && { works: lockstep.works, why: lockstep.sentence, ...lockstep.status(), counts: { ...lockstep.counts } };
     },
+    /** The capture that this page watches; null in a game. */
+    get watch() { return watch && watchOf(watch); },
     /** One's own health; null without a body. */
     get health() { return own()?.health ?? null; },
     get weapon() { return own()?.weapon ?? null; },
@@ -75,6 +78,13 @@ export function expose({ world, prediction, lockstep, connection, rates, effects
     get frameMs() { return [...rates.frameMs]; },
   };
   Object.defineProperty(window, 'tickwire', { value: Object.freeze(view) });
+}
+
+/** @param {import('./watch.js').Watch} watch */
+function watchOf(watch) {
+  const { why, status, playing, speed, tick, seeking, followed, room, isWhole, marks, times } = watch;
+  return { ...status, why, playing, speed, tick, seeking, followed, room, isWhole, marks: marks.length, times: { ...times },
+    checksums: watch.checksums(), players: watch.players() };
 }
 
 /** @param {import('./player.js').Player} player */

@@ -44,8 +44,9 @@ import { freshKey, ownKey } from './own-key.js';
 import { ownToken } from './own-token.js';
 import { Pane } from './pane.js';
 import { Prediction } from './prediction.js';
-import { ENDPOINT, predicted } from './protocol.js';
+import { ENDPOINT, loadCodes, predicted } from './protocol.js';
 import { Rates } from './rates.js';
+import { loadRules } from './rules.js';
 import { Settings } from './settings.js';
 import { Sound } from './sound.js';
 import { Stage } from './stage.js';
@@ -53,8 +54,11 @@ import { compile, tabModule } from './tab-module.js';
 import { netOf, offerNet } from './tab-net.js';
 import { IS_SECOND, begin } from './tab-page.js';
 import { Title } from './title.js';
+import { watchPage, watched } from './watch-page.js';
 import { World } from './world.js';
 
+/** A click so near to a player is one on it, px of the world. */
+const CLICK_PX = 60;
 /** Time in which the red edge fades. */
 const PAIN_MS = 600;
 
@@ -91,7 +95,9 @@ const storage = {
 const sound = new Sound(storage, AudioContext);
 const stage = new Stage(world, camera, effects, sound);
 const title = new Title((player) => connection.enter(player));
-new Friends((text) => hud.tell(text));
+/** Whether this page watches a capture, and is no game. */
+const isWatching = watched(location.search) !== null;
+if (!isWatching) new Friends((text) => hud.tell(text));
 const playHud = new PlayHud(world, () => connection.enter(title.player));
 const panels = new Panels();
 const lockstepPanel = new LockstepPanel(lockstep, connection, world);
@@ -100,6 +106,8 @@ const pane = new Pane(() => {
   if (world.ownId !== null && matchMedia('(pointer: fine)').matches) hud.tell('Keys now go to the inspector; click the game to play on');
 });
 const hints = new Hints(world, (text) => hud.tell(text));
+/** The capture that this page watches again; null in a game. */
+const watch = isWatching ? beginWatch(watched(location.search) ?? '') : null;
 const clanHud = new ClanHud(world, {
   found: (name) => commands.found(name),
   leave: () => commands.leaveClan(),
@@ -129,6 +137,8 @@ for (let place = 0; place < 10; place++) {
   actions[`Shift+${key}`] = () => kitHud.take(place);
 }
 const sticks = { walk: element('stick'), strike: element('strike-stick') };
+// Who watches does nothing in the world.
+if (watch) for (const key of Object.keys(actions)) if (!['KeyM', 'KeyP', 'KeyO', 'Escape'].includes(key)) delete actions[key];
 const input = new Input(canvas, sticks, actions, command);
 const settings = new Settings(storage, applySettings);
 const settingsHud = new SettingsHud(settings, { sound: () => sound.on, auto: () => input.auto },
@@ -148,13 +158,14 @@ let had = comingBack();
 /** The tick of the last welcome. */
 let welcomeTick = 0;
 
-expose({ world, prediction, lockstep, connection, rates, effects, sound, settings, input, proof }, () => ghostOf(world, input.heading));
+expose({ world, prediction, lockstep, watch, connection, rates, effects, sound, settings, input, proof }, () => ghostOf(world, input.heading));
 applySettings();
 hud.showSound(sound.on);
 onPress('sound-button', toggleSound);
 element('minimap').addEventListener('click', ping);
+if (watch) canvas.addEventListener('click', followAt);
 for (const gesture of ['pointerup', 'keydown', 'touchend']) addEventListener(gesture, () => sound.touch(), { capture: true });
-begin(pane, (why) => title.fail(why)).then(beginLine).then(() => connection.open(), ({ message }) => title.fail(message));
+if (!watch) begin(pane, (why) => title.fail(why)).then(beginLine).then(() => connection.open(), ({ message }) => title.fail(message));
 for (const name of /** @type {const} */ (['prediction', 'reconciliation', 'interpolation', 'reckoning'])) {
   const field = /** @type {HTMLInputElement} */ (element(`p-${name}`));
   field.addEventListener('change', () => {
@@ -165,12 +176,12 @@ for (const name of /** @type {const} */ (['prediction', 'reconciliation', 'inter
 }
 requestAnimationFrame(frame);
 noteLeaving(() => (connection.player === null ? null : had ?? { id: 0, tick: 0 }));
-if (had) title.play();
+if (had && !watch) title.play();
 
 /** @param {{ name: string, values: Record<string, any> }} packet @param {number} nowMs */
 function receive(packet, nowMs) {
   if (packet.name === 'welcome') {
-    foresee();
+    if (!watch) foresee();
     welcomeTick = packet.values.tick;
   }
   world.apply(packet, nowMs);
@@ -211,6 +222,30 @@ async function beginLine() {
     element('p-net-row').hidden = false;
   }).catch((error) => console.warn('no simulated line:', error));
   if (netOf(location.search) !== '') await ready;
+}
+
+/** A click on a player of a capture follows it. @param {MouseEvent} event */
+function followAt({ offsetX, offsetY }) {
+  const x = camera.x + (offsetX - camera.width / 2) / camera.zoom;
+  const y = camera.y + (offsetY - camera.height / 2) / camera.zoom;
+  const far = ({ shown }) => Math.hypot(shown.x - x, shown.y - y);
+  const [nearest] = [...world.players.values()].sort((one, other) => far(one) - far(other));
+  if (nearest && far(nearest) < CLICK_PX) watch?.follow(nearest.id);
+}
+
+/** Watches a capture: what its world tells comes as if a server had sent it, by the time of the recording. @param {string} asked */
+function beginWatch(asked) {
+  document.body.classList.add('playing');
+  return watchPage(asked, {
+    hear: (message, nowMs) => connection.hear(message, nowMs),
+    // Time may stand still.
+    shown: () => { for (const part of [hud, minimap]) part.drawnAt = -Infinity; },
+    tables: async () => {
+      await Promise.all([loadCodes(), loadRules()]);
+      return predicted();
+    },
+    pane,
+  });
 }
 
 /** Begins to predict on a new connection. Without prediction one plays as well, and sees oneself later. */
@@ -277,10 +312,11 @@ function changed() {
   if (livesSeen > 1) hud.tell('Reconnected');
 }
 
-/** @param {number} nowMs */
-function frame(nowMs) {
+/** @param {number} realMs */
+function frame(realMs) {
   requestAnimationFrame(frame);
-  const elapsed = rates.frame(nowMs);
+  const elapsed = rates.frame(realMs);
+  const nowMs = watch ? watch.advance(realMs) : realMs;
   rates.count(connection.stats, nowMs);
   prediction.advance(nowMs);
   connection.history.predicted(prediction.figures, nowMs);
@@ -289,7 +325,7 @@ function frame(nowMs) {
   look(nowMs, elapsed);
   stage.calm = calm.matches || !settings.values.effects;
   // Who only looks on from the title card hears nothing.
-  stage.audible = connection.player !== null || world.death !== null;
+  stage.audible = connection.player !== null || world.death !== null || (watch !== null && watch.playing && watch.speed <= 2);
   stage.draw(nowMs);
   draw(nowMs, calm.matches ? 0 : nowMs / 1000);
   drawPain(nowMs);
@@ -301,6 +337,7 @@ function frame(nowMs) {
   hints.draw();
   title.draw(world, connection.state === 'live', nowMs);
   minimap.draw(world, camera, nowMs);
+  watch?.draw(realMs);
   command();
   if (input.heading !== null) commands.aim(input.heading, nowMs);
 }

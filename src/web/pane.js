@@ -11,6 +11,8 @@ import { queryWith } from './tab-net.js';
 
 /** A server answers for `wire` with the status that says whether one may watch; other hosts only have the file. */
 const PAGE = EDITION === 'tab' ? 'wire.html' : 'wire';
+/** Beside a capture that is watched it needs no server. */
+const WATCHING = 'wire.html?beside&watch';
 
 export class Pane {
   /** @param {() => void} onKeysGone called when the inspector gets the keyboard */
@@ -34,11 +36,17 @@ export class Pane {
     frame.id = 'wire';
     frame.title = 'The inspector: what this page and the server say to each other';
     frame.hidden = true;
-    frame.src = `${PAGE}?beside`;
+    frame.src = new URLSearchParams(location.search).has('watch') ? WATCHING : `${PAGE}?beside`;
     frame.addEventListener('close', () => this.show(false));
     document.body.append(frame);
     this.frame = frame;
     return frame;
+  }
+
+  /** The next time it is loaded anew. */
+  forget() {
+    this.frame?.remove();
+    this.frame = null;
   }
 
   /** @param {boolean} isOpen */

@@ -49,7 +49,7 @@ function listen() {
 }
 
 /** @param {File} file */
-async function open(file) {
+export async function open(file) {
   refuse('');
   try {
     // A module of its own, so that its memory goes when the file does.

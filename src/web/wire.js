@@ -7,9 +7,7 @@
  *                (WebAssembly)  │  └► explanation ─► drawing, bytes, tree
  *                               └► bytes a second ─► bars
  * ```
- *
- * Comes in: observed bytes of a client, keys and presses. Goes out: which client. Never: a byte of a frame read in JavaScript; the server's one
- * explainer, as WebAssembly, does that.
+ * No byte of a frame is read in JavaScript: the server's one explainer, as WebAssembly, does that.
  *
  * @module wire
  */
@@ -34,6 +32,7 @@ import { Own } from './wire-own.js';
 import { Presses } from './wire-press.js';
 import { dressFor, options, progressOf } from './wire-source.js';
 import { Strip } from './wire-time.js';
+import { Watched } from './wire-watch.js';
 import { Work } from './wire-work.js';
 
 /** How often bytes are counted. */
@@ -59,6 +58,7 @@ const line = new Line({ opened, said, observed, state: status, askForToken });
 const beside = new Beside();
 const own = new Own((wish) => line.say(wish));
 const view = new FrameView(explainer, own);
+const watched = new Watched(() => state.shown, goTo);
 const presses = new Presses((n) => explainer.explain(n));
 
 /** @typedef {import('./wire-source.js').Source} Source */
@@ -170,6 +170,7 @@ function followNewest() {
 function choose(n) {
   setFollow(false);
   pick(n);
+  watched.chosen(n);
 }
 
 /** Chooses a frame, and scrolls to it. @param {number} n */
@@ -491,7 +492,8 @@ function fragment() {
 
 wire();
 if (beside.isOpen) beBeside();
-if (isLink()) openLink();
+if (watched.isThere) watched.open();
+else if (isLink()) openLink();
 else {
   line.takeFragment();
   beside.whileShown(() => line.open(), () => line.close());

@@ -267,6 +267,7 @@ fn reason_phrase(status: u16) -> &'static str {
         200 => "OK",
         204 => "No Content",
         304 => "Not Modified",
+        307 => "Temporary Redirect",
         308 => "Permanent Redirect",
         400 => "Bad Request",
         401 => "Unauthorized",

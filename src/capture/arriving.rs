@@ -1,0 +1,96 @@
+//! A capture file whose bytes come piece by piece, as over a network.
+
+use super::file::{CaptureError, Cursor, Order, Packet, Rule};
+use super::{classic, pcapng};
+
+/// The bytes that show the format.
+const MAGIC_BYTES: usize = 4;
+
+/// Takes packets off the front of a file. The caller keeps the bytes that are not used yet.
+#[derive(Debug, Default)]
+pub struct Arriving {
+    format: Option<Format>,
+    /// Where in the file the next bytes stand.
+    offset: usize,
+    packets: usize,
+}
+
+#[derive(Debug)]
+enum Format {
+    Pcapng(pcapng::Blocks),
+    Pcap { format: classic::Format, link: u32 },
+}
+
+impl Arriving {
+    /// How many bytes of the file were used.
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// How many packets there were.
+    pub fn packets(&self) -> usize {
+        self.packets
+    }
+
+    /// Passes on the packets that are complete. Returns how many of these bytes were used; the next
+    /// call begins with the others.
+    ///
+    /// # Errors
+    /// The file is no capture, or is damaged, at the offset in the error.
+    pub fn receive<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        each: &mut dyn FnMut(&Packet<'a>),
+    ) -> Result<usize, CaptureError> {
+        let mut cursor = Cursor { bytes, offset: self.offset, order: Order::Little };
+        if self.format.is_none() && !self.begin(&mut cursor)? {
+            return Ok(0);
+        }
+        while let Some(packet) = self.next(&mut cursor)? {
+            if let Some(packet) = packet {
+                self.packets += 1;
+                each(&Packet { number: self.packets, ..packet });
+            }
+        }
+        let used = cursor.offset - self.offset;
+        self.offset = cursor.offset;
+        Ok(used)
+    }
+
+    /// Finds the format, if enough bytes are there.
+    fn begin(&mut self, cursor: &mut Cursor<'_>) -> Result<bool, CaptureError> {
+        if cursor.bytes.len() < MAGIC_BYTES {
+            return Ok(false);
+        }
+        self.format = if pcapng::is_pcapng(cursor.bytes) {
+            Some(Format::Pcapng(pcapng::Blocks::new()))
+        } else {
+            let format = classic::format(cursor.bytes).ok_or_else(|| cursor.error(Rule::NotACapture))?;
+            if cursor.bytes.len() < classic::HEADER_BYTES {
+                return Ok(false);
+            }
+            Some(Format::Pcap { format, link: classic::header(cursor, format)? })
+        };
+        Ok(true)
+    }
+
+    /// The next item: `None` if the bytes end in the middle of it, nothing in it if it is no packet.
+    fn next<'a>(&mut self, cursor: &mut Cursor<'a>) -> Result<Option<Option<Packet<'a>>>, CaptureError> {
+        match &mut self.format {
+            None => Ok(None),
+            Some(Format::Pcapng(blocks)) => Ok(blocks.next(cursor)?.map(|block| match block {
+                pcapng::Block::Packet(packet) => Some(packet),
+                pcapng::Block::Names(_) | pcapng::Block::Other => None,
+            })),
+            Some(Format::Pcap { format, link }) => {
+                let begin = *cursor;
+                cursor.order = format.order();
+                let packet = classic::packet(cursor, *format, *link, 0).ok();
+                if packet.is_none() {
+                    *cursor = begin;
+                }
+                Ok(packet.map(Some))
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Snapshots of a recorded world, to seek from: a bounded number of bytes, at even distances.
+
+/// Snapshots by tick, oldest first.
+#[derive(Debug)]
+pub struct Store {
+    snapshots: Vec<(u32, Vec<u8>)>,
+    bytes: usize,
+    most_bytes: usize,
+    /// Ticks between two of them.
+    every: u32,
+}
+
+impl Store {
+    /// A store of at most so many bytes, with a snapshot each `every` ticks; and the first snapshot,
+    /// which it always keeps.
+    pub fn new(first: (u32, Vec<u8>), every: u32, most_bytes: usize) -> Store {
+        Store { bytes: first.1.len(), snapshots: vec![first], most_bytes, every: every.max(1) }
+    }
+
+    /// Whether a snapshot at this tick is wanted.
+    pub fn wants(&self, tick: u32) -> bool {
+        let (first, _) = self.snapshots[0];
+        let newest = self.snapshots.last().map_or(first, |(newest, _)| *newest);
+        tick > newest && (tick - first).is_multiple_of(self.every)
+    }
+
+    /// Keeps a snapshot. While there are too many bytes, each second one is dropped.
+    pub fn keep(&mut self, tick: u32, snapshot: Vec<u8>) {
+        self.bytes += snapshot.len();
+        self.snapshots.push((tick, snapshot));
+        while self.bytes > self.most_bytes && self.snapshots.len() > 1 {
+            self.every = self.every.saturating_mul(2);
+            let (first, every) = (self.snapshots[0].0, self.every);
+            self.snapshots.retain(|(tick, _)| (tick - first).is_multiple_of(every));
+            self.bytes = self.snapshots.iter().map(|(_, snapshot)| snapshot.len()).sum();
+        }
+    }
+
+    /// The newest snapshot at or before a tick, or else the first one.
+    pub fn before(&self, tick: u32) -> (u32, &[u8]) {
+        let behind = self.snapshots.partition_point(|(known, _)| *known <= tick);
+        let (known, snapshot) = &self.snapshots[behind.saturating_sub(1)];
+        (*known, snapshot)
+    }
+
+    /// How many snapshots there are, and their bytes.
+    pub fn size(&self) -> (usize, usize) {
+        (self.snapshots.len(), self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_store_drops_each_second_snapshot_and_keeps_its_bound() {
+        let mut store = Store::new((7, vec![0; 10]), 5, 100);
+        for tick in 8..=2007 {
+            if store.wants(tick) {
+                store.keep(tick, vec![0; 10]);
+            }
+            let (count, bytes) = store.size();
+            assert!(bytes <= 100 && bytes == count * 10, "tick {tick}: {bytes} bytes of {count}");
+        }
+        assert!(store.size().0 >= 5 && store.every == 320, "{:?}, each {}", store.size(), store.every);
+        for tick in 7..2007 {
+            let (found, _) = store.before(tick);
+            assert!(found <= tick && tick - found < 2 * store.every, "{found} for {tick}");
+        }
+        assert_eq!(store.before(0).0, 7, "nothing is before the first");
+    }
+
+    #[test]
+    fn the_first_snapshot_is_kept_also_if_it_is_larger_than_the_bound() {
+        let mut store = Store::new((0, vec![0; 500]), 1, 100);
+        store.keep(1, vec![0; 500]);
+        assert_eq!((store.size(), store.before(9).0), ((1, 500), 0));
+    }
+}
