@@ -11,7 +11,7 @@
 //! What a client says of its own entity is a command like any other: it is in the journal, in captures and in
 //! command frames, so the world stays a function of its commands, whatever the client computes with.
 //!
-//! A game keeps a [`Entities`] in its state, implements [`Kind`] for what is reported, and calls
+//! A game keeps [`Entities`] in its state, implements [`Kind`] for what is reported, and calls
 //! [`spawn`](Entities::spawn), [`report`](Entities::report) and [`remove`](Entities::remove) in its `act`,
 //! [`tick`](Entities::tick) once in each tick, [`away`](Entities::away) and [`leave`](Entities::leave). When a report
 //! is refused, the game tells its client the state of the entity, from which it goes on:
@@ -29,8 +29,8 @@
 //!
 //! Reports come late, in bunches, or not at all. Each entity therefore has a clock. A report moves it on by the time
 //! that the motion takes at full speed, and by [`Rules::report_ticks`] at least; it never passes that of
-//! the world ([`Refusal::TooFast`], [`Refusal::TooSoon`]) and is never more than the slack behind it. So a second of
-//! reports that arrive at once after a stall is accepted, and a jump is not.
+//! the world ([`Refusal::TooFast`], [`Refusal::TooSoon`]) and is never more than the slack behind it. So reports that
+//! arrive at once after a stall as long as the slack are accepted, and a longer jump is not.
 
 use std::fmt::Debug;
 
