@@ -1,14 +1,17 @@
 //! An agent in lockstep: it runs the room's world itself, and its agent hears what a stream would have
 //! said.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::follower::{Follower, Heard};
 use super::shared_world::{Share, SharedWorlds};
 use crate::game::agent::{Agent, Deeds, Excuse, Outcome, Sight};
+use crate::game::answers::{ACCEPTED, REJECTED};
 use crate::game::lockstep::{CHECKSUM, COMMAND_FRAME, MODE, SNAPSHOT, STATE_SYNC};
 use crate::game::{About, Messages};
+use crate::limits;
 use crate::packet::{Decoded, Dialect, Direction, Value};
 
 /// A world is held against the shared one at each multiple of this tick.
@@ -20,6 +23,9 @@ pub struct InLockstep<A> {
     follower: Follower,
     dialect: Arc<Dialect>,
     told: Messages,
+    /// What became of commands, with the tick in which they run. It is told before that tick, as in a stream:
+    /// a client in lockstep may get the frames of several ticks at once, behind the answers of all of them.
+    answers: VecDeque<(u32, Vec<u8>)>,
     sharing: Option<Sharing>,
     /// Reports that name its player.
     desyncs: u64,
@@ -38,7 +44,15 @@ impl<A: Agent> InLockstep<A> {
     /// This agent, in lockstep with a room of this game.
     pub fn new(about: &'static About, dialect: Arc<Dialect>, agent: A) -> InLockstep<A> {
         let follower = Follower::new(about, Arc::clone(&dialect));
-        InLockstep { agent, follower, dialect, told: Messages::default(), sharing: None, desyncs: 0 }
+        InLockstep {
+            agent,
+            follower,
+            dialect,
+            told: Messages::default(),
+            answers: VecDeque::new(),
+            sharing: None,
+            desyncs: 0,
+        }
     }
 
     /// As [`InLockstep::new`], for one of many agents that share their worlds. If the world differs from the
@@ -142,6 +156,9 @@ impl<A: Agent> InLockstep<A> {
             Ok(Heard::Began(_) | Heard::Noted) => {}
             Err(reason) => out.fault("snapshot", reason),
         }
+        if packet.row.name == COMMAND_FRAME {
+            self.hear_answers(now, out);
+        }
         let mut is_update = false;
         for message in self.told.iter() {
             match self.dialect.decode(Direction::ToClient, message) {
@@ -158,6 +175,46 @@ impl<A: Agent> InLockstep<A> {
     }
 }
 
+impl<A: Agent> InLockstep<A> {
+    /// Keeps an answer until its tick. Returns whether the packet is one.
+    fn keep_answer(&mut self, packet: &Decoded<'_>) -> bool {
+        let before = self.answers.back().map_or(0, |(tick, _)| *tick);
+        let tick = match packet.row.name.as_str() {
+            // Groups of the first sequence, the number of commands, the tick.
+            ACCEPTED => {
+                let groups = packet.get("commands").and_then(Value::as_array).map_or(&[][..], |list| list);
+                let ticks = groups.chunks(3).filter_map(|group| group.get(2)?.as_u64());
+                ticks.max().and_then(|tick| u32::try_from(tick).ok()).unwrap_or(before)
+            }
+            REJECTED => before,
+            _ => return false,
+        };
+        if self.answers.len() >= limits::LOCKSTEP_ANSWERS_KEPT || self.ticks() > tick {
+            return false;
+        }
+        let message = self.dialect.encode(Direction::ToClient, &packet.row.name, &packet.values);
+        self.answers.extend(message.ok().map(|message| (tick.max(before), message)));
+        true
+    }
+
+    /// Ticks completed by its world.
+    fn ticks(&self) -> u32 {
+        let shared = self.sharing.as_ref().and_then(|sharing| sharing.share.as_ref());
+        let own = || self.follower.world().map_or(0, |world| world.tick());
+        shared.map_or_else(own, Share::tick)
+    }
+
+    /// Tells the answers to the commands that have run.
+    fn hear_answers(&mut self, now: Duration, out: &mut Outcome) {
+        let ticks = self.ticks();
+        while let Some((_, message)) = self.answers.pop_front_if(|(tick, _)| *tick < ticks) {
+            if let Ok(packet) = self.dialect.decode(Direction::ToClient, &message) {
+                self.agent.hear(&packet, now, out);
+            }
+        }
+    }
+}
+
 impl<A: Agent> Agent for InLockstep<A> {
     fn name(&self) -> &str {
         self.agent.name()
@@ -170,6 +227,9 @@ impl<A: Agent> Agent for InLockstep<A> {
     }
 
     fn hear(&mut self, packet: &Decoded<'_>, now: Duration, out: &mut Outcome) {
+        if self.keep_answer(packet) {
+            return;
+        }
         // Its own view says when its body is there.
         if !self.follow(packet, now, out) && packet.row.name != "spawned" {
             self.agent.hear(packet, now, out);

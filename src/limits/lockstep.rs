@@ -58,3 +58,6 @@ pub const SELF_CHECK_WAIT: Duration = Duration::from_millis(100);
 /// Ticks that bots in lockstep that share a world may be behind each other. Beyond: a bot asks for a
 /// snapshot, and runs a world of its own until it is as far as the others.
 pub const SHARED_WORLD_TICKS: usize = 128;
+/// Answers to commands that a bot in lockstep keeps until its world has run them. Beyond: it hears them at
+/// once.
+pub const LOCKSTEP_ANSWERS_KEPT: usize = 256;
