@@ -165,6 +165,12 @@ impl Follower {
         self.player
     }
 
+    /// The ticks that the server had completed when it sent the last snapshot: nothing is told of those
+    /// before.
+    pub(crate) fn present(&self) -> u32 {
+        self.present
+    }
+
     /// Gives its world away. Without one, it asks for a snapshot at the next frame.
     pub(crate) fn release(&mut self) -> Option<Box<dyn Onlooker>> {
         self.world.take()

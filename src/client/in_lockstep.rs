@@ -100,7 +100,7 @@ impl<A: Agent> InLockstep<A> {
                 let frame = packet.get("frame").and_then(Value::as_slice).unwrap_or_default();
                 let (tick, checksum) = (share.tick(), share.checksum());
                 let who = (self.follower.player(), self.follower.watched());
-                if !share.step(frame, who, &mut self.told) {
+                if !share.step(frame, self.follower.present(), who, &mut self.told) {
                     // The follower has no world any more, so that it asks for one.
                     sharing.share = None;
                     return false;
@@ -117,13 +117,12 @@ impl<A: Agent> InLockstep<A> {
         false
     }
 
-    /// Gives up the own world, which has run this tick, if it is the shared one.
-    fn begin_to_share(&mut self, tick: u32) {
-        let Some(sharing) = self.sharing.as_mut().filter(|_| tick.is_multiple_of(SHARE_TICKS)) else {
-            return;
-        };
-        // Not while it catches up.
-        if self.follower.published().is_none_or(|published| published.tick() != tick) {
+    /// Gives up the own world, which has completed so many ticks, if it is the shared one.
+    fn begin_to_share(&mut self, tick: u32, is_new: bool) {
+        let Some(sharing) = &mut self.sharing else { return };
+        // A world that has caught up, and of which something was told.
+        let is_told = || self.follower.published().is_some_and(|published| published.tick() == tick);
+        if !is_new && !(tick.is_multiple_of(SHARE_TICKS) && is_told()) {
             return;
         }
         let Some(own) = self.follower.release() else { return };
@@ -152,8 +151,9 @@ impl<A: Agent> InLockstep<A> {
                     out.fault("desync", format!("after tick {}: {}", report.tick, fields.join("; ")));
                 }
             }
-            Ok(Heard::Stepped(tick)) => self.begin_to_share(tick),
-            Ok(Heard::Began(_) | Heard::Noted) => {}
+            Ok(Heard::Began(tick)) => self.begin_to_share(tick, true),
+            Ok(Heard::Stepped(tick)) => self.begin_to_share(tick, false),
+            Ok(Heard::Noted) => {}
             Err(reason) => out.fault("snapshot", reason),
         }
         if packet.row.name == COMMAND_FRAME {

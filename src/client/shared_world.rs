@@ -36,7 +36,8 @@ struct Ran {
     /// The world's checksum before it.
     checksum: u64,
     frame: Vec<u8>,
-    published: Arc<dyn Tick>,
+    /// What there is to tell of it, while it is new.
+    published: Option<Arc<dyn Tick>>,
 }
 
 /// One agent's share.
@@ -93,11 +94,13 @@ impl Share {
         self.worlds.rooms.lock().get(&self.epoch)?.checksum(self.tick)
     }
 
-    /// Runs the next tick with this command frame, and appends what is told of it. Returns whether that was
-    /// the next frame, and the one of all who share; if not, nothing happens.
+    /// Runs the next tick with this command frame, and appends what is told of it; nothing before `present`
+    /// ticks are completed. Returns whether that was the next frame, and the one of all who share; if not,
+    /// nothing happens.
     pub fn step(
         &mut self,
         frame: &[u8],
+        present: u32,
         (player, watched): (Option<PlayerId>, Option<PlayerId>),
         told: &mut Messages,
     ) -> bool {
@@ -106,9 +109,14 @@ impl Share {
             let shared = rooms.get_mut(&self.epoch);
             shared.and_then(|shared| shared.run(self.worlds.about, self.tick, frame))
         };
-        let Some(published) = published else { return false };
+        let is_told = self.tick + 1 >= present;
+        match published {
+            None => return false,
+            Some(None) if is_told => return false,
+            Some(Some(published)) if is_told => self.viewer.tell(&*published, player, watched, told),
+            Some(_) => {}
+        }
         self.tick += 1;
-        self.viewer.tell(&*published, player, watched, told);
         true
     }
 }
@@ -119,12 +127,20 @@ impl World {
         if self.world.world().tick() == tick {
             return Some(self.world.world().checksum());
         }
-        self.ran.iter().find(|ran| ran.tick == tick).map(|ran| ran.checksum)
+        self.ran(tick).map(|ran| ran.checksum)
     }
 
-    fn run(&mut self, about: &About, tick: u32, frame: &[u8]) -> Option<Arc<dyn Tick>> {
-        if let Some(ran) = self.ran.iter().find(|ran| ran.tick == tick) {
-            return (ran.frame == frame).then(|| Arc::clone(&ran.published));
+    /// A tick that was run: they are in order, without a gap.
+    fn ran(&self, tick: u32) -> Option<&Ran> {
+        let first = self.ran.front()?.tick;
+        self.ran.get(tick.checked_sub(first)? as usize)
+    }
+
+    /// Runs a tick with this frame, if nobody has done so. Returns what there is to tell of it, if it is still
+    /// there; `None` if it was run with another frame, or does not come next.
+    fn run(&mut self, about: &About, tick: u32, frame: &[u8]) -> Option<Option<Arc<dyn Tick>>> {
+        if let Some(ran) = self.ran(tick) {
+            return (ran.frame == frame).then(|| ran.published.clone());
         }
         let commands = (about.frame)(frame).ok().filter(|frame| frame.tick == tick)?.commands;
         if self.world.world().tick() != tick {
@@ -134,10 +150,15 @@ impl World {
         self.unheard.clear();
         self.world.step(&commands, None, None, &mut self.unheard);
         let published = self.world.published()?;
-        if self.ran.len() >= limits::SHARED_WORLD_TICKS {
+        if self.ran.len() >= limits::SHARED_WORLD_LOG_TICKS {
             self.ran.pop_front();
         }
-        self.ran.push_back(Ran { tick, checksum, frame: frame.to_vec(), published: Arc::clone(&published) });
+        let published = Some(published);
+        self.ran.push_back(Ran { tick, checksum, frame: frame.to_vec(), published: published.clone() });
+        let old = self.ran.len().checked_sub(limits::SHARED_WORLD_TICKS + 1);
+        if let Some(ran) = old.and_then(|at| self.ran.get_mut(at)) {
+            ran.published = None;
+        }
         Some(published)
     }
 }

@@ -56,8 +56,11 @@ pub const SELF_CHECK_QUEUE_BYTES: usize = 8 * 1024 * 1024;
 /// as far behind as [`SELF_CHECK_TICKS`] allows by far.
 pub const SELF_CHECK_WAIT: Duration = Duration::from_millis(100);
 /// Ticks that bots in lockstep that share a world may be behind each other. Beyond: a bot asks for a
-/// snapshot, and runs a world of its own until it is as far as the others.
+/// snapshot.
 pub const SHARED_WORLD_TICKS: usize = 128;
+/// Ticks for which a shared world keeps its command frames and checksums: those of two snapshots, so that a
+/// bot that joins need not run them. Beyond: it runs a world of its own until it is as far as the others.
+pub const SHARED_WORLD_LOG_TICKS: usize = 2 * LOCKSTEP_SNAPSHOT_TICKS as usize;
 /// Answers to commands that a bot in lockstep keeps until its world has run them. Beyond: it hears them at
 /// once.
 pub const LOCKSTEP_ANSWERS_KEPT: usize = 256;

@@ -44,12 +44,12 @@ fn all_are_told_of_one_world_and_have_its_checksums() {
     for tick in 0..60 {
         let (bytes, who) = (frame_of(tick, tick as u16 * 900), (Some(ANN), None));
         let mut told = Messages::default();
-        assert!(one.step(&bytes, who, &mut told));
+        assert!(one.step(&bytes, 0, who, &mut told));
         heard.extend(told.iter().map(<[u8]>::to_vec));
         // The other is always one behind.
         if tick > 0 {
             told.clear();
-            assert!(other.step(&frame_of(tick - 1, (tick - 1) as u16 * 900), who, &mut told));
+            assert!(other.step(&frame_of(tick - 1, (tick - 1) as u16 * 900), 0, who, &mut told));
             heard_too.extend(told.iter().map(<[u8]>::to_vec));
         }
         told.clear();
@@ -74,15 +74,25 @@ fn another_world_another_frame_and_a_bot_that_is_too_late_do_not_share() {
     let changed = Share::of(&worlds, "1", changed).expect_err("another world");
     assert!(Share::of(&worlds, "2", changed).is_ok(), "in another run it is the first");
     let (who, mut told) = ((None, None), Messages::default());
-    assert!(one.step(&frame_of(0, 0), who, &mut told));
+    assert!(one.step(&frame_of(0, 0), 0, who, &mut told));
     let before = late.checksum();
     for wrong in [frame_of(0, 1), frame_of(1, 0), vec![], vec![0xff; 9]] {
         told.clear();
-        assert!(!late.step(&wrong, who, &mut told) && told.is_empty());
+        assert!(!late.step(&wrong, 0, who, &mut told) && told.is_empty());
     }
     assert_eq!((late.tick(), late.checksum()), (0, before));
     let ticks = limits::SHARED_WORLD_TICKS as u32;
-    (1..=ticks).for_each(|tick| assert!(one.step(&frame_of(tick, 0), who, &mut told)));
-    assert!(!late.step(&frame_of(0, 0), who, &mut told), "that tick is forgotten");
-    assert!(Share::of(&worlds, "1", own(&snapshot())).is_err());
+    (1..=ticks).for_each(|tick| assert!(one.step(&frame_of(tick, 0), 0, who, &mut told)));
+    assert!(!late.step(&frame_of(0, 0), 0, who, &mut told), "what there was to tell is forgotten");
+    // One that joins from an old snapshot is as far without running anything, and is told of the present.
+    let mut joins = Share::of(&worlds, "1", own(&snapshot())).expect("the checksum is known");
+    told.clear();
+    (0..ticks).for_each(|tick| assert!(joins.step(&frame_of(tick, 0), ticks + 1, who, &mut told)));
+    assert!(
+        told.is_empty() && joins.step(&frame_of(ticks, 0), ticks + 1, who, &mut told) && !told.is_empty()
+    );
+    assert_eq!((joins.tick(), joins.checksum()), (one.tick(), one.checksum()));
+    let most = limits::SHARED_WORLD_LOG_TICKS as u32;
+    (ticks + 1..=most).for_each(|tick| assert!(one.step(&frame_of(tick, 0), 0, who, &mut told)));
+    assert!(Share::of(&worlds, "1", own(&snapshot())).is_err(), "that tick is forgotten");
 }
