@@ -11,7 +11,7 @@
 //! bytes are never filled in.
 
 use core::net::SocketAddr;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use super::Packet;
 use super::packet::{self, ACK, FIN, RST, SYN, Segment};
@@ -162,8 +162,8 @@ impl<'a> Talk<'a> {
 
     fn client(&self) -> usize {
         let begins = |side: usize, word: &[u8]| {
-            let first = self.flows[side].chunks.values().next();
-            first.is_some_and(|chunk| chunk.bytes.starts_with(word))
+            let first = self.flows[side].chunks.first();
+            first.is_some_and(|(_, chunk)| chunk.bytes.starts_with(word))
         };
         let by_words = || (0..2).find(|side| begins(*side, b"GET ") || begins(1 - side, b"HTTP/1."));
         let by_port = || usize::from(self.ends[1].port() > self.ends[0].port());
@@ -180,8 +180,8 @@ struct Flow<'a> {
     begin: Option<i64>,
     /// The last sequence number seen, and its offset.
     last: Option<(u32, i64)>,
-    /// Received chunks by the offset of their first byte; no two overlap.
-    chunks: BTreeMap<i64, Chunk<'a>>,
+    /// Received chunks, in the order of the offsets of their first bytes; no two overlap.
+    chunks: Vec<(i64, Chunk<'a>)>,
     /// The offset after the last byte known to have been sent.
     known: i64,
     /// The offset of its FIN.
@@ -249,15 +249,22 @@ impl<'a> Flow<'a> {
         let end = offset + chunk.bytes.len() as i64;
         let mut at = offset;
         while at < end {
-            let before = self.chunks.range(..=at).next_back();
+            // Nearly every chunk comes behind all others.
+            let is_last = self.chunks.last().is_none_or(|(begin, _)| *begin < at);
+            let behind = if is_last {
+                self.chunks.len()
+            } else {
+                self.chunks.partition_point(|(begin, _)| *begin <= at)
+            };
+            let before = behind.checked_sub(1).map(|before| self.chunks[before]);
             let covered = before.map_or(at, |(begin, known)| begin + known.bytes.len() as i64);
             if covered > at {
                 at = covered;
                 continue;
             }
-            let next = self.chunks.range(at..end).next().map_or(end, |(begin, _)| *begin);
+            let next = self.chunks.get(behind).map_or(end, |(begin, _)| end.min(*begin));
             let bytes = &chunk.bytes[(at - offset) as usize..(next - offset) as usize];
-            self.chunks.insert(at, Chunk { bytes, ..chunk });
+            self.chunks.insert(behind, (at, Chunk { bytes, ..chunk }));
             at = next;
         }
     }
@@ -270,7 +277,7 @@ impl<'a> Flow<'a> {
         ready: &mut Vec<(usize, Piece<'a>)>,
         holes: &mut Vec<Hole>,
     ) {
-        let first = self.chunks.keys().next().copied();
+        let first = self.chunks.first().map(|(begin, _)| *begin);
         let Some(mut at) = self.begin.or(first) else { return };
         let mut readable = 0;
         for (offset, chunk) in self.chunks {

@@ -204,7 +204,8 @@ fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     if fs::metadata(file).is_ok_and(|about| about.len() > limits::CAPTURE_READ_BYTES) {
         return Err(too_long());
     }
-    let mut bytes = Vec::new();
+    let length = fs::metadata(file).map_or(0, |about| if about.is_file() { about.len() } else { 0 });
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
     let mut take = |bytes: &mut Vec<u8>, most: u64| {
         source.as_mut().take(most).read_to_end(bytes).map_err(|error| failure(&error))
     };

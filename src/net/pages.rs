@@ -40,7 +40,7 @@ const FILES: tab_edition::Files = files! {
     "rates.js" "reckoning.js" "room.js" "rooms.css" "rules.js" "rules.json" "settings.js" "shots.js" "socket.js" "sound.js" "sprites.js"
     "stage.js" "states.js" "style.css" "swing.js" "tab-cache.js" "tab-host.js" "tab-module.js" "tab-net.js" "tab-page.js"
     "tab-socket.js" "tab-wasm.js" "tab-worker.js" "tab.wasm" "tickwire.d.ts" "tickwire.js" "title.js"
-    "waits.js" "watch-bar.js" "watch-page.js" "watch.css" "watch.js" "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-changes.js" "wire-copy.js"
+    "waits.js" "watch-bar.js" "watch-link.js" "watch-page.js" "watch.css" "watch.js" "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-changes.js" "wire-copy.js"
     "wire-draw.js" "wire-edit.js" "wire-explainer.js" "wire-filter.js" "wire-flip.js" "wire-frame.css"
     "wire-frame.js" "wire-frames.js" "wire-keys.js" "wire-lanes.js" "wire-line.js" "wire-list.css"
     "wire-list.js" "wire-marks.js" "wire-more.js" "wire-note.js" "wire-open.js" "wire-own.js"

@@ -67,8 +67,12 @@ impl Answers {
     pub fn compare(&self, connection: &Connection<'_>, endpoint: &Endpoint) -> (usize, Option<Differing>) {
         let mut replayed = self.frames.iter().peekable();
         let mut same = 0;
-        for recorded in frames(connection).filter(|frame| frame.packet >= self.from_packet) {
-            let Some(kind) = Kind::of(&recorded.bytes, endpoint) else { continue };
+        let known = Known::new(endpoint);
+        for recorded in answers(connection, &known) {
+            if recorded.packet < self.from_packet {
+                continue;
+            }
+            let Some(kind) = known.kind(&recorded.bytes) else { continue };
             if replayed.next_if(|frame| frame.bytes == recorded.bytes).is_some() {
                 same += 1;
             } else if !is_external(&kind) {
@@ -91,7 +95,7 @@ impl Answers {
 /// the number of the client, which the MooMoo dialects name.
 pub fn learn(connection: &Connection<'_>, endpoint: &Endpoint, facts: &mut RoomFacts) -> u64 {
     let Some(frame) = frames(connection).next() else { return 0 };
-    let Some(Kind::Packet(packet)) = Kind::of(&frame.bytes, endpoint) else { return 0 };
+    let Some(Kind::Packet(packet)) = Known::new(endpoint).kind(&frame.bytes) else { return 0 };
     let text = |name| packet.get(name).and_then(|value| value.as_str());
     if let Some((epoch, number)) = text("socket_id").and_then(|id| id.rsplit_once('-')) {
         epoch.clone_into(&mut facts.epoch);
@@ -105,8 +109,9 @@ pub fn learn(connection: &Connection<'_>, endpoint: &Endpoint, facts: &mut RoomF
 
 /// Whether the server has not greeted a client because of its token or its mode, as far as the recording goes.
 pub fn is_turned_away(connection: &Connection<'_>, endpoint: &Endpoint) -> bool {
+    let known = Known::new(endpoint);
     for frame in frames(connection) {
-        match Kind::of(&frame.bytes, endpoint) {
+        match known.kind(&frame.bytes) {
             Some(Kind::Packet(packet)) if !PARTINGS.contains(&packet.row.name.as_str()) => return false,
             Some(Kind::Close(reason)) => return TURNED_AWAY.iter().any(|breach| breach.name() == reason),
             _ => {}
@@ -123,29 +128,43 @@ enum Kind<'a> {
     Close(String),
 }
 
-impl<'a> Kind<'a> {
-    /// `None` for a frame that is no answer.
-    fn of(frame: &[u8], endpoint: &'a Endpoint) -> Option<Kind<'a>> {
+/// How answers are told from updates, of which there are a hundred times as many.
+struct Known<'a> {
+    endpoint: &'a Endpoint,
+    /// How the packets that answer begin.
+    prefixes: Vec<&'a [u8]>,
+}
+
+impl<'a> Known<'a> {
+    fn new(endpoint: &'a Endpoint) -> Known<'a> {
+        let prefix = |name: &&str| Some(endpoint.dialect.prefix(Direction::ToClient, name)?.0);
+        Known { endpoint, prefixes: PACKETS.iter().filter_map(prefix).collect() }
+    }
+
+    /// Whether a frame may be an answer, at a glance.
+    fn may_be(&self, header: &Header, payload: &[u8]) -> bool {
+        match header.opcode {
+            Opcode::Binary => self.prefixes.iter().any(|prefix| payload.starts_with(prefix)),
+            Opcode::Pong | Opcode::Close | Opcode::Text => true,
+            _ => false,
+        }
+    }
+
+    /// What an answer is; `None` for a frame that is no answer.
+    fn kind(&self, frame: &[u8]) -> Option<Kind<'a>> {
         let (header, at) = Header::decode(frame, Side::Server).ok()??;
-        let payload = &frame[at..];
-        let dialect = &endpoint.dialect;
+        let (dialect, payload) = (&self.endpoint.dialect, &frame[at..]);
+        if !self.may_be(&header, payload) {
+            return None;
+        }
         let decoded = match header.opcode {
             Opcode::Pong => return Some(Kind::Pong),
             Opcode::Close => {
                 let reason = close::decode(payload).map(|close| close.reason.to_owned());
                 return Some(Kind::Close(reason.unwrap_or_default()));
             }
-            Opcode::Binary => {
-                let is_one = |name: &&str| {
-                    dialect
-                        .prefix(Direction::ToClient, name)
-                        .is_some_and(|(prefix, _)| payload.starts_with(prefix))
-                };
-                PACKETS.iter().find(|name| is_one(name))?;
-                dialect.decode(Direction::ToClient, payload).ok()?
-            }
-            Opcode::Text => dialect.decode_json(Direction::ToClient, str::from_utf8(payload).ok()?).ok()?,
-            _ => return None,
+            Opcode::Binary => dialect.decode(Direction::ToClient, payload).ok()?,
+            _ => dialect.decode_json(Direction::ToClient, str::from_utf8(payload).ok()?).ok()?,
         };
         PACKETS.contains(&decoded.row.name.as_str()).then_some(Kind::Packet(decoded))
     }
@@ -170,31 +189,68 @@ fn is_external(answer: &Kind<'_>) -> bool {
     }
 }
 
+/// The server's frames of a connection that may be answers, in order.
+fn answers(connection: &Connection<'_>, known: &Known<'_>) -> Vec<Frame> {
+    let (mut found, mut rest, mut is_open) = (Vec::new(), Vec::new(), false);
+    for piece in connection.pieces.iter().filter(|piece| piece.from == End::Server) {
+        let mut each = |header: &Header, at: usize, frame: &[u8]| {
+            if known.may_be(header, &frame[at..]) {
+                found.push(Frame { packet: piece.packet, bytes: frame.to_vec() });
+            }
+        };
+        // Nearly every piece is whole frames, which need no copy.
+        if is_open && rest.is_empty() {
+            let used = whole(piece.bytes, &mut each);
+            rest.extend_from_slice(&piece.bytes[used..]);
+            continue;
+        }
+        rest.extend_from_slice(piece.bytes);
+        is_open = is_open || behind_head(&mut rest);
+        if is_open {
+            let used = whole(&rest, &mut each);
+            rest.drain(..used);
+        }
+    }
+    found
+}
+
+/// Takes the head of the response off the server's bytes, if it is complete.
+fn behind_head(bytes: &mut Vec<u8>) -> bool {
+    let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { return false };
+    bytes.drain(..end + 4);
+    true
+}
+
 /// The server's frames of a connection, in order.
 fn frames<'a>(connection: &'a Connection<'_>) -> impl Iterator<Item = Frame> + 'a {
     let (mut bytes, mut is_open) = (Vec::new(), false);
     let pieces = connection.pieces.iter().filter(|piece| piece.from == End::Server);
     pieces.flat_map(move |piece| {
         bytes.extend_from_slice(piece.bytes);
-        if !is_open && let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
-            is_open = true;
-            bytes.drain(..end + 4);
-        }
+        is_open = is_open || behind_head(&mut bytes);
         if is_open { cut(&mut bytes, piece.packet) } else { Vec::new() }
     })
 }
 
 /// Cuts whole frames off the server's bytes, which this packet brought.
 fn cut(bytes: &mut Vec<u8>, packet: usize) -> Vec<Frame> {
-    let (mut frames, mut start) = (Vec::new(), 0);
+    let mut frames = Vec::new();
+    let used = whole(bytes, &mut |_, _, frame| frames.push(Frame { packet, bytes: frame.to_vec() }));
+    bytes.drain(..used);
+    frames
+}
+
+/// Calls for each whole frame at the front of the server's bytes, with its header and where its payload
+/// begins. Returns how many bytes these are.
+fn whole(bytes: &[u8], each: &mut dyn FnMut(&Header, usize, &[u8])) -> usize {
+    let mut start = 0;
     while let Ok(Some((header, at))) = Header::decode(&bytes[start..], Side::Server)
         && let Some(end) =
             usize::try_from(header.length).ok().and_then(|length| length.checked_add(start + at))
         && let Some(frame) = bytes.get(start..end)
     {
-        frames.push(Frame { packet, bytes: frame.to_vec() });
+        each(&header, at, frame);
         start = end;
     }
-    bytes.drain(..start);
-    frames
+    start
 }

@@ -27,6 +27,8 @@ import { Prediction } from './prediction.js';
 import { fromRoot, isPrivate, privateName, roomOf } from './room.js';
 import { States } from './states.js';
 import { compile, tabModule } from './tab-module.js';
+import { WatchLink } from './watch-link.js';
+import { watched } from './watch-page.js';
 
 /** The protocol's version, sent in `hello`. */
 const VERSION = 1;
@@ -85,7 +87,7 @@ export function connect(options = {}) {
  */
 export async function privateRoom() {
   const room = roomOf(location.pathname);
-  const answer = isPrivate(room) || EDITION !== 'server' ? null : await fetch(fromRoot(location.href, 'rooms?format=json')).catch(() => null);
+  const answer = isPrivate(room) || EDITION !== 'server' || watched(location.search) !== null ? null : await fetch(fromRoot(location.href, 'rooms?format=json')).catch(() => null);
   const list = await answer?.json().catch(() => null);
   /** @param {string} name */
   const game = (name) => list.rooms.find((/** @type {{ name: string }} */ one) => one.name === name)?.game;
@@ -139,14 +141,18 @@ export class Game {
     this.closed = null;
     /** Since the page was opened. `unknown`: packets that the tables lack; `unreadable`: bytes that are no packet. */
     this.counts = { messagesIn: 0, messagesOut: 0, bytesIn: 0, bytesOut: 0, unknown: 0, unreadable: 0 };
-    if (options.predict !== undefined) this.#prediction = new Prediction(() => compile(new URL('predict.wasm', import.meta.url)));
-    if (options.mode === 'lockstep') this.#lockstep = new Lockstep(tabModule);
+    // A capture in the address is watched in place of a server.
+    const asked = globalThis.location ? watched(location.search) : null;
+    const isGame = asked === null;
+    if (isGame && options.predict !== undefined) this.#prediction = new Prediction(() => compile(new URL('predict.wasm', import.meta.url)));
+    if (isGame && options.mode === 'lockstep') this.#lockstep = new Lockstep(tabModule);
     for (const [name, handler] of Object.entries(options.on ?? {})) this.on(name, handler);
-    this.#link = new Link(options, {
-      opened: (dialect) => this.#opened(dialect),
-      message: (bytes) => this.#arrived(bytes, performance.now()),
-      ended: (closed) => this.#ended(closed),
-    });
+    const listener = {
+      opened: (/** @type {import('./codec.js').Dialect} */ dialect) => this.#opened(dialect),
+      message: (/** @type {Uint8Array} */ bytes, now = performance.now()) => this.#arrived(bytes, now),
+      ended: (/** @type {import('./link.js').Closed} */ closed) => this.#ended(closed),
+    };
+    this.#link = isGame ? new Link(options, listener) : new WatchLink(asked, options.game ?? options.predict ?? GAME, options, listener);
     this.#beat = setInterval(() => this.#look(performance.now()), PING_MS);
     this.#link.open();
   }
@@ -158,7 +164,7 @@ export class Game {
 
   /** Ticks that the server has completed by now, as far as the page can know; null before `welcome`. @returns {number | null} */
   get tick() {
-    return this.#states?.tick(performance.now()) ?? null;
+    return this.#states?.tick(this.#now()) ?? null;
   }
 
   /**
@@ -225,7 +231,7 @@ export class Game {
    *   `now`: `performance.now()`
    * @returns {Record<string, any> | null} null before the first packet
    */
-  between(name, { also, now = performance.now() } = {}) {
+  between(name, { also, now = this.#now() } = {}) {
     const packet = this.#dialect?.heard.get(name);
     return (packet && this.#states?.between(packet, now, { units: this.#options.units ?? false, also })) ?? null;
   }
@@ -268,6 +274,11 @@ export class Game {
   /** Leaves the game for good. */
   close() {
     this.#link.close();
+  }
+
+  /** The page's time, ms; of a capture, that of the recording. */
+  #now() {
+    return this.#link instanceof WatchLink ? this.#link.now() : performance.now();
   }
 
   /** The tick that a command sent now is for. @param {number} now */

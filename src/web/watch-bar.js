@@ -42,7 +42,7 @@ const HTML = `
 
 /** Minutes and seconds. @param {number} seconds @param {number} [digits] behind the point */
 export function clockOf(seconds, digits = 0) {
-  const whole = Math.max(0, digits === 0 ? Math.floor(seconds + 1e-6) : seconds);
+  const whole = Math.floor(Math.max(0, seconds) * 10 ** digits + 1e-6) / 10 ** digits;
   const minutes = Math.floor(whole / 60);
   return `${minutes}:${(whole - minutes * 60).toFixed(digits).padStart(digits === 0 ? 2 : 3 + digits, '0')}`;
 }
@@ -95,6 +95,10 @@ export class WatchBar {
     this.bar.id = 'watch';
     this.bar.setAttribute('aria-label', 'Recording');
     this.bar.innerHTML = HTML;
+    if (!document.querySelector('link[href$="watch.css"]')) {
+      const sheet = { rel: 'stylesheet', href: new URL('watch.css', import.meta.url).href };
+      document.head.append(Object.assign(document.createElement('link'), sheet));
+    }
     document.body.append(this.bar);
     document.body.classList.add('watching');
     /** @param {string} selector @returns {any} */
@@ -298,6 +302,7 @@ export class WatchBar {
   drawPlayers() {
     const { watch } = this;
     const select = /** @type {HTMLSelectElement} */ (this.at('.follow select'));
+    this.at('.follow').hidden = !watch.canFollow;
     if (document.activeElement === select) return;
     const players = watch.players().toSorted(([, one], [, other]) => one.localeCompare(other));
     const key = JSON.stringify([players, watch.followed]);

@@ -79,6 +79,8 @@ export class Watch {
     this.seeking = null;
     /** A tick that has not come yet, to which it goes as soon as it has. @type {number | null} */
     this.wanted = null;
+    /** Whether clients of the game may follow a player. */
+    this.canFollow = false;
     /** Whom one follows; null for the leader. @type {number | null} */
     this.followed = null;
     /** The page's time, ms. */
@@ -173,6 +175,7 @@ export class Watch {
       wasm.giveText(`${one.name}\n${dialect}\n${table}`);
       wasm.json(wasm.wasm.watch_open());
       this.room = one.name;
+      this.canFollow = table.includes('\twatching\t');
       // One looks at a tick that was linked to, and goes on from it.
       this.playing = tick === null;
       this.tell(true);

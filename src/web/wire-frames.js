@@ -75,3 +75,17 @@ export class Frames {
     return this.at(Math.min(Math.max(from + by, 0), this.seen - 1));
   }
 }
+
+/**
+ * The place of the last of some rows that is not later than a time; -1 if all are later.
+ * @param {number} count @param {(place: number) => number} msAt @param {number} ms
+ */
+export function lastBefore(count, msAt, ms) {
+  let [from, to] = [0, count];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (msAt(middle) <= ms) from = middle + 1;
+    else to = middle;
+  }
+  return from - 1;
+}

@@ -5,24 +5,11 @@
  * @module wire-watch
  */
 
+import { lastBefore } from './wire-frames.js';
 import { open, refuse } from './wire-open.js';
 
 /** How often the list follows the page. */
 const FOLLOW_MS = 200;
-
-/**
- * The place of the last of some rows that is not later than a time; -1 if all are later.
- * @param {number} count @param {(place: number) => number} msAt @param {number} ms
- */
-export function lastBefore(count, msAt, ms) {
-  let [from, to] = [0, count];
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if (msAt(middle) <= ms) from = middle + 1;
-    else to = middle;
-  }
-  return from - 1;
-}
 
 /** See the module. */
 export class Watched {

@@ -249,6 +249,29 @@ await check('the tab edition watches a file that is chosen, without a server', a
   await site.cut();
 });
 
+await check('tanks, whose page is made with tickwire.js, is watched in the same way', async () => {
+  const tanks = join(folder, 'tanks.pcapng');
+  const other = await start(0, ['--game', 'tanks', '--capture', tanks]);
+  execFileSync(PROGRAM, ['bots', '--play', '--count', '3', '--seconds', '4', `ws://127.0.0.1:${other.port}/`], { stdio: 'ignore' });
+  await other.stop();
+  const child = spawn(PROGRAM, ['replay', '--serve', tanks, '--listen', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const its = await new Promise((done) => { child.stdout.setEncoding('utf8').on('data', (text) => done(/http:\S+/.exec(text)?.[0])); });
+  const shown = await context.newPage();
+  complaints.watch(shown, 'tanks');
+  await shown.goto(`${its}?watch=capture.pcapng#tick=210`);
+  await shown.locator('#watch .clock b', { hasText: '0:03.5' }).waitFor();
+  await until(shown, () => document.querySelectorAll('#scores tr').length > 0);
+  await shown.keyboard.press('.');
+  await shown.locator('#watch .clock b', { hasText: /0:03\.5/ }).waitFor();
+  await shown.keyboard.press(' ');
+  await shown.locator('#watch .clock b', { hasText: '0:04' }).waitFor();
+  assert.equal(await shown.locator('#watch .told').isVisible(), false);
+  assert.equal(await shown.locator('form').isVisible(), false);
+  await keep(shown, 'watch-tanks');
+  await shown.close();
+  child.kill('SIGINT');
+});
+
 await check('what is no capture is refused in words', async () => {
   await page.goto(`${url}?watch=main.js`);
   await page.locator('#watch .told', { hasText: /cannot be read: at byte 0/ }).waitFor();
