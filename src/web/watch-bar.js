@@ -107,8 +107,9 @@ export class WatchBar {
     this.canvas = /** @type {HTMLCanvasElement} */ (at('canvas'));
     at('.speed select').replaceChildren(...SPEEDS.map((speed) => new Option(`${speed}×`, String(speed), speed === 1, speed === 1)));
     this.listen(at);
-    addEventListener('hashchange', () => {
-      const tick = tickOf(location.hash);
+    addEventListener('hashchange', ({ newURL }) => {
+      // The address may have gone on with the picture meanwhile.
+      const tick = tickOf(new URL(newURL).hash);
       if (tick !== null && tick !== watch.tick) {
         watch.toggle(false);
         watch.seek(tick);
