@@ -23,6 +23,8 @@ pub struct InLockstep<A> {
     follower: Follower,
     dialect: Arc<Dialect>,
     told: Messages,
+    /// The player that its agent was told is its own.
+    spawned: Option<u16>,
     /// What became of commands, with the tick in which they run. It is told before that tick, as in a stream:
     /// a client in lockstep may get the frames of several ticks at once, behind the answers of all of them.
     answers: VecDeque<(u32, Vec<u8>)>,
@@ -49,6 +51,7 @@ impl<A: Agent> InLockstep<A> {
             follower,
             dialect,
             told: Messages::default(),
+            spawned: None,
             answers: VecDeque::new(),
             sharing: None,
             desyncs: 0,
@@ -162,6 +165,8 @@ impl<A: Agent> InLockstep<A> {
         let mut is_update = false;
         for message in self.told.iter() {
             match self.dialect.decode(Direction::ToClient, message) {
+                // Whoever begins again is told anew who it is.
+                Ok(packet) if packet.row.name == "spawned" && is_known(&mut self.spawned, &packet) => {}
                 Ok(packet) => {
                     self.agent.hear(&packet, now, out);
                     is_update |= std::mem::take(&mut out.is_update);
@@ -263,4 +268,10 @@ impl<A: Agent> Agent for InLockstep<A> {
     fn marks(&self) -> &[u32] {
         self.agent.marks()
     }
+}
+
+/// Whether an agent that was told of this player knows that it is its own; from now on it does.
+fn is_known(spawned: &mut Option<u16>, packet: &Decoded<'_>) -> bool {
+    let player = packet.number("player");
+    player.is_some() && std::mem::replace(spawned, player) == player
 }
