@@ -32,7 +32,7 @@ const AS_ROOT: &str = "Running as user \"root\"";
 /// The operator's token of that server, and the variable by which the documents mean it.
 const TOKEN: (&str, &str) = ("TOKEN", "token-for-the-documents");
 /// First lines of the blocks that are not marked `console`, and why they are not run as such.
-const PLAIN: [(&str, &str); 14] = [
+const PLAIN: [(&str, &str); 13] = [
     (
         "cargo run --release     then open http://localhost:3000 in two tabs: walk, gather, build, fight, hunt, chat",
         "the repository's own use: this very test is run by it",
@@ -50,10 +50,6 @@ const PLAIN: [(&str, &str); 14] = [
     (
         "error: seed 1, after tick 334: the copy of a snapshot differs: sums [2]: 334, not 4",
         "of a game with a planted mistake",
-    ),
-    (
-        "ERROR self-check: client 3, player 2, tick 4711: stream: player 5 is at (1314.0, 785.0), but the client has it at (1315.0, 785.0)",
-        "of a server with a planted mistake",
     ),
     ("docker build --tag tickwire .", "a container needs Docker, which the tests' machine need not have"),
 ];

@@ -125,7 +125,8 @@ impl<A: Agent> InLockstep<A> {
         let Some(sharing) = &mut self.sharing else { return };
         // A world that has caught up, and of which something was told.
         let is_told = || self.follower.published().is_some_and(|published| published.tick() == tick);
-        if !is_new && !(tick.is_multiple_of(SHARE_TICKS) && is_told()) {
+        let may_share = is_new || (tick.is_multiple_of(SHARE_TICKS) && is_told());
+        if !may_share {
             return;
         }
         let Some(own) = self.follower.release() else { return };
