@@ -281,7 +281,8 @@ impl Follower {
         Heard::Stepped(world.world().tick())
     }
 
-    /// At a checksum tick: sends the checksum, or compares the world with the one that was there before.
+    /// At a checksum tick: sends the checksum, unless the tick was past when the snapshot came; or compares the world with the one that
+    /// was there before.
     fn look_back(&mut self, say: &mut Vec<Vec<u8>>) {
         let Some(world) = &mut self.world else { return };
         let tick = world.world().tick();
@@ -290,6 +291,10 @@ impl Follower {
         }
         if self.sent.is_some_and(|sent| tick <= sent) {
             self.compare(tick, say);
+            return;
+        }
+        if tick < self.present {
+            // A burst of checksums of the past would cost the budget of messages, and the next one tells as much.
             return;
         }
         if let Some(seed) = self.corrupts.take() {
