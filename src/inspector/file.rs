@@ -300,7 +300,7 @@ impl File {
         let after = talk.and_then(|talk| talk.cursor.as_ref()).map(|cursor| &cursor.conversation);
         let (json, is_ours) = after.map_or((None, false), |talk| (talk.json(), talk.is_ours()));
         let (dialect, bytes) = (item.dialect.name().to_owned(), item.bytes.clone());
-        let tables = link::tables(self.codes);
+        let tables = link::tables(self.codes, &dialect);
         link::Link { bytes, before, dialect, from: item.from, json, is_ours, is_head, tables }.print()
     }
 

@@ -31,14 +31,14 @@ pub struct Link {
     pub is_ours: bool,
     /// Whether it is the head of a handshake.
     pub is_head: bool,
-    /// The [hash](Codes::hash) of the packet tables, unless they are the built-in ones.
+    /// The [hash](Codes::hash_of) of the dialect's packets, unless they are the built-in ones.
     pub tables: Option<String>,
 }
 
-/// The [`Link::tables`] of frames of these tables.
-pub fn tables(codes: &Codes) -> Option<String> {
-    let hash = codes.hash();
-    (hash != Codes::builtin_ref().hash()).then(|| format!("{hash:016x}"))
+/// The [`Link::tables`] of frames of a dialect in these tables.
+pub fn tables(codes: &Codes, dialect: &str) -> Option<String> {
+    let hash = codes.hash_of(dialect);
+    (hash != Codes::builtin_ref().hash_of(dialect)).then(|| format!("{hash:016x}"))
 }
 
 impl Link {

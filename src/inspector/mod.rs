@@ -282,7 +282,7 @@ impl Inspector {
         };
         let before = link::of_message(&kept.piece[..kept.begin], kept.from);
         let bytes = kept.bytes().to_vec();
-        let (from, is_head, tables) = (kept.from, kept.is_head, link::tables(&self.codes));
+        let (from, is_head, tables) = (kept.from, kept.is_head, link::tables(&self.codes, &dialect));
         link::Link { bytes, before, dialect, from, json, is_ours, is_head, tables }.print()
     }
 
@@ -293,7 +293,7 @@ impl Inspector {
     pub fn open_link(&mut self, text: &str) -> Result<(), String> {
         let link = link::Link::read(text)?;
         let codes = Arc::clone(&self.codes);
-        if link.tables.is_some() && link.tables != link::tables(&codes) {
+        if link.tables.is_some() && link.tables != link::tables(&codes, &link.dialect) {
             return Err("the frame of the link is of a server with other packet tables than this page has; \
                         a saved capture carries its tables"
                 .to_owned());

@@ -285,6 +285,14 @@ fn a_link_of_a_server_with_other_tables_is_refused_by_name_elsewhere() {
     Inspector::new(&other).expect("a welcome").open_link(&link).expect("the same tables");
     let error = Inspector::default().open_link(&link).expect_err("other tables");
     assert!(error.contains("other packet tables"), "{error}");
+    // The tables of another game beside those of the dialect make no other dialect.
+    let mut both: Json = serde_json::from_str(&welcome()).expect("JSON");
+    let tanks = ["tanks.tsv", include_str!("../../packet_codes/tanks/tanks.tsv")];
+    both["welcome"]["codes"].as_array_mut().expect("tables").push(json!(tanks));
+    let mut inspector = Inspector::new(&both.to_string()).expect("a welcome");
+    inspector.open_link("frame=821e&dialect=native&from=server").expect("a link without tables");
+    let link = inspector.link(1).expect("short");
+    Inspector::default().open_link(&link).unwrap_or_else(|error| panic!("{link}: {error}"));
 }
 
 #[test]

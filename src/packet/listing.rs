@@ -64,23 +64,31 @@ fn json_argument(argument: &Argument) -> Json {
     json
 }
 
+fn hash<'a>(rows: impl Iterator<Item = &'a Row>) -> u64 {
+    // FNV-1a, in 64 bits.
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut put = |text: &str| {
+        for byte in text.bytes().chain([b'\n']) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    };
+    for row in rows {
+        put(&line(row));
+    }
+    hash
+}
+
 impl Codes {
     /// A hash of everything that a client and a server must agree on: of each packet the direction,
     /// the name, the lane, the codes and the arguments. File names and meanings do not count.
     pub fn hash(&self) -> u64 {
-        // FNV-1a, in 64 bits.
-        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        let mut put = |text: &str| {
-            for byte in text.bytes().chain([b'\n']) {
-                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-            }
-        };
-        for row in self.rows() {
-            put(&line(row));
-        }
-        hash
+        hash(self.rows())
     }
 
+    /// The same of the packets of one dialect: tables of other games do not count.
+    pub fn hash_of(&self, dialect: &str) -> u64 {
+        hash(self.rows().filter(|row| row.codes.iter().any(|(name, _)| name == dialect)))
+    }
     /// The first packet that these tables and others do not have alike, in words; `None` if they
     /// agree on everything that [`Codes::hash`] covers.
     pub fn difference(&self, other: &Codes) -> Option<String> {

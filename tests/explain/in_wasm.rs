@@ -212,10 +212,6 @@ fn open_captures(twin: &mut Twin) -> usize {
         let mut expected = Vec::new();
         let mut file = File::open(bytes.clone()).expect("a capture");
         twin.note(b'F', &bytes, file.about().to_string());
-        // A page of that server has the tables that its capture carries.
-        let carried = found.tables().expect("whole tables");
-        let carried =
-            carried.map(|tables| json!({ "welcome": { "codes": tables, "began_us": 0 } }).to_string());
         captured::walk(&found, &codes, (None, native), None, |found| match found.what {
             Found::Item(item) => {
                 expected.push((found.client, found.packet, Some((item.json(), item.names()))))
@@ -251,13 +247,7 @@ fn open_captures(twin: &mut Twin) -> usize {
             {
                 assert!(names.iter().any(|known| known == name), "{here}: {name}");
             }
-            linked += usize::from(reads_alike_from_a_link(
-                &mut file,
-                carried.as_deref(),
-                at as u64 + 1,
-                &explained,
-                &here,
-            ));
+            linked += usize::from(reads_alike_from_a_link(&mut file, at as u64 + 1, &explained, &here));
             twin.note(b'e', &(at as u64 + 1).to_be_bytes(), explained);
             frames += 1;
         }
@@ -274,16 +264,9 @@ fn open_captures(twin: &mut Twin) -> usize {
 }
 
 /// Whether a link to a frame of a capture has the same line: not where the verdict depends on the connection, such as after its close.
-fn reads_alike_from_a_link(
-    file: &mut File,
-    carried: Option<&str>,
-    n: u64,
-    explained: &str,
-    here: &str,
-) -> bool {
+fn reads_alike_from_a_link(file: &mut File, n: u64, explained: &str, here: &str) -> bool {
     let link = file.link(n).unwrap_or_else(|error| panic!("{here}: {error}"));
-    let of_server = |welcome| Inspector::new(welcome).expect("tables");
-    let mut inspector = carried.map_or_else(Inspector::default, of_server);
+    let mut inspector = Inspector::default();
     inspector.open_link(&link).unwrap_or_else(|error| panic!("{here}: {error}"));
     let [one, other] =
         [explained, &inspector.explain(1)].map(|json| serde_json::from_str::<Json>(json).expect("JSON"));
