@@ -46,10 +46,15 @@ impl Arriving {
         if self.format.is_none() && !self.begin(&mut cursor)? {
             return Ok(0);
         }
-        while let Some(packet) = self.next(&mut cursor)? {
-            if let Some(packet) = packet {
+        // Nearly every packet has a comment, and room for it is made once.
+        let mut room = Vec::new();
+        while let Some(packet) = self.next(&mut cursor, std::mem::take(&mut room))? {
+            if let Some(mut packet) = packet {
                 self.packets += 1;
-                each(&Packet { number: self.packets, ..packet });
+                packet.number = self.packets;
+                each(&packet);
+                packet.comments.clear();
+                room = packet.comments;
             }
         }
         let used = cursor.offset - self.offset;
@@ -75,13 +80,23 @@ impl Arriving {
     }
 
     /// The next item: `None` if the bytes end in the middle of it, nothing in it if it is no packet.
-    fn next<'a>(&mut self, cursor: &mut Cursor<'a>) -> Result<Option<Option<Packet<'a>>>, CaptureError> {
+    fn next<'a>(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        room: Vec<&'a str>,
+    ) -> Result<Option<Option<Packet<'a>>>, CaptureError> {
         match &mut self.format {
             None => Ok(None),
-            Some(Format::Pcapng(blocks)) => Ok(blocks.next(cursor)?.map(|block| match block {
-                pcapng::Block::Packet(packet) => Some(packet),
-                pcapng::Block::Names(_) | pcapng::Block::Other => None,
-            })),
+            Some(Format::Pcapng(blocks)) => match blocks.next(cursor, room)? {
+                None => Ok(None),
+                Some(pcapng::Block::Packet(packet)) => Ok(Some(Some(packet))),
+                Some(pcapng::Block::Names(body)) => {
+                    // Nobody asks for them, but a damaged file is damaged.
+                    pcapng::names(body, &mut Vec::new())?;
+                    Ok(Some(None))
+                }
+                Some(pcapng::Block::Other) => Ok(Some(None)),
+            },
             Some(Format::Pcap { format, link }) => {
                 let begin = *cursor;
                 cursor.order = format.order();

@@ -29,8 +29,10 @@
 
 mod arriving;
 mod classic;
+mod ends;
 mod file;
 pub(crate) mod packet;
+mod passing;
 pub(crate) mod pcapng;
 pub(crate) mod record;
 mod stream;
@@ -39,6 +41,7 @@ pub(crate) mod writer;
 
 pub(crate) use arriving::Arriving;
 pub use file::{Capture, CaptureError, Packet, Rule};
+pub(crate) use passing::{Disorder, Passed, Passing};
 pub use record::{Record, RecordError};
 pub use stream::{Connection, End, Hole, Piece};
 

@@ -104,8 +104,13 @@ impl Blocks {
         Blocks { order: Order::Little, interfaces: Vec::new() }
     }
 
-    /// Takes the next block; `None` if the bytes end in the middle of it, and then nothing is taken.
-    pub(super) fn next<'a>(&mut self, cursor: &mut Cursor<'a>) -> Result<Option<Block<'a>>, CaptureError> {
+    /// Takes the next block; `None` if the bytes end in the middle of it, and then nothing is taken. The
+    /// comments of a packet go to `room`, which is empty.
+    pub(super) fn next<'a>(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        room: Vec<&'a str>,
+    ) -> Result<Option<Block<'a>>, CaptureError> {
         if cursor.bytes.len() < FRAME_BYTES {
             return Ok(None);
         }
@@ -124,7 +129,7 @@ impl Blocks {
             INTERFACE => self.interfaces.push(interface(body)?),
             NAMES => return Ok(Some(Block::Names(body))),
             ENHANCED_PACKET | OLD_PACKET | SIMPLE_PACKET => {
-                return packet(kind, body, &self.interfaces).map(|packet| Some(Block::Packet(packet)));
+                return packet(kind, body, &self.interfaces, room).map(|packet| Some(Block::Packet(packet)));
             }
             _ => {}
         }
@@ -138,7 +143,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Capture<'_>, CaptureError> {
     let mut cursor = Cursor { bytes, offset: 0, order: Order::Little };
     while !cursor.bytes.is_empty() {
         let begin = cursor;
-        match blocks.next(&mut cursor)? {
+        match blocks.next(&mut cursor, Vec::new())? {
             // The first block shows whether the file is a capture at all.
             None if begin.offset == 0 => return Err(begin.error(Rule::Truncated)),
             None => {
@@ -244,7 +249,12 @@ fn interface(mut body: Cursor<'_>) -> Result<Interface, CaptureError> {
 }
 
 /// The packet of a block; the caller numbers it.
-fn packet<'a>(kind: u32, mut body: Cursor<'a>, interfaces: &[Interface]) -> Result<Packet<'a>, CaptureError> {
+fn packet<'a>(
+    kind: u32,
+    mut body: Cursor<'a>,
+    interfaces: &[Interface],
+    comments: Vec<&'a str>,
+) -> Result<Packet<'a>, CaptureError> {
     let at_interface = body;
     let number = match kind {
         ENHANCED_PACKET => body.u32()?,
@@ -260,7 +270,6 @@ fn packet<'a>(kind: u32, mut body: Cursor<'a>, interfaces: &[Interface]) -> Resu
         let whole_bytes = body.u32()? as usize;
         let bytes = body.take(whole_bytes.min(interface.longest_bytes))?;
         let link = interface.link;
-        let comments = Vec::new();
         return Ok(Packet { number: 0, at_ns: 0, link, bytes, whole_bytes, inbound: None, comments });
     }
     let units = u64::from(body.u32()?) << 32 | u64::from(body.u32()?);
@@ -272,7 +281,7 @@ fn packet<'a>(kind: u32, mut body: Cursor<'a>, interfaces: &[Interface]) -> Resu
         bytes: body.take_padded(here)?,
         whole_bytes: whole.max(here),
         inbound: None,
-        comments: Vec::new(),
+        comments,
     };
     while let Some((number, mut value)) = option(&mut body)? {
         match number {
@@ -292,7 +301,10 @@ fn packet<'a>(kind: u32, mut body: Cursor<'a>, interfaces: &[Interface]) -> Resu
 
 /// The names of a block. A record ends with one or more names, each terminated by a zero; the first
 /// is used.
-fn names<'a>(mut body: Cursor<'a>, names: &mut Vec<(IpAddr, &'a str)>) -> Result<(), CaptureError> {
+pub(super) fn names<'a>(
+    mut body: Cursor<'a>,
+    names: &mut Vec<(IpAddr, &'a str)>,
+) -> Result<(), CaptureError> {
     while let Some((kind, mut value)) = option(&mut body)? {
         let address: IpAddr = match kind {
             NAME_IPV4 => Ipv4Addr::from(value.array::<4>()?).into(),

@@ -5,6 +5,7 @@ use core::net::{IpAddr, SocketAddr};
 use proptest::prelude::*;
 
 use super::packet::{ACK, FIN, Head, LINK_RAW, LINK_WORLD, PSH, SYN};
+use super::passing::tests::is_orderly;
 use super::pcapng::{About, write_interface, write_name, write_packet, write_section};
 use super::*;
 use crate::limits;
@@ -44,6 +45,7 @@ fn told(bytes: &[u8]) -> (String, String, Vec<usize>) {
     let capture = read(bytes).expect("a capture");
     let connections = capture.connections();
     assert_eq!(connections.len(), 1, "{connections:?}");
+    is_orderly(&capture);
     let (mut client, mut server, mut packets) = (String::new(), String::new(), Vec::new());
     for piece in &connections[0].pieces {
         let said = if piece.from == End::Client { &mut client } else { &mut server };
@@ -158,6 +160,7 @@ fn a_connection_has_ends_a_beginning_and_an_end() {
     let connection = &capture.connections()[0];
     assert_eq!((connection.client, connection.server), (address(CLIENT), address(SERVER)));
     assert!(connection.has_begin && connection.has_end && connection.holes.is_empty(), "{connection:?}");
+    assert!(is_orderly(&capture));
 }
 
 #[test]
@@ -220,6 +223,7 @@ fn sequence_numbers_begin_again_at_zero_and_ports_are_used_again() {
     assert_eq!(connections.len(), 2);
     assert_eq!((said(0), said(1)), (b"abcdef".to_vec(), b"new".to_vec()));
     assert_eq!(connections[1].first_packet, 4);
+    assert!(is_orderly(&capture));
 }
 
 #[test]
@@ -233,6 +237,7 @@ fn without_a_handshake_the_roles_follow_from_the_bytes_or_the_ports() {
         let connection = &capture.connections()[0];
         assert_eq!(connection.client, address(client));
         assert!(!connection.has_begin && !connection.has_end);
+        assert!(is_orderly(&capture));
     }
 }
 
@@ -424,6 +429,7 @@ fn exhaust(bytes: &[u8]) {
                 assert!(said <= bytes.len());
             }
             capture.records().for_each(drop);
+            is_orderly(&capture);
         }
     }
 }
@@ -486,6 +492,7 @@ proptest! {
         let expected: Vec<u8> = text.iter().zip(&came).filter(|(_, came)| **came).map(|(byte, _)| *byte).collect();
         prop_assert_eq!(said, expected);
         let missing: u64 = connections[0].holes.iter().map(|hole| hole.bytes).sum();
+        is_orderly(&capture);
         let last = came.iter().rposition(|came| *came).expect("one at least");
         prop_assert_eq!(missing, came[..last].iter().filter(|came| !**came).count() as u64);
     }

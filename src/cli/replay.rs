@@ -4,6 +4,8 @@
 //! or JSON. The exit status is 0 if the result is the same, 1 if it differs, and 2 if the file
 //! cannot be read or replayed.
 
+mod once;
+
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -113,12 +115,18 @@ pub fn run(args: &ReplayArgs, games: &Games) -> ExitCode {
 
 fn report(args: &ReplayArgs, games: &Games) -> Result<Vec<(String, Report)>, NoReport> {
     let given = args.codes.as_deref().map(codes::given).transpose().map_err(NoReport::Unreadable)?;
+    let asked =
+        Asked { fields: args.diff, to_tick: args.to_tick, state: args.json && args.to_tick.is_some() };
+    if asked == Asked::default()
+        && args.file.as_os_str() != DASH
+        && let Ok(rooms) = once::reports(&args.file, &games.about(), given.clone())
+    {
+        return Ok(rooms);
+    }
     let bytes = read(&args.file).map_err(NoReport::Unreadable)?;
     let unreadable = |error| NoReport::Unreadable(format!("{}: {error}", name(&args.file)));
     let capture = capture::read(&bytes).map_err(unreadable)?;
     let codes = replay::codes(&capture, given).map_err(NoReport::NotReplayable)?;
-    let asked =
-        Asked { fields: args.diff, to_tick: args.to_tick, state: args.json && args.to_tick.is_some() };
     replay::replay(
         &capture,
         &games.about(),

@@ -5,9 +5,11 @@
 //! facts that a replay does not know, such as the rate limits of an address, a ban or a shutdown:
 //! for these the replay takes the recorded answer ([`is_external`]).
 
+use std::sync::Arc;
+
 use crate::capture::{Connection, End};
 use crate::game::Breach;
-use crate::packet::{Decoded, Direction};
+use crate::packet::{Codes, Decoded, Dialect, Direction};
 use crate::peer::Endpoint;
 use crate::peer::receiver::RoomFacts;
 use crate::ws::Side;
@@ -168,6 +170,78 @@ impl<'a> Known<'a> {
         };
         PACKETS.contains(&decoded.row.name.as_str()).then_some(Kind::Packet(decoded))
     }
+}
+
+/// Tells which pieces of servers are needed to find their answers, without knowing the endpoints.
+pub struct Sieve {
+    /// How the packets that answer begin in any of the dialects: four bytes, and which of their bits count.
+    prefixes: Vec<(u32, u32)>,
+}
+
+/// The bytes of a server so far.
+#[derive(Debug, Default)]
+pub struct Sifted {
+    /// Those of a head or a frame that is not complete.
+    rest: Vec<u8>,
+    is_open: bool,
+    has_frame: bool,
+}
+
+impl Sieve {
+    /// For endpoints of these packet tables.
+    pub fn new(codes: &Codes) -> Sieve {
+        let prefix = |dialect: &Arc<Dialect>, name: &str| {
+            let (prefix, _) = dialect.prefix(Direction::ToClient, name)?;
+            let mask = u32::MAX.checked_shl(32 - 8 * prefix.len().min(4) as u32).unwrap_or(0);
+            Some((first_four(prefix), mask))
+        };
+        let of_dialect = |dialect| PACKETS.iter().filter_map(move |name| prefix(dialect, name));
+        let mut prefixes: Vec<_> = codes.dialects().flat_map(of_dialect).collect();
+        prefixes.sort_unstable();
+        prefixes.dedup();
+        Sieve { prefixes }
+    }
+
+    /// Whether the next piece of a server is needed: it has the first frame, or one that may be an answer,
+    /// or is not just whole frames.
+    pub fn keeps(&self, sifted: &mut Sifted, piece: &[u8]) -> bool {
+        let Sifted { rest, is_open, has_frame } = sifted;
+        let mut is_needed = !*has_frame;
+        let mut each = |header: &Header, at: usize, frame: &[u8]| {
+            *has_frame = true;
+            is_needed = is_needed || self.may_be(header, &frame[at..]);
+        };
+        if *is_open && rest.is_empty() {
+            let used = whole(piece, &mut each);
+            rest.extend_from_slice(&piece[used..]);
+            return is_needed || used < piece.len();
+        }
+        rest.extend_from_slice(piece);
+        *is_open = *is_open || behind_head(rest);
+        if *is_open {
+            let used = whole(rest, &mut each);
+            rest.drain(..used);
+        }
+        true
+    }
+
+    /// At least what [`Known::may_be`] finds.
+    fn may_be(&self, header: &Header, payload: &[u8]) -> bool {
+        let begin = first_four(payload);
+        match header.opcode {
+            Opcode::Binary => self.prefixes.iter().any(|(prefix, mask)| begin & mask == *prefix),
+            Opcode::Pong | Opcode::Close | Opcode::Text => true,
+            _ => false,
+        }
+    }
+}
+
+/// The first four bytes as a number; zeros for those that are not there.
+fn first_four(bytes: &[u8]) -> u32 {
+    if let Some(four) = bytes.first_chunk() {
+        return u32::from_be_bytes(*four);
+    }
+    bytes.iter().zip([24, 16, 8]).fold(0, |number, (byte, shift)| number | u32::from(*byte) << shift)
 }
 
 /// Whether an answer follows from what a replay does not know: the limits of an address, a deadline,

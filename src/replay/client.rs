@@ -42,14 +42,24 @@ pub struct Heard {
     pub before: u64,
 }
 
+/// What clients are heard with.
+pub struct Hearing<'a> {
+    /// The capture.
+    pub capture: &'a Capture<'a>,
+    /// What a request asks for.
+    pub find: Find<'a>,
+    /// The ticks that the room had completed when a packet was captured.
+    pub tick_of: &'a dyn Fn(usize) -> u32,
+}
+
 /// Hears all bytes of a client of this room.
 pub fn hear(
-    capture: &Capture<'_>,
+    hearing: &Hearing<'_>,
     connection: &Connection<'_>,
     about: Client<'_>,
     mut room: RoomFacts,
-    find: Find<'_>,
 ) -> Result<Heard, NotReplayable> {
+    let Hearing { capture, find, tick_of } = hearing;
     let (mut asked, mut before) = (Asked::default(), 0);
     let (mut reader, mut endpoint, mut receiver) = (Some(HeadReader::new(limits::HEAD)), None, None);
     let mut resumed = about.resumed;
@@ -97,7 +107,7 @@ pub fn hear(
         }
         let (Some(open), Some(endpoint)) = (&mut receiver, &endpoint) else { continue };
         let bytes = rest.as_deref().unwrap_or(piece.bytes);
-        let at = At { now, tick: tick_of(capture, piece.packet) };
+        let at = At { now, tick: tick_of(piece.packet) };
         if let Err(ending) = open.receive(bytes, at, &mut asked) {
             asked.answers.add(piece.packet, &ending.frames(endpoint));
             receiver = None;
@@ -116,9 +126,13 @@ pub fn room_of(connection: &Connection<'_>) -> String {
     head.map_or(String::new(), |head| endpoint::room_of(head.path()).0.to_owned())
 }
 
-/// The ticks that the room had completed when a packet was captured: its comment has them.
-fn tick_of(capture: &Capture<'_>, packet: usize) -> u32 {
-    let comments = capture.packets.get(packet - 1).map_or(&[][..], |packet| &packet.comments[..]);
+/// The ticks that the room had completed when a packet was captured.
+pub fn tick_of(capture: &Capture<'_>, packet: usize) -> u32 {
+    capture.packets.get(packet - 1).map_or(0, |packet| said_tick(&packet.comments))
+}
+
+/// The ticks that the room had completed, as the comments of a packet say; 0 if none does.
+pub fn said_tick(comments: &[&str]) -> u32 {
     let mut words = comments.iter().flat_map(|comment| comment.split(' '));
     words.find_map(|word| word.strip_prefix("tick=")?.parse().ok()).unwrap_or_default()
 }

@@ -179,14 +179,14 @@ pub fn read<'a>(
 ///
 /// # Errors
 /// Why the room cannot be replayed.
-pub(super) fn beginning(
-    records: &[((usize, u64), Vec<u8>)],
+pub(super) fn beginning<'a>(
+    records: impl Iterator<Item = ((usize, u64), &'a [u8])>,
     games: &[&'static Game],
 ) -> Result<(&'static Game, Box<dyn Replica>), String> {
     let mut room = Room::default();
     for (place, record) in records {
         let (_, record) = record::decode(record).map_err(|error| error.to_string())?;
-        room.add(record, *place)?;
+        room.add(record, place)?;
     }
     room.world(games)
 }

@@ -282,7 +282,9 @@ fn a_peer_without_sockets_replays_a_capture_like_the_server() {
         let find = |about: &About, head: &_| Endpoint::find(&Codes::builtin(), about.paths, head).ok();
         replay::replay(capture, games::ABOUT, &find, replay::Asked::default()).expect("replayable")
     };
-    let (_, report) = run_again(&capture).pop().expect("the default room");
+    let mut rooms = run_again(&capture);
+    assert_eq!(replay::at_once(&file, games::ABOUT, None).as_ref(), Ok(&rooms));
+    let (_, report) = rooms.pop().expect("the default room");
     assert!(report.is_same(), "{:?} {:?}", report.answer, report.difference);
     assert_eq!((report.clients, report.not_taken, report.not_captured), (SESSIONS as usize, 0, 0));
     assert!(report.matched > 500 && report.answers > 3_000, "{report:?}");
@@ -300,6 +302,7 @@ fn a_peer_without_sockets_replays_a_capture_like_the_server() {
     if has_tools {
         println!("{}", wasm_finds_the_same(&path, &changed));
     }
+    assert_eq!(replay::at_once(&changed, games::ABOUT, None), Err(replay::Unfit));
     let capture = capture::read(&changed).expect("a capture");
     let (_, report) = run_again(&capture).pop().expect("the default room");
     let (_, differing) = report.answer.expect("an answer that differs");

@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tickwire::capture::{self, Capture, End, Piece};
-use tickwire::game::Game as _;
+use tickwire::game::{About, Game as _};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::net::console::Source;
 use tickwire::internal::net::recorder::{Rotation, Target};
 use tickwire::internal::net::{Config, Server};
+use tickwire::internal::peer::Endpoint;
+use tickwire::internal::replay::{self, Asked, Pass, Worlds};
 use tickwire::internal::testkit::crowd::{self, Manner, Plan};
 use tickwire::packet::{Codes, Direction};
 use tickwire::ws::Side;
@@ -37,17 +39,25 @@ impl Drop for File {
     }
 }
 
-/// What the program says of a capture, and its exit status.
+/// What the program says of a capture, and its exit status: the same of a file, which it replays in one pass if it can, and of standard
+/// input, which it reads whole.
 pub fn replay(bytes: &[u8], name: &str, more: &[&str]) -> (String, i32) {
     let file = File::new(name);
     fs::write(&file.0, bytes).expect("written");
     let path = file.0.to_str().expect("text");
-    let output = Command::new(env!("CARGO_BIN_EXE_tickwire"))
-        .args([&["replay", path], more].concat())
-        .output()
-        .expect("the program runs");
-    let text = [output.stdout, output.stderr].concat();
-    (String::from_utf8(text).expect("text"), output.status.code().expect("it ends by itself"))
+    let said = |path: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_tickwire"))
+            .args([&["replay", path], more].concat())
+            .stdin(fs::File::open(&file.0).expect("the file"))
+            .output()
+            .expect("the program runs");
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).expect("text");
+        (text, output.status.code().expect("it ends by itself"))
+    };
+    let (of_input, status) = said("-");
+    let of_file = said(path);
+    assert_eq!(of_file, (of_input.replace("standard input: ", &format!("{path}: ")), status));
+    of_file
 }
 
 pub fn number(report: &Value, name: &str) -> u64 {
@@ -338,6 +348,50 @@ fn a_record_that_says_another_world_than_its_snapshot_is_refused_by_the_field() 
     let (text, status) = replay(&older, "older", &[]);
     let expected = "not replayable: the record has layout 2; this version reads the layouts 3 and 4";
     assert!(status == 2 && text.starts_with(expected), "{text}");
+}
+
+/// Whether a capture is replayed in one pass, however its bytes come; if so, what comes out is what the replay of the whole says.
+fn is_in_one_pass(bytes: &[u8], parts: usize) -> bool {
+    let (mut pass, mut worlds) = (Pass::new(&[Moo::ABOUT], None), Worlds::new(&[Moo::ABOUT]));
+    let mut rest = Vec::new();
+    for part in bytes.chunks(parts) {
+        rest.extend_from_slice(part);
+        let Ok(used) = pass.receive(&rest) else { return false };
+        rest.drain(..used);
+        if worlds.run(&pass.records()).is_err() {
+            return false;
+        }
+    }
+    let Ok(reports) = pass.finish(rest.len(), || Ok(worlds.ran())) else { return false };
+    let capture = capture::read(bytes).expect("it was read in one pass");
+    let codes = replay::codes(&capture, None).expect("there were packet tables");
+    let find = |about: &About, head: &_| Endpoint::find(&codes, about.paths, head).ok();
+    let whole = replay::replay(&capture, &[Moo::ABOUT], &find, Asked::default());
+    assert_eq!(Ok(&reports), whole.as_ref());
+    assert!(reports.iter().all(|(_, report)| report.is_same()));
+    true
+}
+
+#[test]
+fn one_pass_says_what_the_replay_of_the_whole_file_does_or_nothing() {
+    let bytes = one_step();
+    for parts in [1, 7, 1000, bytes.len()] {
+        assert!(is_in_one_pass(&bytes, parts), "in parts of {parts} bytes");
+    }
+    // Behind the packet tables.
+    let from = world_record(&bytes).0;
+    let cuts = (from..bytes.len()).step_by(97).filter(|end| is_in_one_pass(&bytes[..*end], 4096)).count();
+    assert!(cuts > 10, "{cuts} of the cut ones");
+    // A byte of the commands, of the answers, of the world, of the file's own order.
+    let mut changed = bytes.clone();
+    let passes = (from..bytes.len()).step_by(23).filter(|at| {
+        changed[*at] ^= 0x21;
+        let passes = is_in_one_pass(&changed, 4096);
+        changed[*at] ^= 0x21;
+        passes
+    });
+    let (passes, all) = (passes.count(), (bytes.len() - from) / 23);
+    assert!(passes > all / 50 && passes < all * 9 / 10, "{passes} of {all} changed ones");
 }
 
 /// Kind, length, interface, time, two lengths: what stands in a block before the packet's bytes.

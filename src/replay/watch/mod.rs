@@ -221,7 +221,8 @@ impl Room {
     fn tick(&mut self, games: &[&'static About], packet: &Packet<'_>, checksum: u64, frame: &[u8]) {
         if let Room::Coming(records) = self {
             records.push(((packet.number, packet.at_ns), packet.bytes.to_vec()));
-            *self = match recording::beginning(records, games) {
+            let heads = records.iter().map(|(place, record)| (*place, &record[..]));
+            *self = match recording::beginning(heads, games) {
                 Ok((about, world)) => Room::Ready(Box::new(Show::new(about, &*world))),
                 Err(why) => Room::Refused(why),
             };

@@ -4,7 +4,7 @@
 //! The input is a file. An error has a position within the file; all packets, connections and world
 //! records are accessible; packets written with our writer have the same time, direction, bytes and
 //! comment when read back; a truncated file is read up to its end; a replay ends with a report or
-//! an error.
+//! an error, and one in a single pass with the same report or none.
 
 use tickwire::capture::{self, Capture, Packet, Record};
 use tickwire::explain::captured;
@@ -37,7 +37,7 @@ pub fn run(bytes: &[u8]) {
     written_again(&found);
     cut_off(&found, bytes);
     if !found.packets.is_empty() {
-        understood(&found);
+        understood(&found, bytes);
     }
 }
 
@@ -128,7 +128,7 @@ fn cut_off(found: &Capture<'_>, bytes: &[u8]) {
 }
 
 /// What `explain` and `replay` make of it.
-fn understood(found: &Capture<'_>) {
+fn understood(found: &Capture<'_>, bytes: &[u8]) {
     let codes = replay::codes(found, None).unwrap_or_else(|reason| {
         assert!(!reason.to_string().is_empty());
         Codes::builtin()
@@ -138,7 +138,11 @@ fn understood(found: &Capture<'_>) {
     captured::walk(found, &codes, (None, otherwise), None, |_| items += 1);
     let find =
         |about: &tickwire::game::About, head: &RequestHead| Endpoint::find(&codes, about.paths, head).ok();
-    match replay::replay(found, &[Moo::ABOUT], &find, replay::Asked::default()) {
+    let replayed = replay::replay(found, &[Moo::ABOUT], &find, replay::Asked::default());
+    if let Ok(rooms) = replay::at_once(bytes, &[Moo::ABOUT], None) {
+        assert_eq!(Ok(&rooms), replayed.as_ref(), "in one pass");
+    }
+    match replayed {
         Ok(rooms) => assert!(rooms.iter().all(|(_, report)| report.ticks as usize <= found.packets.len())),
         Err(reason) => assert!(!reason.to_string().is_empty()),
     }
