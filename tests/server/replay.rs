@@ -104,6 +104,7 @@ fn recorded(file: &Path, is_late: bool, rotation: Rotation) -> Vec<u8> {
 fn a_session_of_all_dialects_comes_out_the_same_and_a_changed_angle_does_not() {
     let file = File::new("all");
     let bytes = recorded(&file.0, false, Rotation::default());
+    assert!(is_in_one_pass(&bytes, 4096));
     let (text, status) = replay(&bytes, "same", &["--json"]);
     assert_eq!(status, 0, "{text}");
     let report: Value = serde_json::from_str(&text).expect("JSON");
@@ -119,6 +120,7 @@ fn a_session_of_all_dialects_comes_out_the_same_and_a_changed_angle_does_not() {
     assert!(text.ends_with("same\n"), "{text}");
 
     let (changed, tick_at_least) = with_another_angle(&bytes);
+    assert!(!is_in_one_pass(&changed, 4096));
     let (text, status) = replay(&changed, "angle", &["--json"]);
     assert_eq!(status, 1, "{text}");
     let report: Value = serde_json::from_str(&text).expect("JSON");
@@ -190,6 +192,7 @@ fn names_the_fields(bytes: &[u8], changed: &[u8], difference: &Value) {
 fn a_capture_that_begins_while_they_play_comes_out_the_same() {
     let file = File::new("late");
     let bytes = recorded(&file.0, true, Rotation::default());
+    assert!(is_in_one_pass(&bytes, 4096));
     let (text, status) = replay(&bytes, "late-same", &["--json"]);
     assert_eq!(status, 0, "{text}");
     let report: Value = serde_json::from_str(&text).expect("JSON");
@@ -207,6 +210,7 @@ fn each_file_of_several_comes_out_the_same_and_goes_on_where_the_one_before_ende
     let (mut next_tick, mut matched, mut sent_before) = (None, 0, 0);
     for bytes in std::iter::once(first).chain(others.iter().map(|file| fs::read(&file.0).expect("the file")))
     {
+        assert!(is_in_one_pass(&bytes, 4096));
         let (text, status) = replay(&bytes, "several-one", &["--json"]);
         assert_eq!(status, 0, "{text}");
         let report: Value = serde_json::from_str(&text).expect("JSON");
