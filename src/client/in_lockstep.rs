@@ -23,8 +23,8 @@ pub struct InLockstep<A> {
     follower: Follower,
     dialect: Arc<Dialect>,
     told: Messages,
-    /// The player that its agent was told is its own.
-    spawned: Option<u16>,
+    /// Whether the world has begun again under an agent that plays: it is told once more that it was spawned.
+    is_again: bool,
     /// What became of commands, with the tick in which they run. It is told before that tick, as in a stream:
     /// a client in lockstep may get the frames of several ticks at once, behind the answers of all of them.
     answers: VecDeque<(u32, Vec<u8>)>,
@@ -51,7 +51,7 @@ impl<A: Agent> InLockstep<A> {
             follower,
             dialect,
             told: Messages::default(),
-            spawned: None,
+            is_again: false,
             answers: VecDeque::new(),
             sharing: None,
             desyncs: 0,
@@ -155,7 +155,10 @@ impl<A: Agent> InLockstep<A> {
                     out.fault("desync", format!("after tick {}: {}", report.tick, fields.join("; ")));
                 }
             }
-            Ok(Heard::Began(tick)) => self.begin_to_share(tick, true),
+            Ok(Heard::Began(tick)) => {
+                self.is_again = self.agent.is_playing();
+                self.begin_to_share(tick, true);
+            }
             Ok(Heard::Stepped(tick)) => self.begin_to_share(tick, false),
             Ok(Heard::Noted) => {}
             Err(reason) => out.fault("snapshot", reason),
@@ -166,8 +169,8 @@ impl<A: Agent> InLockstep<A> {
         let mut is_update = false;
         for message in self.told.iter() {
             match self.dialect.decode(Direction::ToClient, message) {
-                // Whoever begins again is told anew who it is.
-                Ok(packet) if packet.row.name == "spawned" && is_known(&mut self.spawned, &packet) => {}
+                // An agent that waits to be spawned again has not been told yet.
+                Ok(packet) if self.is_again && packet.row.name == "spawned" && !self.agent.sight().waits => {}
                 Ok(packet) => {
                     self.agent.hear(&packet, now, out);
                     is_update |= std::mem::take(&mut out.is_update);
@@ -175,6 +178,7 @@ impl<A: Agent> InLockstep<A> {
                 Err(error) => out.fault(error.name(), error.to_string()),
             }
         }
+        self.is_again &= self.told.iter().next().is_none();
         // A tick in which nothing moves is an update as well: its frame has come.
         out.is_update = is_update || packet.row.name == crate::game::lockstep::COMMAND_FRAME;
         packet.row.name != "spawned"
@@ -269,10 +273,4 @@ impl<A: Agent> Agent for InLockstep<A> {
     fn marks(&self) -> &[u32] {
         self.agent.marks()
     }
-}
-
-/// Whether an agent that was told of this player knows that it is its own; from now on it does.
-fn is_known(spawned: &mut Option<u16>, packet: &Decoded<'_>) -> bool {
-    let player = packet.number("player");
-    player.is_some() && std::mem::replace(spawned, player) == player
 }

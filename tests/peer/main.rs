@@ -3,6 +3,8 @@
 mod admission;
 mod answers;
 mod budgets;
+
+mod in_lockstep;
 mod inbox;
 mod limits;
 mod lockstep;
