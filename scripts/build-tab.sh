@@ -21,11 +21,14 @@ RUSTFLAGS="--remap-path-prefix=$PWD=. --remap-path-prefix=${CARGO_HOME:-$HOME/.c
 export RUSTFLAGS
 cargo build --quiet --locked --package tickwire-tab --target "$target" --profile tab --target-dir target/tab
 
-cp "target/tab/$target/tab/tickwire_tab.wasm" src/web/tab.wasm
+# A file with the same bytes keeps its time, so that cargo need not build again what contains it.
+renew() {
+    cmp -s "$1" "$2" || { cp "$1" "$2" && chmod 644 "$2"; }
+}
+renew "target/tab/$target/tab/tickwire_tab.wasm" src/web/tab.wasm
 # The same package without the server: prediction alone.
 cargo build --quiet --locked --package tickwire-tab --no-default-features --target "$target" --profile tab --target-dir target/tab
-cp "target/tab/$target/tab/tickwire_tab.wasm" src/web/predict.wasm
-chmod 644 src/web/tab.wasm src/web/predict.wasm
+renew "target/tab/$target/tab/tickwire_tab.wasm" src/web/predict.wasm
 
 # The hash of the sources: SHA-1 over the sorted list of "SHA-1  path" lines. Tests are no part of
 # the file, and of src/limits.rs only what these sources use.
@@ -40,7 +43,8 @@ sources=$(find src -name '*.rs' -not -name tests.rs -not -path 'src/*/tests/*' \
     predict=$(sha1sum src/web/predict.wasm)
     echo "predict ${predict%% *}"
     echo "compiler $(rustc --version | cut -d ' ' -f 1,2)"
-} >src/web/tab.wasm.sources
+} >target/tab/sources
+renew target/tab/sources src/web/tab.wasm.sources
 
 echo "src/web/tab.wasm: $(wc -c <src/web/tab.wasm) bytes, $(gzip -9c src/web/tab.wasm | wc -c) compressed"
 echo "src/web/predict.wasm: $(wc -c <src/web/predict.wasm) bytes, $(gzip -9c src/web/predict.wasm | wc -c) compressed"

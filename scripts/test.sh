@@ -189,8 +189,6 @@ tab() {
     fi
     cmp "$kept" "$built" ||
         say_and_fail "$built was stale: commit the one that scripts/build-tab.sh has just built" || return
-    # With its old time, so that cargo need not build the program again.
-    cp -p "$kept" "$built"
 }
 
 wasm() { node tests/wasm/check.mjs && node tests/wasm/lockstep.mjs && node tests/wasm/watch.mjs; }
