@@ -41,11 +41,13 @@ export function story({ corrupted, report }, { asked, checksums }) {
     lines.push(`Tick ${tick}: this page has changed ${field} of ${entity} from ${shown(before)} to ${shown(after)}.`);
   }
   if (!report || (corrupted && report.tick < corrupted.tick)) return lines;
-  const [server, ...others] = report.groups;
-  const who = others.map(([checksum, names]) => `${listed(names)} ${names.length === 1 ? 'has' : 'have'} the checksum ${checksum}`);
-  lines.push(`The server reports tick ${report.tick}: ${who.join('; ')}; ${listed(server[1])} ${server[1].length === 1 ? 'has' : 'have'} ${server[0]}.`);
-  for (const { participant, entity, field, server: right, own } of report.fields) {
-    lines.push(`${entity}, ${field}: ${shown(right)} on the server, ${shown(own)} with ${participant}.`);
+  const [[expected, agreeing], ...others] = report.groups;
+  const has = (names) => `${listed(names)} ${names.length === 1 ? 'has' : 'have'}`;
+  const who = others.map(([checksum, names]) => `${has(names)} the checksum ${checksum}`);
+  const right = has(agreeing.map((name) => (name === 'server' ? 'the server' : name)));
+  lines.push(`The server reports tick ${report.tick}: ${who.join('; ')}; ${right} ${expected}.`);
+  for (const { participant, entity, field, server, own } of report.fields) {
+    lines.push(`${entity}, ${field}: ${shown(server)} on the server, ${shown(own)} with ${participant}.`);
   }
   if (checksums !== null) lines.push(`The world has begun again from a snapshot${checksums > 0 ? `, and ${counted(checksums, 'checksum')} since then agree${checksums === 1 ? 's' : ''}` : ''}.`);
   return lines;

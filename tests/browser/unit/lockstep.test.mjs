@@ -84,7 +84,7 @@ test('the panel tells what happened, in order', () => {
   assert.deepEqual(story({ corrupted: CORRUPTED, report: null }, since), ['Tick 100: this page has changed health of player 3 from 100 to 37.']);
   assert.deepEqual(story({ corrupted: CORRUPTED, report: REPORT }, { asked: false, checksums: 1 }), [
     'Tick 100: this page has changed health of player 3 from 100 to 37.',
-    'The server reports tick 100: player 3 has the checksum bb; server and player 2 have aa.',
+    'The server reports tick 100: player 3 has the checksum bb; the server and player 2 have aa.',
     'player 3, health: 100 on the server, 37 with player 3.',
     'The world has begun again from a snapshot, and 1 checksum since then agrees.',
   ]);
