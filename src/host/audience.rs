@@ -78,6 +78,8 @@ pub struct Member<G: Game, L> {
     /// Instead of the view, in lockstep.
     relay: Relay,
     answers: Pending,
+    /// Whether it has had an update.
+    has_begun: bool,
 }
 
 /// The buffers that a worker lends to each client in turn.
@@ -173,7 +175,8 @@ impl<G: Game, L: Line> Member<G, L> {
     fn new(client: Arc<Client<L>>) -> Member<G, L> {
         let dialect = &client.endpoint.dialect;
         let relay = Relay::new(&client.endpoint);
-        Member { view: G::View::new(dialect), relay, answers: Pending::new(dialect), client }
+        let (view, answers) = (G::View::new(dialect), Pending::new(dialect));
+        Member { view, relay, answers, has_begun: false, client }
     }
 
     fn serve(
@@ -187,9 +190,18 @@ impl<G: Game, L: Line> Member<G, L> {
         self.client.yield_seat(now);
         let from = self.client.followed_from().filter(|_| self.client.sender.is_open());
         let since = ticks.zip(from).and_then(|(ticks, from)| Some((ticks, ticks.since(from)?)));
+        let since = since.filter(|(ticks, _)| self.begins(ticks.newest.tick));
         let served = since.map(|(ticks, missed)| self.update((ticks, missed), scratch, desk, now));
         self.client.look_after(now);
         served
+    }
+
+    /// Whether it has updates by the state after this tick: a client that has come back to its player
+    /// begins with what is its own of it, rather than watch for a moment.
+    fn begins(&mut self, tick: u32) -> bool {
+        let client = &self.client;
+        self.has_begun |= client.player().is_none() || client.player_after(tick).is_some();
+        self.has_begun
     }
 
     /// The events of all these ticks, and the newest state. If it is the client's turn, what became
@@ -209,7 +221,7 @@ impl<G: Game, L: Line> Member<G, L> {
             brought.iter().for_each(|tick| self.answers.take(tick, client.id));
             return self.relay(answers, frames, now);
         }
-        self.view.follow(client.player(), client.watched());
+        self.view.follow(client.player_after(newest.tick), client.watched());
         let is_behind = !client.sender.takes_state();
         let dialect = &client.endpoint.dialect;
         let turn = self.view.update(missed, newest, is_behind, dialect, scratch, messages);

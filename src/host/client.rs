@@ -5,7 +5,7 @@ use core::net::SocketAddr;
 use std::fmt::Debug;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tickwire_sim::PlayerId;
@@ -19,7 +19,7 @@ use crate::peer::life::Due;
 use crate::peer::receiver::{At, RoomFacts};
 use crate::peer::sender::{Batch, Frames, Offered};
 use crate::peer::{Ending, Endpoint, Receiver, Sender};
-use crate::room::Handle;
+use crate::room::{Entered, Handle};
 use crate::sync::Mutex;
 use crate::ws::frame;
 
@@ -66,8 +66,9 @@ pub struct Client<L> {
     pub is_local: bool,
     /// What it may do, once that was judged.
     pass: Mutex<Option<Pass>>,
-    /// The number of its player, 0 without one.
-    player: AtomicU32,
+    /// The number of its player in the lower half, 0 without one; in the upper half the ticks completed
+    /// from which on the player's state is of this connection.
+    player: AtomicU64,
     /// The name with which it entered last.
     name: Mutex<String>,
     /// The player that it wants to watch, 0 for the leader.
@@ -98,7 +99,7 @@ impl<L: Line> Client<L> {
             room,
             endpoint,
             line,
-            player: AtomicU32::new(0),
+            player: AtomicU64::new(0),
             name: Mutex::default(),
             watched: AtomicU32::new(0),
             follows: AtomicU32::new(0),
@@ -133,7 +134,14 @@ impl<L: Line> Client<L> {
 
     /// Its player in the world, if it has one.
     pub fn player(&self) -> Option<PlayerId> {
-        player(self.player.load(Ordering::Acquire))
+        player(self.player.load(Ordering::Acquire) as u32)
+    }
+
+    /// Its player as it is after so many ticks; `None` while that may still be what an earlier connection
+    /// has left of it.
+    pub fn player_after(&self, tick: u32) -> Option<PlayerId> {
+        let one = self.player.load(Ordering::Acquire);
+        player(one as u32).filter(|_| (one >> 32) as u32 <= tick)
     }
 
     /// The name of its player; empty without one.
@@ -142,9 +150,9 @@ impl<L: Line> Client<L> {
     }
 
     /// Sets its player and the player's name.
-    pub fn set_player(&self, player: PlayerId, name: &str) {
+    pub fn set_player(&self, Entered { player, from_tick, .. }: Entered, name: &str) {
         name.clone_into(&mut self.name.lock());
-        self.player.store(player.0.into(), Ordering::Release);
+        self.player.store(u64::from(from_tick) << 32 | u64::from(player.0), Ordering::Release);
     }
 
     /// The player that it wants to watch while it has none of its own.
@@ -235,11 +243,11 @@ impl<L: Line> Client<L> {
             self.room.lockstep.leave(self.id);
         }
         // Only one thread takes the player, so that it leaves only once.
-        if let Some(player) = player(self.player.swap(0, Ordering::AcqRel)) {
+        if let Some(player) = player(self.player.swap(0, Ordering::AcqRel) as u32) {
             if self.sender.ending().is_some_and(|ending| !ending.may_come_back()) {
                 self.room.forget_key(player, self.id);
             }
-            self.room.disconnect(player, (self.household(), self.id), now);
+            self.room.disconnect(player, self.id, now);
         }
     }
 

@@ -16,8 +16,8 @@ use crate::game::{Breach, Profile, Shared};
 use crate::peer::receiver::{At, Books, Denied};
 use crate::peer::sender::Frames;
 use crate::peer::{Driver, Ending, Receiver};
-use crate::room::SeatKey;
 use crate::room::lockstep::{Access, Field};
+use crate::room::{Entered, Entering, SeatKey};
 use crate::session::Differing;
 
 /// What a spectator is told that asks for a body.
@@ -188,18 +188,13 @@ impl<L: Line> Driver for Asked<'_, L> {
         let key = self.seat_key()?;
         self.spend(Spending::Join)?;
         let Client { id, room, .. } = self.client;
-        if let Some(player) = key.and_then(|key| room.come_back(key, *id)) {
-            self.books.enters(player, &profile.name, self.at.tick);
-            self.client.set_player(player, &profile.name);
-            return Ok(player);
-        }
-        let player = room.take_seat(*id, self.at.now).ok_or(Denied::Closed(Breach::Full))?;
-        if let Some(key) = key {
-            room.keep_seat(player, key);
-        }
+        let entering = Entering { key, connection: *id, from: self.client.household() };
+        let entered = room.enter(entering, self.at.now, |entered| {
+            self.client.set_player(entered, &profile.name);
+            (room.about.join)(entered.player, &profile)
+        });
+        let Entered { player, .. } = entered.ok_or(Denied::Closed(Breach::Full))?;
         self.books.enters(player, &profile.name, self.at.tick);
-        self.client.set_player(player, &profile.name);
-        room.push_operator((room.about.join)(player, &profile));
         Ok(player)
     }
 
@@ -221,7 +216,7 @@ impl<L: Line> Driver for Asked<'_, L> {
     }
 
     fn reject(&mut self, sequence: u64, rule: &'static str) {
-        self.client.room.reject(self.client.id, sequence, rule);
+        self.client.room.reject((self.client.household(), self.client.id), sequence, rule);
     }
 
     fn watch(&mut self, player: Option<PlayerId>) {

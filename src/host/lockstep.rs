@@ -35,7 +35,7 @@ impl Relay {
     /// Appends to `frames` what the client is sent next; a snapshot is sent at once, with what is before
     /// it. Only for a client for which nothing waits.
     pub fn write<L: Line>(&mut self, client: &Client<L>, frames: &mut Vec<u8>, now: Duration) {
-        let player = client.player();
+        let player = client.player_after(client.room.tick());
         let next = client.room.lockstep.next(client.id, limits::LOCKSTEP_TURN_BYTES);
         if let Some(snapshot) = next.snapshot {
             sync((&client.room, player), &client.endpoint, &snapshot, frames);

@@ -15,7 +15,7 @@ use tickwire_sim::{Encoded, Identity, PlayerId, Raw, Sim, Stepped};
 
 use super::answers::Batch;
 use super::inbox::{Inbox, Rejected, Ticket};
-use super::keys::{Keys, SeatKey};
+use super::keys::{Keyed, Keys, SeatKey};
 use super::lockstep::{self, Journal};
 use super::seats::{Seat, Seats};
 use crate::game::{About, Rates, Roster};
@@ -70,6 +70,50 @@ struct Intake {
     questions: Vec<Question>,
 }
 
+impl Intake {
+    /// A seat has no connection any more: it waits until then, if it has a key and its address may have
+    /// another one that waits.
+    fn let_wait(&mut self, player: PlayerId, until: Duration, now: Duration, about: &About) {
+        if !self.keys.set_absent(player) {
+            self.keys.remove(player);
+            return self.seats.wait(player, now);
+        }
+        self.seats.wait(player, until);
+        self.inbox.push_operator(vec![(about.away)(player)]);
+    }
+
+    fn dismiss(&mut self, player: PlayerId, now: Duration) -> Option<Seat> {
+        let seat = self.seats.get(player)?;
+        self.keys.remove(player);
+        self.inbox.forget(player);
+        self.seats.wait(player, now);
+        Some(seat)
+    }
+}
+
+/// A client that asks for a player.
+#[derive(Debug, Clone, Copy)]
+pub struct Entering {
+    /// With which it may come back; `None` if it never does.
+    pub key: Option<SeatKey>,
+    /// Its connection.
+    pub connection: u64,
+    /// The address of the connection.
+    pub from: Household,
+}
+
+/// The player that a client gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entered {
+    /// Its number.
+    pub player: PlayerId,
+    /// Whether the client has come back to it.
+    pub is_back: bool,
+    /// Ticks completed from which on what is published of the player is this connection's own: before,
+    /// commands of an earlier connection may still count.
+    pub from_tick: u32,
+}
+
 /// A question, and where its answer goes.
 #[derive(Debug)]
 pub(crate) enum Question {
@@ -105,8 +149,8 @@ pub struct Snapshot {
 pub struct Kept {
     /// As [`Sim::named`] writes it.
     pub named: Vec<u8>,
-    /// The seats whose players may come back, by their keys.
-    pub keys: Vec<(SeatKey, PlayerId)>,
+    /// The seats whose players may come back.
+    pub keys: Vec<Keyed>,
 }
 
 /// [`limits::INQUIRIES`] questions are waiting.
@@ -176,14 +220,14 @@ impl Handle {
             return intake.inbox.push(from, command, intended);
         }
         let reason = Rejected::TakenOver;
-        intake.inbox.reject(from.1, command.sequence, reason.name());
+        intake.inbox.reject(from, command.sequence, reason.name());
         Err(reason)
     }
 
     /// Answers a command of this connection, which the room is not asked to execute: it is rejected
     /// for the reason of this name.
-    pub fn reject(&self, connection: u64, sequence: u64, reason: &'static str) {
-        self.intake.lock().inbox.reject(connection, sequence, reason);
+    pub fn reject(&self, from: (Household, u64), sequence: u64, reason: &'static str) {
+        self.intake.lock().inbox.reject(from, sequence, reason);
     }
 
     /// Queues operator commands that belong together: no client sees the first without the others.
@@ -191,40 +235,62 @@ impl Handle {
         self.intake.lock().inbox.push_operator(actions);
     }
 
-    /// Gives a connection a new seat; the caller then queues the join. `None` if there is no number
-    /// left.
-    pub fn take_seat(&self, connection: u64, now: Duration) -> Option<PlayerId> {
-        self.intake.lock().seats.take(connection, now)
-    }
-
-    /// The keys with which clients may come back to the seats of this world, which wait for them. Their
-    /// players stop, and count sequences from 1.
-    pub fn expect(&self, keys: &[(SeatKey, PlayerId)], now: Duration) {
-        let intake = &mut *self.intake.lock();
-        for (key, player) in keys {
-            // A key of a player who is not in the world is ignored.
-            if matches!(intake.seats.get(*player), Some(Seat::Waiting { .. })) {
-                intake.keys.insert(*player, *key);
-                intake.seats.wait(*player, now + self.options.seat_time);
-                intake.inbox.push_operator(vec![(self.about.away)(*player)]);
-            }
-        }
-    }
-
-    /// The seat to which a client comes back with its key, if its player has not left. A connection
-    /// that still has it, such as one whose end nobody has noticed, loses it: it is
+    /// A client enters: it comes back to the seat of its key, if the player there has not left, or else
+    /// gets a new one, and what `entered` returns is queued, the join. `None` if there is no number left.
+    ///
+    /// All of that is one step for other threads: two connections with one key never get two seats, and
+    /// nobody finds a seat whose join is not queued. `entered` is called in between, for what has to be
+    /// known before the next tick; it must not use the room.
+    ///
+    /// A connection that still has the seat, such as one whose end nobody has noticed, loses it: it is
     /// [evicted](Handle::is_evicted).
-    pub fn come_back(&self, key: SeatKey, connection: u64) -> Option<PlayerId> {
+    pub fn enter(
+        &self,
+        client: Entering,
+        now: Duration,
+        entered: impl FnOnce(Entered) -> Vec<Encoded>,
+    ) -> Option<Entered> {
         let intake = &mut *self.intake.lock();
+        let Entering { key, connection, from } = client;
+        if let Some(player) = key.and_then(|key| self.come_back(intake, key, client)) {
+            let back = Entered { player, is_back: true, from_tick: intake.inbox.settled_tick() };
+            drop(entered(back));
+            return Some(back);
+        }
+        let player = intake.seats.take(connection, now)?;
+        if let Some(key) = key {
+            intake.keys.insert(Keyed { key, player, from });
+        }
+        let new = Entered { player, is_back: false, from_tick: 0 };
+        intake.inbox.push_operator(entered(new));
+        Some(new)
+    }
+
+    fn come_back(&self, intake: &mut Intake, key: SeatKey, client: Entering) -> Option<PlayerId> {
         let player = intake.keys.player(key)?;
-        if let Seat::Connected(before) = intake.seats.take_over(player, connection)? {
+        let before = intake.seats.take_over(player, client.connection)?;
+        if let Seat::Connected(before) = before {
             intake.evicted.insert(before);
             self.evicted.store(intake.evicted.len() as u32, Ordering::Relaxed);
             intake.inbox.forget(player);
             intake.inbox.push_operator(vec![(self.about.away)(player)]);
         }
-        intake.keys.set_back(player);
+        intake.keys.set_back(player, client.from);
         Some(player)
+    }
+
+    /// The clients that may come back to the seats of this world, which wait for them. Their players stop,
+    /// and count sequences from 1. Seats of which an address has too many do not wait.
+    pub fn expect(&self, keys: &[Keyed], now: Duration) {
+        let intake = &mut *self.intake.lock();
+        for keyed in keys {
+            let player = keyed.player;
+            // A key of a player who is not in the world is ignored.
+            if matches!(intake.seats.get(player), Some(Seat::Waiting { .. })) {
+                intake.keys.insert(*keyed);
+                intake.let_wait(player, now + self.options.seat_time, now, self.about);
+            }
+        }
     }
 
     /// Whether a connection has lost its seat to another; it then has to be closed.
@@ -232,32 +298,25 @@ impl Handle {
         self.evicted.load(Ordering::Relaxed) > 0 && self.intake.lock().evicted.contains(&connection)
     }
 
-    /// Notes with which key the client of this seat may come back. A key has one seat.
-    pub fn keep_seat(&self, player: PlayerId, key: SeatKey) {
-        self.intake.lock().keys.insert(player, key);
-    }
-
     /// Makes a player leave at once, whether or not a connection plays it, and nobody comes back to it.
-    /// Returns whether there is such a player.
-    pub fn dismiss(&self, player: PlayerId, now: Duration) -> bool {
-        let intake = &mut *self.intake.lock();
-        intake.keys.remove(player);
-        intake.inbox.forget(player);
-        intake.seats.wait(player, now);
-        intake.seats.get(player).is_some()
+    /// Returns the seat as it was; `None` if there is no such player.
+    pub fn dismiss(&self, player: PlayerId, now: Duration) -> Option<Seat> {
+        self.intake.lock().dismiss(player, now)
     }
 
-    /// The same for the player of this connection, unless another one plays it already.
+    /// The same for the player of this connection, unless another one plays it already. Returns whether
+    /// it was so.
     pub fn dismiss_of(&self, connection: u64, player: PlayerId, now: Duration) -> bool {
-        self.seat(player) == Some(Seat::Connected(connection)) && self.dismiss(player, now)
+        let intake = &mut *self.intake.lock();
+        let is_its = intake.seats.get(player) == Some(Seat::Connected(connection));
+        is_its && intake.dismiss(player, now).is_some()
     }
 
     /// The same for all players without a connection whose last one was from this address.
     pub fn dismiss_absent(&self, from: Household, now: Duration) {
         let intake = &mut *self.intake.lock();
         for player in intake.keys.absent_of(from) {
-            intake.keys.remove(player);
-            intake.seats.wait(player, now);
+            intake.dismiss(player, now);
         }
     }
 
@@ -269,10 +328,9 @@ impl Handle {
         }
     }
 
-    /// Takes a connection from this address off its seat, and drops the commands that the player has
-    /// queued. The player stops; if it has a key, its seat waits for another connection, otherwise it
-    /// leaves.
-    pub fn disconnect(&self, player: PlayerId, (from, connection): (Household, u64), now: Duration) {
+    /// Takes a connection off its seat, and drops the commands that the player has queued. The player
+    /// stops; if it has a key, its seat waits for another connection, otherwise it leaves.
+    pub fn disconnect(&self, player: PlayerId, connection: u64, now: Duration) {
         let intake = &mut *self.intake.lock();
         if intake.evicted.remove(&connection) {
             self.evicted.store(intake.evicted.len() as u32, Ordering::Relaxed);
@@ -281,12 +339,7 @@ impl Handle {
             return;
         }
         intake.inbox.forget(player);
-        if !intake.keys.set_absent(player, from) {
-            intake.keys.remove(player);
-            return intake.seats.wait(player, now);
-        }
-        intake.seats.wait(player, now + self.options.seat_time);
-        intake.inbox.push_operator(vec![(self.about.away)(player)]);
+        intake.let_wait(player, now + self.options.seat_time, now, self.about);
     }
 
     /// The seat of a player.
@@ -332,10 +385,9 @@ impl Handle {
     }
 
     /// The keys of seats that are taken.
-    pub(crate) fn keys(&self) -> Vec<(SeatKey, PlayerId)> {
+    pub(crate) fn keys(&self) -> Vec<Keyed> {
         let intake = self.intake.lock();
-        let taken = |player: PlayerId| intake.seats.get(player).is_some();
-        intake.keys.iter().filter(|(_, player)| taken(*player)).collect()
+        intake.keys.iter().filter(|keyed| intake.seats.get(keyed.player).is_some()).collect()
     }
 
     /// Queues an operator command, and asks whether the world rejects it: the reason's name.

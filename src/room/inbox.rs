@@ -85,8 +85,9 @@ pub struct Inbox {
     /// The same for each player that has commands waiting.
     last_ticks: HashMap<PlayerId, u32>,
     margins: HashMap<PlayerId, i16>,
-    /// The answers to commands that were rejected since the last tick.
+    /// The answers to commands that were rejected since the last tick, and how many of each address.
     rejected: Vec<Answer>,
+    rejected_of: HashMap<Household, usize>,
 }
 
 /// The commands of one tick.
@@ -134,6 +135,7 @@ impl Inbox {
             last_ticks: HashMap::new(),
             margins: HashMap::new(),
             rejected: Vec::new(),
+            rejected_of: HashMap::new(),
         }
     }
 
@@ -145,19 +147,22 @@ impl Inbox {
     /// [`Rejected`] when a bound is reached; the command is then lost, and the next tick answers so.
     pub fn push(
         &mut self,
-        (address, connection): (Household, u64),
+        from: (Household, u64),
         command: Raw,
         intended: Option<u32>,
     ) -> Result<(), Rejected> {
         let sequence = command.sequence;
-        let queued = self.queue((address, connection), command, intended);
-        queued.inspect_err(|reason| self.reject(connection, sequence, reason.name()))
+        let queued = self.queue(from, command, intended);
+        queued.inspect_err(|reason| self.reject(from, sequence, reason.name()))
     }
 
-    /// Notes the answer to a command that is not executed: the next tick has it. Each is to a message,
-    /// which its client has few of; beyond [`limits::COMMAND_REJECTIONS`] in a tick there is no answer.
-    pub fn reject(&mut self, connection: u64, sequence: u64, reason: &'static str) {
-        if self.rejected.len() < limits::COMMAND_REJECTIONS {
+    /// Notes the answer to a command that is not executed: the next tick has it. Of the
+    /// [`limits::COMMAND_REJECTIONS`] of a tick an address may have as many as there is room left, as of
+    /// the commands that wait; beyond that there is no answer.
+    pub fn reject(&mut self, (address, connection): (Household, u64), sequence: u64, reason: &'static str) {
+        let own = self.rejected_of.entry(address).or_default();
+        if *own < limits::COMMAND_REJECTIONS - self.rejected.len() {
+            *own += 1;
             self.rejected.push(Answer::rejected(connection, sequence, reason));
         }
     }
@@ -223,6 +228,7 @@ impl Inbox {
         self.next_tick = tick + 1;
         batch.clear();
         batch.rejected.append(&mut self.rejected);
+        self.rejected_of.clear();
         while let Some(slot) = self.slots.first_entry().filter(|slot| *slot.key() <= tick) {
             let slot = slot.remove();
             batch.commands.extend(slot.operator);
@@ -273,6 +279,11 @@ impl Inbox {
                 self.by_address.remove(&queued.address);
             }
         }
+    }
+
+    /// Ticks completed after which all operator commands that are queued now have run.
+    pub fn settled_tick(&self) -> u32 {
+        self.operator_tick + 1
     }
 
     /// Queues commands of issuer 0 that belong together, so that no client sees the first without the

@@ -1,7 +1,7 @@
 //! The keys of seats: with its key a client comes back to its seat from another connection.
 //!
 //! A seat without a connection is *absent*. Absent seats count against the address of their last
-//! connection, so that nobody can hold seats by coming and going.
+//! connection, so that nobody can hold seats by coming and going, nor by waiting for a restart.
 
 use std::collections::BTreeMap;
 
@@ -13,34 +13,46 @@ use crate::limits;
 /// A key by which a client comes back to its seat.
 pub type SeatKey = [u8; 16];
 
+/// The key of a seat, and the address of the seat's last connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keyed {
+    /// The key.
+    pub key: SeatKey,
+    /// The seat.
+    pub player: PlayerId,
+    /// The address.
+    pub from: Household,
+}
+
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub struct Keys {
     players: BTreeMap<SeatKey, PlayerId>,
-    /// The key of each seat that has one and, while it is absent, the address that left it.
-    seats: BTreeMap<PlayerId, (SeatKey, Option<Household>)>,
+    /// The key of each seat that has one, and whether it is absent.
+    seats: BTreeMap<PlayerId, (Keyed, bool)>,
     /// Absent seats by address, and in all. An address without any has no entry.
     by_address: BTreeMap<Household, usize>,
     absent: usize,
 }
 
 impl Keys {
-    /// Gives a seat a key. A key has one seat, and a seat one key.
-    pub fn insert(&mut self, player: PlayerId, key: SeatKey) {
-        self.remove(player);
-        if let Some(before) = self.players.insert(key, player) {
-            self.players.remove(&key);
+    /// Gives a seat, whose connection is from this address, a key. A key has one seat, and a seat one key.
+    pub fn insert(&mut self, keyed: Keyed) {
+        self.remove(keyed.player);
+        if let Some(before) = self.player(keyed.key) {
             self.remove(before);
-            self.players.insert(key, player);
         }
-        self.seats.insert(player, (key, None));
+        self.players.insert(keyed.key, keyed.player);
+        self.seats.insert(keyed.player, (keyed, false));
     }
 
     /// Forgets the seat of a player who has left.
     pub fn remove(&mut self, player: PlayerId) {
-        self.set_back(player);
-        if let Some((key, _)) = self.seats.remove(&player) {
-            self.players.remove(&key);
+        if let Some((keyed, is_absent)) = self.seats.remove(&player) {
+            self.players.remove(&keyed.key);
+            if is_absent {
+                self.uncount(keyed.from);
+            }
         }
     }
 
@@ -49,36 +61,43 @@ impl Keys {
         self.players.get(&key).copied()
     }
 
-    /// All keys with their seats.
-    pub fn iter(&self) -> impl Iterator<Item = (SeatKey, PlayerId)> {
-        self.players.iter().map(|(key, player)| (*key, *player))
+    /// All keys with their seats, by the seats' numbers.
+    pub fn iter(&self) -> impl Iterator<Item = Keyed> {
+        self.seats.values().map(|(keyed, _)| *keyed)
     }
 
-    /// The connection of a seat, from this address, is gone. Returns whether the seat may wait: it has
-    /// a key, and neither [`limits::ADDRESS_ABSENT_SEATS`] of the address nor [`limits::ABSENT_SEATS`]
-    /// in all wait already.
-    pub fn set_absent(&mut self, player: PlayerId, from: Household) -> bool {
-        let Some((_, absent)) = self.seats.get_mut(&player) else { return false };
-        let of_address = self.by_address.get(&from).copied().unwrap_or_default();
-        if of_address >= limits::ADDRESS_ABSENT_SEATS || self.absent >= limits::ABSENT_SEATS {
-            return false;
+    /// The connection of a seat is gone. Returns whether the seat may wait: it has a key, and neither
+    /// [`limits::ADDRESS_ABSENT_SEATS`] of the connection's address nor [`limits::ABSENT_SEATS`] in all
+    /// wait already.
+    pub fn set_absent(&mut self, player: PlayerId) -> bool {
+        let Some((Keyed { from, .. }, is_absent)) = self.seats.get_mut(&player) else { return false };
+        let of_address = self.by_address.get(from).copied().unwrap_or_default();
+        if *is_absent || of_address >= limits::ADDRESS_ABSENT_SEATS || self.absent >= limits::ABSENT_SEATS {
+            return *is_absent;
         }
-        if absent.replace(from).is_none() {
-            *self.by_address.entry(from).or_default() += 1;
-            self.absent += 1;
-        }
+        *is_absent = true;
+        *self.by_address.entry(*from).or_default() += 1;
+        self.absent += 1;
         true
     }
 
     /// The absent seats of an address.
     pub fn absent_of(&self, from: Household) -> Vec<PlayerId> {
-        let absent = self.seats.iter().filter(|(_, (_, absent))| *absent == Some(from));
-        absent.map(|(player, _)| *player).collect()
+        let absent = self.seats.values().filter(|(keyed, is_absent)| *is_absent && keyed.from == from);
+        absent.map(|(keyed, _)| keyed.player).collect()
     }
 
-    /// The seat has a connection again.
-    pub fn set_back(&mut self, player: PlayerId) {
-        let Some(from) = self.seats.get_mut(&player).and_then(|(_, absent)| absent.take()) else { return };
+    /// The seat has a connection again, from this address.
+    pub fn set_back(&mut self, player: PlayerId, from: Household) {
+        let Some((keyed, is_absent)) = self.seats.get_mut(&player) else { return };
+        let (before, was_absent) = (std::mem::replace(&mut keyed.from, from), std::mem::take(is_absent));
+        if was_absent {
+            self.uncount(before);
+        }
+    }
+
+    /// An absent seat of this address fewer.
+    fn uncount(&mut self, from: Household) {
         self.absent -= 1;
         if let Some(count) = self.by_address.get_mut(&from) {
             *count -= 1;
@@ -101,16 +120,20 @@ mod tests {
         Household::of(std::net::Ipv4Addr::new(203, 0, 113, last).into())
     }
 
+    fn keyed(player: u16, number: u8, last: u8) -> Keyed {
+        Keyed { key: key(number), player: PlayerId(player), from: address(last) }
+    }
+
     #[test]
     fn a_key_has_one_seat_and_a_seat_one_key() {
         let mut keys = Keys::default();
         let [one, two] = [1, 2].map(PlayerId);
-        keys.insert(one, key(1));
-        keys.insert(two, key(1));
-        assert_eq!((keys.player(key(1)), keys.set_absent(one, address(1))), (Some(two), false));
-        keys.insert(two, key(2));
+        keys.insert(keyed(1, 1, 1));
+        keys.insert(keyed(2, 1, 1));
+        assert_eq!((keys.player(key(1)), keys.set_absent(one)), (Some(two), false));
+        keys.insert(keyed(2, 2, 1));
         assert_eq!([key(1), key(2)].map(|key| keys.player(key)), [None, Some(two)]);
-        assert!(keys.iter().eq([(key(2), two)]));
+        assert!(keys.iter().eq([keyed(2, 2, 1)]));
         keys.remove(two);
         assert_eq!(keys.player(key(2)), None);
     }
@@ -120,14 +143,17 @@ mod tests {
         let mut keys = Keys::default();
         let count = limits::ADDRESS_ABSENT_SEATS as u16;
         let number = |player: u16| u128::from(player).to_le_bytes();
-        (0..count + 3).for_each(|player| keys.insert(PlayerId(player), number(player)));
-        assert!((0..count).all(|player| keys.set_absent(PlayerId(player), address(1))));
-        assert!(!keys.set_absent(PlayerId(count), address(1)), "too many");
-        assert!(keys.set_absent(PlayerId(count), address(2)), "another address");
-        keys.set_back(PlayerId(0));
-        assert!(keys.set_absent(PlayerId(count + 1), address(1)));
+        (0..count + 3).for_each(|player| {
+            keys.insert(Keyed { key: number(player), player: PlayerId(player), from: address(1) });
+        });
+        assert!((0..count).all(|player| keys.set_absent(PlayerId(player))));
+        assert!(!keys.set_absent(PlayerId(count)), "too many");
+        keys.set_back(PlayerId(count), address(2));
+        assert!(keys.set_absent(PlayerId(count)), "another address");
+        keys.set_back(PlayerId(0), address(1));
+        assert!(keys.set_absent(PlayerId(count + 1)));
         keys.remove(PlayerId(1));
-        assert!(keys.set_absent(PlayerId(count + 2), address(1)));
+        assert!(keys.set_absent(PlayerId(count + 2)));
         assert_eq!(keys.absent, usize::from(count) + 1);
         (0..count + 3).for_each(|player| keys.remove(PlayerId(player)));
         assert_eq!((keys.absent, keys.by_address.len(), keys.players.len()), (0, 0, 0));

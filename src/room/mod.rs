@@ -28,9 +28,9 @@ use std::time::Duration;
 pub use answers::Answers;
 use answers::Batch;
 use handle::Question;
-pub use handle::{Busy, Handle, Kept, Options, Snapshot};
+pub use handle::{Busy, Entered, Entering, Handle, Kept, Options, Snapshot};
 pub use inbox::Rejected;
-pub use keys::SeatKey;
+pub use keys::{Keyed, SeatKey};
 use tickwire_sim::{Action as _, Command, Membership, PlayerId, Raw, Sim, Stepped, frame};
 
 use crate::game::{ActionOf, Game, Publisher as _, Tick};

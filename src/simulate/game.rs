@@ -147,8 +147,8 @@ impl Game {
         let shadow = (self.kind.about.restore)(snapshot).map_err(broken)?;
         let options = Options { epoch: epoch(&mut dice), ..self.handle.options.clone() };
         let room = (self.kind.resume)(snapshot, &|_| options.clone()).map_err(broken)?;
-        self.seats.restarted(&shadow.players(), now);
-        room.handle().expect(&self.seats.keys(), now);
+        let keys = self.seats.restarted(&shadow.players(), now, shadow.tick());
+        room.handle().expect(&keys, now);
         let empty = Seats::new(Duration::ZERO, self.kind.about.bots.keeps);
         let seats = std::mem::replace(&mut self.seats, empty);
         *self = Game::with(self.kind, room, shadow, dice, (self.next_notice, seats));

@@ -22,7 +22,7 @@ use crate::game::agent::Keeps;
 use crate::household::Household;
 use crate::limits;
 use crate::peer::Ending;
-use crate::room::SeatKey;
+use crate::room::{Keyed, SeatKey};
 
 /// Ticks within which a queued join or leave is executed.
 const QUEUED_TICKS: u32 = 2;
@@ -57,9 +57,12 @@ struct Held {
     player: PlayerId,
     /// The connection that plays.
     connection: Option<u64>,
-    /// While there is none: the address that it left, if its absence counts, and its end.
-    from: Option<Household>,
+    /// The address of its last connection.
+    from: Household,
+    /// While there is no connection: its end.
     until: Duration,
+    /// Whether the world has gone on in another run since the connection.
+    is_restarted: bool,
     /// When the join was queued.
     joined: u32,
     /// The state when the connection ended; `None` once the player was given something.
@@ -98,11 +101,13 @@ impl Seats {
                 return Err(Broken::new(OWN, detail));
             }
             let before = held.before.take();
-            counts.add(match (held.connection.replace(holder.connection), held.from.take()) {
-                (Some(_), _) => "resume: took its player over",
-                (None, Some(from)) if from != holder.from => "resume: came back from another address",
-                (None, Some(_)) => "resume: came back",
-                (None, None) => "resume: came back after a restart",
+            let is_elsewhere = std::mem::replace(&mut held.from, holder.from) != holder.from;
+            let is_restarted = std::mem::take(&mut held.is_restarted);
+            counts.add(match held.connection.replace(holder.connection) {
+                Some(_) => "resume: took its player over",
+                None if is_restarted => "resume: came back after a restart",
+                None if is_elsewhere => "resume: came back from another address",
+                None => "resume: came back",
             });
             return match before.zip(moment.published.as_ref()) {
                 Some((before, after)) => self.compare(player, &*before, &**after, counts),
@@ -114,7 +119,8 @@ impl Seats {
             return Err(Broken::new("a player has one client", detail));
         }
         let (connection, joined) = (Some(holder.connection), moment.tick);
-        let held = Held { player, connection, from: None, until: Duration::ZERO, joined, before: None };
+        let (from, until) = (holder.from, Duration::ZERO);
+        let held = Held { player, connection, from, until, is_restarted: false, joined, before: None };
         self.held.insert(holder.key, held);
         counts.add("resume: began with a key");
         Ok(())
@@ -143,22 +149,28 @@ impl Seats {
         moment: &Moment,
         counts: &mut Counts,
     ) {
-        let of_address = self.held.values().filter(|held| held.from == Some(holder.from)).count();
-        let all = self.held.values().filter(|held| held.from.is_some()).count();
+        let is_full = self.is_full(holder.from);
         let Some(held) = self.held.get_mut(&holder.key) else { return };
         if held.connection != Some(holder.connection) || held.player != player {
             return;
         }
         if !ending.may_come_back() {
             self.release(holder.key, moment.tick);
-        } else if of_address >= limits::ADDRESS_ABSENT_SEATS || all >= limits::ABSENT_SEATS {
+        } else if is_full {
             counts.add("resume: too many absent players of an address");
             self.release(holder.key, moment.tick);
         } else {
-            (held.connection, held.from) = (None, Some(holder.from));
+            held.connection = None;
             held.until = moment.now + self.time;
             held.before.clone_from(&moment.published);
         }
+    }
+
+    /// Whether an address may have no further absent player.
+    fn is_full(&self, from: Household) -> bool {
+        let absent = || self.held.values().filter(|held| held.connection.is_none());
+        let of_address = absent().filter(|held| held.from == from).count();
+        of_address >= limits::ADDRESS_ABSENT_SEATS || absent().count() >= limits::ABSENT_SEATS
     }
 
     fn release(&mut self, key: SeatKey, tick: u32) {
@@ -181,7 +193,7 @@ impl Seats {
 
     /// The operator has removed the absent players of an address.
     pub fn dismissed_absent(&mut self, from: Household, tick: u32) {
-        self.release_where(tick, |held| held.connection.is_none() && held.from == Some(from));
+        self.release_where(tick, |held| held.connection.is_none() && held.from == from);
     }
 
     /// A player was given something: what it has may change while it is absent.
@@ -195,19 +207,25 @@ impl Seats {
         counts.more("resume: its time was over", over);
     }
 
-    /// The world goes on in another run, with these players; all their clients are closed.
-    pub fn restarted(&mut self, players: &[PlayerId], now: Duration) {
-        self.held.retain(|_, held| players.contains(&held.player));
-        for held in self.held.values_mut() {
-            (held.connection, held.from, held.before) = (None, None, None);
-            held.until = now + self.time;
-        }
+    /// The world goes on in another run after this tick, with these players; all their clients are closed.
+    /// Returns the keys of those who may come back, in the order in which their seats begin to wait.
+    pub fn restarted(&mut self, players: &[PlayerId], now: Duration, tick: u32) -> Vec<Keyed> {
         self.gone.clear();
-    }
-
-    /// The keys of the players that may come back.
-    pub fn keys(&self) -> Vec<(SeatKey, PlayerId)> {
-        self.held.iter().map(|(key, held)| (*key, held.player)).collect()
+        let mut before = std::mem::take(&mut self.held);
+        before.retain(|_, held| players.contains(&held.player));
+        let keyed =
+            |(key, held): (&SeatKey, &Held)| Keyed { key: *key, player: held.player, from: held.from };
+        let keys = before.iter().map(keyed).collect();
+        for (key, mut held) in before {
+            if self.is_full(held.from) {
+                self.gone.insert(held.player, tick);
+                continue;
+            }
+            (held.connection, held.before, held.is_restarted) = (None, None, true);
+            held.until = now + self.time;
+            self.held.insert(key, held);
+        }
+        keys
     }
 
     /// Checks a tick: its commands, its changes, and the players after it.

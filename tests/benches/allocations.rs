@@ -21,7 +21,7 @@ use tickwire::internal::host::door::Entry;
 use tickwire::internal::household::Household;
 use tickwire::internal::peer::Endpoint;
 use tickwire::internal::room::lockstep::Rules;
-use tickwire::internal::room::{Options, Room, Wants};
+use tickwire::internal::room::{Entered, Entering, Options, Room, Wants};
 use tickwire::limits::{ECHO_FRAGMENTS, ECHO_MESSAGE_BYTES, ECHO_READ_BYTES};
 use tickwire::packet::Codes;
 use tickwire::sim::{Action as _, Raw};
@@ -177,18 +177,21 @@ fn no_answer_allocates() {
     let handle = Arc::clone(room.handle());
     let (mut audience, mut desk) = (Members::<Moo, Open>::default(), Desk::default());
     let mut enter = |connection| {
-        let player = handle.take_seat(connection, Duration::ZERO).expect("a number");
-        let name = format!("p{connection}");
-        handle.push_operator(vec![Action::Join { player, name, skin: 0 }.encoded()]);
+        let from = Household::of(core::net::Ipv4Addr::LOCALHOST.into());
+        let join = |Entered { player, .. }| {
+            vec![Action::Join { player, name: format!("p{connection}"), skin: 0 }.encoded()]
+        };
+        let entered = handle.enter(Entering { key: None, connection, from }, Duration::ZERO, join);
+        let entered = entered.expect("a number");
         let endpoint = Endpoint::new(Codes::builtin().dialect("native").expect("built in"), false);
         let (room, inspect_key, response) = (Arc::clone(&handle), None, Vec::new());
         let entry = Entry { room, endpoint, inspect_key, token: None, is_local: false, response };
         let who = (connection, "127.0.0.1:5000".parse().expect("an address"));
         let client = Arc::new(Client::new(who, Open, entry, Duration::ZERO));
-        client.set_player(player, "p");
+        client.set_player(entered, "p");
         client.follow(false);
         audience.take_up(client);
-        player
+        entered.player
     };
     let [_, player] = [1, 2].map(&mut enter);
     let home = Household::of(std::net::Ipv4Addr::LOCALHOST.into());

@@ -55,11 +55,12 @@ mod sync;
 const SCHEDULES: usize = 2_000;
 
 /// Every model by its name. A list instead of `#[test]`: under that, the files of the product would bring their own tests, which know no checker.
-const MODELS: [(&str, fn()); 9] = [
+const MODELS: [(&str, fn()); 10] = [
     ("what_is_offered_while_another_sends_is_sent", senders::what_is_offered_while_another_sends_is_sent),
     ("a_kernel_that_takes_some_tears_nothing", senders::a_kernel_that_takes_some_tears_nothing),
     ("every_tick_and_client_and_the_stop_are_heard", bells::every_tick_and_client_and_the_stop_are_heard),
     ("no_two_have_one_number_and_none_is_lost", seats::no_two_have_one_number_and_none_is_lost),
+    ("one_key_has_one_seat", seats::one_key_has_one_seat),
     ("whoever_comes_while_the_server_stops_is_told", stops::whoever_comes_while_the_server_stops_is_told),
     ("whoever_comes_while_a_room_ends_is_in_a_living_one", rooms_end::whoever_comes_is_in_a_living_room),
     ("planted_a_worker_is_found_asleep", planted::a_worker_is_found_asleep),

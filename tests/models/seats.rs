@@ -12,7 +12,8 @@ use crate::household::Household;
 use crate::limits;
 use crate::room::answers::Batch;
 use crate::room::lockstep::Rules;
-use crate::room::{Handle, Options};
+use crate::room::seats::Seat;
+use crate::room::{Entering, Handle, Options, SeatKey};
 use crate::sync::Mutex;
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz, World};
@@ -27,6 +28,12 @@ fn tick(handle: &Handle, now: Duration) {
         _ => None,
     });
     handle.end(tick + 1, &Stepped { left: left.collect(), ..Stepped::default() }, now);
+}
+
+/// A client enters from a connection; its join does nothing, because there is no world.
+fn enter(handle: &Handle, key: Option<SeatKey>, connection: u64, now: Duration) -> PlayerId {
+    let client = Entering { key, connection, from: Household::of(std::net::Ipv4Addr::LOCALHOST.into()) };
+    handle.enter(client, now, |_| Vec::new()).expect("there are many").player
 }
 
 pub fn handle() -> Handle {
@@ -55,15 +62,11 @@ pub fn no_two_have_one_number_and_none_is_lost() {
                 for round in 0..2 {
                     // Each round comes after the rest of the one before, so that numbers come again.
                     let now = limits::PLAYER_NUMBER_REST * (2 * round + connection as u32 % 2);
-                    let player = handle.take_seat(connection, now).expect("there are many");
+                    let player = enter(&handle, None, connection, now);
                     assert!(held.lock().insert(player.0), "{player:?} is another's");
                     thread::yield_now();
                     assert!(held.lock().remove(&player.0));
-                    handle.disconnect(
-                        player,
-                        (Household::of(std::net::Ipv4Addr::LOCALHOST.into()), connection),
-                        now,
-                    );
+                    handle.disconnect(player, connection, now);
                 }
             })
         };
@@ -75,11 +78,38 @@ pub fn no_two_have_one_number_and_none_is_lost() {
         threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
         let later = limits::PLAYER_NUMBER_REST * 100;
         tick(&handle, later);
-        let all: Vec<PlayerId> = (0..6).filter_map(|_| handle.take_seat(9, later * 2)).collect();
+        let all = [(); 6].map(|()| enter(&handle, None, 9, later * 2));
         assert_eq!(
             all,
             [1, 2, 3, 4, 5, 6].map(PlayerId),
             "every connection that went has given its number back"
         );
+    });
+}
+
+/// Connections that come at once with one key, while the operator removes whoever has it: in the end all
+/// of them have been given the same seat, or the later ones another, and only one is taken.
+pub fn one_key_has_one_seat() {
+    crate::check(|| {
+        let (handle, now) = (Arc::new(handle()), Duration::from_secs(1));
+        let come = |connection: u64| {
+            let handle = Arc::clone(&handle);
+            thread::spawn(move || enter(&handle, Some([7; 16]), connection, now))
+        };
+        let (coming, operator) = ([1, 2, 3].map(come), Arc::clone(&handle));
+        let removing = thread::spawn(move || operator.dismiss(PlayerId(1), now).is_some());
+        let given = coming.map(|thread| thread.join().expect("no panic"));
+        let is_removed = removing.join().expect("no panic");
+        let seats: BTreeSet<u16> = given.iter().map(|player| player.0).collect();
+        let connected = |player: &&u16| matches!(handle.seat(PlayerId(**player)), Some(Seat::Connected(_)));
+        assert_eq!(
+            seats.iter().filter(connected).count(),
+            usize::from(!is_removed || seats.len() > 1),
+            "{given:?}"
+        );
+        assert!(seats.len() == 1 || is_removed, "{given:?}");
+        tick(&handle, now);
+        let ([taken, ..], _) = handle.load();
+        assert_eq!(taken, usize::from(!is_removed || seats.len() > 1), "{given:?}");
     });
 }

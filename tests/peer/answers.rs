@@ -18,7 +18,7 @@ use tickwire::internal::peer::Endpoint;
 use tickwire::internal::room::answers::{Answer, Verdict};
 use tickwire::internal::room::inbox::Rejected;
 use tickwire::internal::room::lockstep::Rules;
-use tickwire::internal::room::{Handle, Options, Room, Ticked, Wants};
+use tickwire::internal::room::{Entered, Entering, Handle, Options, Room, SeatKey, Ticked, Wants};
 use tickwire::limits;
 use tickwire::packet::{Codes, Direction};
 use tickwire::sim::{Action as _, Encoded, Raw};
@@ -47,15 +47,18 @@ fn room(update_hz: u32, connections: &[u64]) -> (Room<Moo>, Vec<PlayerId>) {
     };
     let mut room = Room::new(world, options);
     let handle = Arc::clone(room.handle());
-    let enter = |connection: &u64| {
-        let player = handle.take_seat(*connection, NOW).expect("there are numbers");
-        let name = format!("p{connection}");
-        handle.push_operator(vec![Action::Join { player, name, skin: 0 }.encoded()]);
-        player
-    };
-    let players = connections.iter().map(enter).collect();
+    let players = connections.iter().map(|connection| enter(&handle, None, *connection).player).collect();
     assert_eq!(tick(&mut room).answers, None, "the operator's commands have none here");
     (room, players)
+}
+
+/// A client enters from a connection.
+fn enter(handle: &Handle, key: Option<SeatKey>, connection: u64) -> Entered {
+    let client = Entering { key, connection, from: home() };
+    let join = |Entered { player, .. }| {
+        vec![Action::Join { player, name: format!("p{connection}"), skin: 0 }.encoded()]
+    };
+    handle.enter(client, NOW, join).expect("there are numbers")
 }
 
 fn tick(room: &mut Room<Moo>) -> Ticked {
@@ -89,7 +92,7 @@ fn a_tick_answers_each_command_to_the_connection_that_sent_it() {
     assert_eq!(handle.push((home(), 40), long, None), Err(Rejected::PlayerBytes));
     let stolen = Raw { player: players[1], sequence: 10, action: stop() };
     assert_eq!(handle.push((home(), 70), stolen, None), Err(Rejected::TakenOver));
-    handle.reject(70, 11, "chat_too_soon");
+    handle.reject((home(), 70), 11, "chat_too_soon");
 
     let ticked = tick(&mut room);
     let answers = ticked.answers.expect("some");
@@ -114,12 +117,13 @@ fn a_tick_answers_each_command_to_the_connection_that_sent_it() {
 
 #[test]
 fn a_connection_that_takes_a_player_over_is_not_told_of_commands_that_it_did_not_send() {
-    let (mut room, players) = room(30, &[1]);
-    let (handle, key) = (Arc::clone(room.handle()), [7; 16]);
-    handle.keep_seat(players[0], key);
-    push(&handle, 1, players[0], 5, &stop());
-    assert_eq!(handle.come_back(key, 2), Some(players[0]));
-    push(&handle, 2, players[0], 1, &stop());
+    let (mut room, _) = room(30, &[]);
+    let (handle, key) = (Arc::clone(room.handle()), Some([7; 16]));
+    let player = enter(&handle, key, 1).player;
+    tick(&mut room);
+    push(&handle, 1, player, 5, &stop());
+    assert_eq!(enter(&handle, key, 2).player, player);
+    push(&handle, 2, player, 1, &stop());
     let answers = tick(&mut room).answers.expect("some");
     assert_eq!((answers.to(1).len(), answers.to(2)[0].sequence), (0, 1));
 }
@@ -127,11 +131,17 @@ fn a_connection_that_takes_a_player_over_is_not_told_of_commands_that_it_did_not
 #[test]
 fn rejections_that_wait_for_a_tick_are_bounded() {
     let (mut room, _) = room(30, &[1]);
-    for sequence in 0..limits::COMMAND_REJECTIONS as u64 + 10 {
-        room.handle().reject(1, sequence, "repeated");
-    }
+    let flood = |last: u8, connection: u64| {
+        let from = Household::of(std::net::Ipv4Addr::new(203, 0, 113, last).into());
+        let all = 0..limits::COMMAND_REJECTIONS as u64 + 10;
+        all.for_each(|sequence| room.handle().reject((from, connection), sequence, "repeated"));
+    };
+    (1..=4).for_each(|last| flood(last, last.into()));
+    room.handle().reject((home(), 9), 1, "repeated");
     let answers = tick(&mut room).answers.expect("some");
-    assert_eq!(answers.to(1).len(), limits::COMMAND_REJECTIONS);
+    let told: usize = (1..=4).map(|connection| answers.to(connection).len()).sum();
+    assert!((limits::COMMAND_REJECTIONS / 2..limits::COMMAND_REJECTIONS).contains(&told), "{told}");
+    assert_eq!(answers.to(9).len(), 1, "of an address that has none yet");
 }
 
 /// A line that keeps what it takes, if it takes anything.
@@ -175,13 +185,17 @@ struct Told {
 
 impl Told {
     fn client(&mut self, connection: u64, dialect: &str, player: PlayerId) -> Arc<Client<Kept>> {
+        self.client_of(connection, dialect, Entered { player, is_back: false, from_tick: 0 })
+    }
+
+    fn client_of(&mut self, connection: u64, dialect: &str, entered: Entered) -> Arc<Client<Kept>> {
         let endpoint = Endpoint::new(Codes::builtin().dialect(dialect).expect("built in"), false);
         let who = (connection, "127.0.0.1:5000".parse().expect("an address"));
         let room = Arc::clone(self.room.handle());
         let entry =
             Entry { room, endpoint, inspect_key: None, token: None, is_local: false, response: Vec::new() };
         let client = Arc::new(Client::new(who, Kept::default(), entry, NOW));
-        client.set_player(player, "p");
+        client.set_player(entered, "p");
         client.sender.life.greeted();
         client.follow(false);
         self.audience.take_up(Arc::clone(&client));
@@ -287,4 +301,34 @@ fn a_client_is_told_the_events_of_the_ticks_since_it_began_to_follow_however_lat
     assert_eq!([&older, &newer, &newest].map(|client| said(client)), [4, 2, 0]);
     all.ticks(1);
     assert!(packets(&newest).iter().any(|said| said.starts_with("update")));
+}
+
+#[test]
+fn a_client_that_takes_its_player_over_is_never_shown_what_an_earlier_connection_has_done() {
+    let (room, _) = room(30, &[]);
+    let mut all = Told { room, audience: Members::default(), desk: Desk::default() };
+    let (handle, key) = (Arc::clone(all.room.handle()), Some([7; 16]));
+    let entered = enter(&handle, key, 1);
+    let before = all.client_of(1, "native", entered);
+    all.ticks(2);
+    packets(&before);
+    push(&handle, 1, entered.player, 900, &stop());
+    all.ticks(1);
+    let own = |client: &Client<Kept>| {
+        packets(client).into_iter().find_map(|packet| {
+            let sequence = packet.split_once("own=[")?.1.split(',').next()?.to_owned();
+            sequence.parse::<u32>().is_ok().then_some(sequence)
+        })
+    };
+    assert_eq!(own(&before).as_deref(), Some("900"));
+    let nobody = Entered { player: PlayerId(0), is_back: false, from_tick: 0 };
+    let after = all.client_of(2, "native", nobody);
+    let mut backlog = None;
+    all.tick(&mut backlog);
+    // The worker serves it that tick after the take-over.
+    after.set_player(enter(&handle, key, 2), "p");
+    all.audience.serve(backlog.as_ref(), &mut all.desk, &mut All);
+    assert_eq!(packets(&after), [""; 0], "it does not watch meanwhile");
+    all.ticks(1);
+    assert_eq!(own(&after).as_deref(), Some("0"));
 }

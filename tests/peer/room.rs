@@ -21,7 +21,9 @@ use tickwire::internal::peer::{Ending, Endpoint};
 use tickwire::internal::room::inbox::Rejected;
 use tickwire::internal::room::lockstep::Rules;
 use tickwire::internal::room::seats::{Seat, Seats};
-use tickwire::internal::room::{Busy, Handle, Options, Room, Ticked, Wants};
+use tickwire::internal::room::{
+    Busy, Entered, Entering, Handle, Keyed, Options, Room, SeatKey, Ticked, Wants,
+};
 use tickwire::limits;
 use tickwire::packet::Codes;
 use tickwire::sim::carry::Saved;
@@ -68,9 +70,23 @@ impl Running {
     }
 
     fn enter(&mut self, connection: u64) -> PlayerId {
-        let player = self.handle.take_seat(connection, self.now).expect("there are numbers");
-        self.handle.push_operator(vec![join(player, "Ann")]);
-        player
+        self.enter_by(None, connection).player
+    }
+
+    /// A client that has a key enters from a connection.
+    fn enter_by(&self, key: Option<SeatKey>, connection: u64) -> Entered {
+        let client = Entering { key, connection, from: home() };
+        let entered = self.handle.enter(client, self.now, |entered| vec![join(entered.player, "Ann")]);
+        entered.expect("there are numbers")
+    }
+
+    /// The player to which a client comes back; `None` if it gets a new one, which leaves at once.
+    fn come_back(&self, key: SeatKey, connection: u64) -> Option<PlayerId> {
+        let Entered { player, is_back, .. } = self.enter_by(Some(key), connection);
+        if !is_back {
+            self.handle.dismiss(player, self.now);
+        }
+        is_back.then_some(player)
     }
 
     /// The players after another tick.
@@ -100,23 +116,23 @@ fn grant(player: u16) -> Encoded {
 fn a_seat_outlives_its_connection_and_another_connection_can_take_it() {
     let seat_time = PERIOD * 3;
     let mut running = Running::new(1, seat_time);
-    let (player, handle, key) = (running.enter(7), Arc::clone(&running.handle), [7; 16]);
-    handle.keep_seat(player, key);
+    let (handle, key) = (Arc::clone(&running.handle), [7; 16]);
+    let player = running.enter_by(Some(key), 7).player;
     running.tick();
-    handle.disconnect(player, (home(), 7), running.now);
+    handle.disconnect(player, 7, running.now);
     assert_eq!(handle.seat(player), Some(Seat::Waiting { until: running.now + seat_time }));
     running.tick();
-    assert_eq!(handle.come_back(key, 8), Some(player), "in time");
+    assert_eq!(running.come_back(key, 8), Some(player), "in time");
     for _ in 0..4 {
         assert_eq!(running.players(), [player.0], "the seat has a connection again");
     }
     assert_eq!(handle.seat(player), Some(Seat::Connected(8)));
-    handle.disconnect(player, (home(), 7), running.now);
+    handle.disconnect(player, 7, running.now);
     assert_eq!(handle.seat(player), Some(Seat::Connected(8)), "it is no longer the first one's");
-    handle.disconnect(player, (home(), 8), running.now);
+    handle.disconnect(player, 8, running.now);
     assert_eq!([running.players(), running.players()], [[player.0], [player.0]]);
     assert_eq!(running.players(), [0; 0], "the time is over");
-    assert_eq!(handle.come_back(key, 9), None);
+    assert_eq!(running.come_back(key, 9), None);
     assert_eq!(handle.seat(player), None);
     assert_ne!(running.enter(9), player, "its number rests");
 }
@@ -134,8 +150,8 @@ fn walk(player: PlayerId, sequence: u64, direction: Option<u16>) -> Raw {
 #[test]
 fn a_player_without_a_connection_stops_and_its_next_connection_counts_from_1() {
     let mut running = Running::new(1, PERIOD * 90);
-    let (player, handle, key) = (running.enter(7), Arc::clone(&running.handle), [7; 16]);
-    handle.keep_seat(player, key);
+    let (handle, key) = (Arc::clone(&running.handle), [7; 16]);
+    let player = running.enter_by(Some(key), 7).player;
     running.tick();
     handle.push((home(), 7), walk(player, 900, Some(0)), None).expect("its seat");
     let place = |running: &mut Running| {
@@ -145,10 +161,10 @@ fn a_player_without_a_connection_stops_and_its_next_connection_counts_from_1() {
     };
     let (before, walked) = (place(&mut running), place(&mut running));
     assert_ne!(before, walked);
-    handle.disconnect(player, (home(), 7), running.now);
+    handle.disconnect(player, 7, running.now);
     (0..30).for_each(|_| drop(running.tick()));
     assert_eq!(place(&mut running), place(&mut running), "it stands");
-    assert_eq!(handle.come_back(key, 8), Some(player));
+    assert_eq!(running.come_back(key, 8), Some(player));
     handle.push((home(), 8), walk(player, 1, Some(0)), None).expect("its seat");
     let stood = place(&mut running);
     assert_ne!(stood, place(&mut running), "it walks again");
@@ -157,16 +173,16 @@ fn a_player_without_a_connection_stops_and_its_next_connection_counts_from_1() {
 #[test]
 fn a_connection_that_comes_back_takes_the_seat_from_one_whose_end_nobody_has_noticed() {
     let mut running = Running::new(1, PERIOD * 90);
-    let (player, handle, key) = (running.enter(7), Arc::clone(&running.handle), [7; 16]);
-    handle.keep_seat(player, key);
+    let (handle, key) = (Arc::clone(&running.handle), [7; 16]);
+    let player = running.enter_by(Some(key), 7).player;
     running.tick();
     handle.push((home(), 7), walk(player, 5, Some(0)), None).expect("its seat");
-    assert_eq!(handle.come_back(key, 8), Some(player));
+    assert_eq!(running.come_back(key, 8), Some(player));
     assert_eq!([7, 8].map(|connection| handle.is_evicted(connection)), [true, false]);
     assert_eq!(handle.push((home(), 7), walk(player, 6, Some(0)), None), Err(Rejected::TakenOver));
     handle.push((home(), 8), walk(player, 1, None), None).expect("its seat");
     assert_eq!(running.tick().rejected, [], "of the first connection nothing is left");
-    handle.disconnect(player, (home(), 7), running.now);
+    handle.disconnect(player, 7, running.now);
     assert!(!handle.is_evicted(7), "it is gone");
     assert_eq!(running.players(), [player.0]);
 }
@@ -174,10 +190,10 @@ fn a_connection_that_comes_back_takes_the_seat_from_one_whose_end_nobody_has_not
 #[test]
 fn who_is_removed_with_a_connection_is_not_who_has_been_taken_over_from_it() {
     let mut running = Running::new(1, PERIOD * 90);
-    let (player, handle, key) = (running.enter(7), Arc::clone(&running.handle), [7; 16]);
-    handle.keep_seat(player, key);
+    let (handle, key) = (Arc::clone(&running.handle), [7; 16]);
+    let player = running.enter_by(Some(key), 7).player;
     running.tick();
-    assert_eq!(handle.come_back(key, 8), Some(player));
+    assert_eq!(running.come_back(key, 8), Some(player));
     assert!(!handle.dismiss_of(7, player, running.now), "its connection is another one now");
     assert_eq!(running.players(), [player.0]);
     assert!(handle.dismiss_of(8, player, running.now));
@@ -190,13 +206,11 @@ fn one_absent_player_too_many_of_an_address_leaves_and_cannot_come_back() {
     let handle = Arc::clone(&running.handle);
     let key = |connection: u64| u128::from(connection).to_le_bytes();
     let seats = limits::ADDRESS_ABSENT_SEATS as u64 + 1;
-    let players: Vec<_> = (1..=seats).map(|connection| (connection, running.enter(connection))).collect();
-    players.iter().for_each(|(connection, player)| handle.keep_seat(*player, key(*connection)));
+    let enter = |connection: u64| (connection, running.enter_by(Some(key(connection)), connection).player);
+    let players: Vec<_> = (1..=seats).map(enter).collect();
     running.tick();
-    players
-        .iter()
-        .for_each(|(connection, player)| handle.disconnect(*player, (home(), *connection), running.now));
-    assert_eq!(handle.come_back(key(seats), 99), None);
+    players.iter().for_each(|(connection, player)| handle.disconnect(*player, *connection, running.now));
+    assert_eq!(running.come_back(key(seats), 99), None);
     assert_eq!(running.players().len(), limits::ADDRESS_ABSENT_SEATS);
 }
 
@@ -204,42 +218,40 @@ fn one_absent_player_too_many_of_an_address_leaves_and_cannot_come_back() {
 fn a_kept_key_of_a_player_who_is_not_in_the_world_is_nobodys() {
     let mut running = Running::new(1, PERIOD * 90);
     let (handle, key) = (Arc::clone(&running.handle), [7; 16]);
-    handle.expect(&[(key, PlayerId(1))], running.now);
+    handle.expect(&[Keyed { key, player: PlayerId(1), from: home() }], running.now);
     assert_eq!(running.enter(7), PlayerId(1));
     running.tick();
-    assert_eq!(handle.come_back(key, 8), None);
+    assert_eq!(running.come_back(key, 8), None);
 }
 
 #[test]
 fn a_dismissed_player_leaves_with_or_without_a_connection_and_nobody_comes_back_to_it() {
     let mut running = Running::new(1, PERIOD * 90);
     let (handle, keys) = (Arc::clone(&running.handle), [[1; 16], [2; 16]]);
-    let players = [running.enter(1), running.enter(2)];
-    players.iter().zip(keys).for_each(|(player, key)| handle.keep_seat(*player, key));
+    let players = [1, 2].map(|number| running.enter_by(Some(keys[number as usize - 1]), number).player);
     running.tick();
-    handle.disconnect(players[1], (home(), 2), running.now);
-    assert!(players.iter().all(|player| handle.dismiss(*player, running.now)));
-    assert_eq!(keys.map(|key| handle.come_back(key, 9)), [None, None]);
+    handle.disconnect(players[1], 2, running.now);
+    let seats = players.map(|player| handle.dismiss(player, running.now));
+    assert!(matches!(seats, [Some(Seat::Connected(1)), Some(Seat::Waiting { .. })]), "{seats:?}");
+    assert_eq!(keys.map(|key| running.come_back(key, 9)), [None, None]);
     assert_eq!(running.players(), [0; 0]);
-    assert!(!handle.dismiss(players[0], running.now), "there is nobody");
+    assert_eq!(handle.dismiss(players[0], running.now), None, "there is nobody");
 }
 
 #[test]
 fn a_player_without_a_key_leaves_at_once_though_another_waits_longer() {
     let mut running = Running::new(1, PERIOD * 90);
-    let (stays, leaves) = (running.enter(1), running.enter(2));
-    running.handle.keep_seat(stays, [1; 16]);
+    let (stays, leaves) = (running.enter_by(Some([1; 16]), 1).player, running.enter(2));
     running.tick();
-    running.handle.disconnect(stays, (home(), 1), running.now);
-    running.handle.disconnect(leaves, (home(), 2), running.now);
+    running.handle.disconnect(stays, 1, running.now);
+    running.handle.disconnect(leaves, 2, running.now);
     assert_eq!(running.players(), [stays.0]);
 }
 
 #[test]
 fn a_client_comes_back_to_its_seat_in_the_next_run_by_its_key_alone() {
     let (mut before, key) = (Running::new(1, PERIOD * 9), [7; 16]);
-    let player = before.enter(1);
-    before.handle.keep_seat(player, key);
+    let player = before.enter_by(Some(key), 1).player;
     before.enter(2);
     before.tick();
     before.handle.push((home(), 1), walk(player, 5, Some(0)), None).expect("its seat");
@@ -247,19 +259,19 @@ fn a_client_comes_back_to_its_seat_in_the_next_run_by_its_key_alone() {
     let answer = before.handle.kept().expect("nothing else is asked");
     before.tick();
     let kept = answer.try_recv().expect("answered");
-    assert_eq!(kept.keys, [(key, player)]);
+    assert_eq!(kept.keys, [Keyed { key, player, from: home() }]);
     let saved = Saved::new(&kept.named).expect("just written");
     let world = World::carried(identity(1), &saved).expect("the same rules");
     let mut running = Running::resume(world, PERIOD * 9);
     running.handle.expect(&kept.keys, running.now);
-    assert_eq!(running.handle.come_back([8; 16], 5), None, "another key");
-    assert_eq!(running.handle.come_back(key, 5), Some(player));
+    assert_eq!(running.come_back([8; 16], 5), None, "another key");
+    assert_eq!(running.come_back(key, 5), Some(player));
     assert_eq!(running.players(), [player.0], "without a key nobody can come back");
     let direction = state(&running.tick()).players.iter().next().and_then(|seen| seen.direction);
     assert_eq!(direction, None, "it walked when the run before ended, and stands");
     (0..12).for_each(|_| assert_eq!(running.players(), [player.0]));
-    running.handle.disconnect(player, (home(), 5), running.now);
-    assert_eq!(running.handle.come_back(key, 7), Some(player), "after a reload, too");
+    running.handle.disconnect(player, 5, running.now);
+    assert_eq!(running.come_back(key, 7), Some(player), "after a reload, too");
 }
 
 #[test]
@@ -269,7 +281,7 @@ fn a_player_without_connection_leaves_in_the_next_tick_if_seats_do_not_wait() {
     running.tick();
     let stop = Command { player, sequence: 1, action: Action::Move { direction: None } };
     running.handle.push((home(), 7), stop.encoded(), Some(running.handle.tick() + 9)).expect("room for one");
-    running.handle.disconnect(player, (home(), 7), running.now);
+    running.handle.disconnect(player, 7, running.now);
     assert_eq!(running.players(), [0; 0]);
     let rejected: Vec<_> = (0..10).flat_map(|_| running.tick().rejected).collect();
     assert_eq!(rejected, [], "its commands were dropped");
@@ -291,8 +303,9 @@ fn the_players_of_a_restored_world_leave_before_their_numbers_are_reused() {
 #[test]
 fn a_number_whose_join_is_rejected_is_released() {
     let mut running = Running::new(1, Duration::ZERO);
-    let player = running.handle.take_seat(7, running.now).expect("there are numbers");
-    running.handle.push_operator(vec![join(player, "A name that is too long for the world")]);
+    let client = Entering { key: None, connection: 7, from: home() };
+    let long = |Entered { player, .. }| vec![join(player, "A name that is too long for the world")];
+    let player = running.handle.enter(client, running.now, long).expect("there are numbers").player;
     assert_eq!(running.tick().rejected, [(PlayerId::OPERATOR, Rejection::NameTooLong.name())]);
     assert_eq!(running.handle.seat(player), None);
 }

@@ -17,7 +17,7 @@ use tickwire::internal::peer::life::Due;
 use tickwire::internal::peer::sender::Frames;
 use tickwire::internal::room::handle::Options;
 use tickwire::internal::room::lockstep::Rules;
-use tickwire::internal::room::{Room, Ticked, Wants};
+use tickwire::internal::room::{Entered, Entering, Room, Ticked, Wants};
 use tickwire::limits;
 use tickwire::packet::{Codes, Direction, Lane};
 use tickwire::sim::Action as _;
@@ -54,9 +54,12 @@ impl Busy {
         };
         let room = Room::new(world, options);
         for number in 1..=PLAYERS {
-            let player = room.handle().take_seat(number.into(), Duration::ZERO).expect("a number");
-            let join = Action::Join { player, name: format!("p{number}"), skin: 0 };
-            room.handle().push_operator(vec![join.encoded()]);
+            let join = |Entered { player, .. }| {
+                vec![Action::Join { player, name: format!("p{number}"), skin: 0 }.encoded()]
+            };
+            let from = Household::of(std::net::Ipv4Addr::LOCALHOST.into());
+            let client = Entering { key: None, connection: number.into(), from };
+            room.handle().enter(client, Duration::ZERO, join).expect("a number");
         }
         for (kind, x_px) in [(AnimalKind::Wolf, 300), (AnimalKind::Cow, 700), (AnimalKind::Cow, 900)] {
             let spawn = Action::Spawn { what: Spawned::Animal(kind), x_px, y_px: 700 };

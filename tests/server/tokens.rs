@@ -301,7 +301,7 @@ fn a_world_that_is_kept_does_not_contain_tokens_and_its_seats_are_those_of_the_t
     server.stop();
     is_without_tokens("the kept world", &kept::write(&kept));
     let keys = &kept[0].1.keys;
-    assert_eq!(keys.iter().map(|(_, player)| u64::from(player.0)).collect::<Vec<_>>(), [player]);
+    assert_eq!(keys.iter().map(|keyed| u64::from(keyed.player.0)).collect::<Vec<_>>(), [player]);
 }
 
 /// What the program says when it does not start with these arguments and this variable.

@@ -313,12 +313,11 @@ impl Desk<'_> {
 
     fn kick(&self, rest: &str) -> Done {
         let (player, now) = (self.find(rest)?, self.host.now());
-        let client = self.client_of(player);
         // Before its client knows, who may come back quickly.
-        if !self.room.handle.dismiss(player, now) {
-            return Err(format!("no client plays as player {}", player.0).into());
-        }
-        let Some(client) = client else {
+        let seat = self.room.handle.dismiss(player, now);
+        let seat = seat.ok_or_else(|| format!("no client plays as player {}", player.0))?;
+        let plays = |client: &Arc<Client>| seat == Seat::Connected(client.id);
+        let Some(client) = self.host.clients.all().into_iter().find(plays) else {
             return Ok(format!("player {} was kicked; it had no connection", player.0));
         };
         client.close(Ending::Breach(Breach::Kicked), now);
