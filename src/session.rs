@@ -31,8 +31,8 @@ pub enum Output {
     /// The answer to a ping with this nonce.
     Pong(u32),
     /// The client asks for a body. The driver takes a number, calls [`Session::joined`], and queues
-    /// the join.
-    Join(Profile),
+    /// the join. A client that had a body says after which tick it was told nothing more.
+    Join(Profile, Option<u32>),
     /// A command for the world, meant for a tick if the packet names one, and the budget that the
     /// clients of an address share for it.
     Command(Raw, Option<u32>, Option<&'static Shared>),
@@ -216,7 +216,7 @@ impl Session {
     fn enter(&mut self, packet: &Decoded<'_>, outputs: &mut Vec<Output>) {
         let profile = self.verbs.profile(packet);
         match self.player() {
-            None => outputs.push(Output::Join(profile)),
+            None => outputs.push(Output::Join(profile, packet.number("since"))),
             Some(_) => {
                 let ask = self.verbs.enter_again(&profile);
                 self.grant(None, None, ask, outputs);

@@ -77,6 +77,10 @@ mod tick;
 mod values;
 mod verbs;
 
+/// The rule by which a client is told that the player to which it would have come back has left, so that
+/// it begins anew.
+pub const PLAYER_GONE: &str = "player_gone";
+
 pub use about::{About, Find, Given, Looking, Onlooker, Order, OrderError, Replica, Restored, Viewer};
 pub use breach::Breach;
 pub use dice::Dice;

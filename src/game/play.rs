@@ -85,6 +85,13 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     /// another ([`Away`](tickwire_sim::Membership::Away)): the body stops, and the player's sequences begin anew.
     fn away(player: PlayerId) -> ActionOf<Self>;
 
+    /// Whether some of these events are still to be told to a client that comes back to its player after
+    /// them ([`View::recall`]): they show in no state, and they still matter.
+    fn lasts(events: &Self::Events) -> bool {
+        let _ = events;
+        false
+    }
+
     /// A command in words, in one line: its packet's name, and its arguments by name.
     fn words(action: &ActionOf<Self>) -> String {
         format!("{action:?}")
@@ -200,6 +207,12 @@ pub trait View<G: Game>: Debug + Send {
 
     /// Sets the client's body, if any, and the player that it wants to watch without one.
     fn follow(&mut self, player: Option<PlayerId>, watched: Option<PlayerId>);
+
+    /// What a client that comes back to its player is still told of the events of a tick that it has
+    /// missed, before its first update.
+    fn recall(&mut self, events: &G::Events, dialect: &Dialect, messages: &mut Messages) {
+        let _ = (events, dialect, messages);
+    }
 
     /// One update: the events of the ticks that the worker has missed, then the newest state, then
     /// the events of its tick.

@@ -82,6 +82,24 @@ pub struct Member<G: Game, L> {
     has_begun: bool,
 }
 
+/// Tells a client that has come back to its player what lasts of what it has missed, before the ticks
+/// of a turn: those that its worker has `missed`, and `tick`.
+fn recall<G: Game, L: Line>(
+    client: &Client<L>,
+    view: &mut G::View,
+    (missed, tick): (usize, u32),
+    messages: &mut Messages,
+) {
+    // It has this player now, not only soon.
+    let Some(since) = client.player_after(tick).and_then(|_| client.take_missed_since()) else { return };
+    let until = tick.saturating_sub(missed as u32 + 1);
+    for events in client.room.recent(since, until) {
+        if let Some(events) = events.downcast_ref::<G::Events>() {
+            view.recall(events, &client.endpoint.dialect, messages);
+        }
+    }
+}
+
 /// The buffers that a worker lends to each client in turn.
 #[derive(Debug, Default)]
 pub struct Desk {
@@ -219,9 +237,11 @@ impl<G: Game, L: Line> Member<G, L> {
         frames.clear();
         if client.is_in_lockstep() {
             brought.iter().for_each(|tick| self.answers.take(tick, client.id));
-            return self.relay(answers, frames, now);
+            let about = (missed.len(), newest.tick);
+            return self.relay(about, (answers, messages), frames, now);
         }
         self.view.follow(client.player_after(newest.tick), client.watched());
+        recall::<G, L>(client, &mut self.view, (missed.len(), newest.tick), messages);
         let is_behind = !client.sender.takes_state();
         let dialect = &client.endpoint.dialect;
         let turn = self.view.update(missed, newest, is_behind, dialect, scratch, messages);
@@ -241,14 +261,22 @@ impl<G: Game, L: Line> Member<G, L> {
     }
     /// What became of the commands of a client in lockstep, and what comes next in the journal of its
     /// room.
-    fn relay(&mut self, answers: &mut Messages, frames: &mut Vec<u8>, now: Duration) -> Served {
-        let Member { client, relay, answers: pending, .. } = self;
+    fn relay(
+        &mut self,
+        about: (usize, u32),
+        (answers, messages): (&mut Messages, &mut Messages),
+        frames: &mut Vec<u8>,
+        now: Duration,
+    ) -> Served {
+        let Member { client, relay, view, answers: pending, .. } = self;
         let sends_before = client.sender.sends();
         if !client.sender.takes_state() {
             return Served { turn: Turn::HeldBack, sends: None };
         }
         pending.write(&client.endpoint.dialect, answers);
-        for message in answers.iter() {
+        view.follow(client.player_after(about.1), client.watched());
+        recall::<G, L>(client, view, about, messages);
+        for message in answers.iter().chain(messages.iter()) {
             client.endpoint.write_message(frames, message);
         }
         relay.write(client, frames, now);

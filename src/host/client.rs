@@ -69,6 +69,9 @@ pub struct Client<L> {
     /// The number of its player in the lower half, 0 without one; in the upper half the ticks completed
     /// from which on the player's state is of this connection.
     player: AtomicU64,
+    /// If it has come back to its player: one more than the last tick of which it was told; 0 once it has
+    /// been told what it has missed.
+    missed_since: AtomicU32,
     /// The name with which it entered last.
     name: Mutex<String>,
     /// The player that it wants to watch, 0 for the leader.
@@ -100,6 +103,7 @@ impl<L: Line> Client<L> {
             endpoint,
             line,
             player: AtomicU64::new(0),
+            missed_since: AtomicU32::new(0),
             name: Mutex::default(),
             watched: AtomicU32::new(0),
             follows: AtomicU32::new(0),
@@ -149,10 +153,20 @@ impl<L: Line> Client<L> {
         if self.player().is_some() { self.name.lock().clone() } else { String::new() }
     }
 
-    /// Sets its player and the player's name.
-    pub fn set_player(&self, Entered { player, from_tick, .. }: Entered, name: &str) {
+    /// Sets its player and the player's name. A client that comes back may say `since` which tick it has
+    /// missed what happened.
+    pub fn set_player(&self, entered: Entered, name: &str, since: Option<u32>) {
+        let Entered { player, is_back, from_tick, taken_at } = entered;
         name.clone_into(&mut self.name.lock());
+        let missed = since.filter(|_| is_back).map_or(0, |since| since.max(taken_at).saturating_add(1));
+        self.missed_since.store(missed, Ordering::Release);
         self.player.store(u64::from(from_tick) << 32 | u64::from(player.0), Ordering::Release);
+    }
+
+    /// The last tick of which it was told, if it has come back and has not been told what it has missed.
+    /// That is returned once.
+    pub fn take_missed_since(&self) -> Option<u32> {
+        self.missed_since.swap(0, Ordering::AcqRel).checked_sub(1)
     }
 
     /// The player that it wants to watch while it has none of its own.

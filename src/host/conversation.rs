@@ -12,7 +12,7 @@ use super::budgets::{Budgets, Spending};
 use super::client::{Client, Line};
 use super::inspect_key::InspectKey;
 use super::tokens::{Guard, Pass, Said};
-use crate::game::{Breach, Profile, Shared};
+use crate::game::{Breach, PLAYER_GONE, Profile, Shared};
 use crate::peer::receiver::{At, Books, Denied};
 use crate::peer::sender::Frames;
 use crate::peer::{Driver, Ending, Receiver};
@@ -23,6 +23,9 @@ use crate::session::Differing;
 /// What a spectator is told that asks for a body.
 const ONLY_WATCHES: &str =
     "to play, connect with a token from the operator of this server; without one you watch";
+
+/// What a client is told whose player has left.
+const GONE: &str = "the player that you had has left the world: you begin anew";
 
 /// See the [module](self).
 pub struct Asked<'a, L> {
@@ -122,6 +125,14 @@ impl<L: Line> Asked<'_, L> {
         }
     }
 
+    /// Tells a client that would have come back why its player is a new one.
+    fn tell_gone(&self) {
+        let (endpoint, mut frames) = (&self.client.endpoint, Vec::new());
+        let values = [("rule", PLAYER_GONE.into()), ("detail", GONE.into())];
+        endpoint.write_named(&mut frames, "error", &values);
+        self.client.send(Frames::Lent(&frames), self.at.now);
+    }
+
     /// Takes a token of the budget of this address.
     fn spend(&self, spending: Spending) -> Result<(), Denied> {
         self.budgets.take(self.client.household(), spending, self.at.now).map_err(|_| {
@@ -184,16 +195,19 @@ impl<L: Line> Driver for Asked<'_, L> {
     }
 
     /// A client whose address joins too often goes on watching, and may try again.
-    fn join(&mut self, profile: Profile) -> Result<PlayerId, Denied> {
+    fn join(&mut self, profile: Profile, since: Option<u32>) -> Result<PlayerId, Denied> {
         let key = self.seat_key()?;
         self.spend(Spending::Join)?;
         let Client { id, room, .. } = self.client;
         let entering = Entering { key, connection: *id, from: self.client.household() };
         let entered = room.enter(entering, self.at.now, |entered| {
-            self.client.set_player(entered, &profile.name);
+            self.client.set_player(entered, &profile.name, since);
             (room.about.join)(entered.player, &profile)
         });
-        let Entered { player, .. } = entered.ok_or(Denied::Closed(Breach::Full))?;
+        let Entered { player, is_back, .. } = entered.ok_or(Denied::Closed(Breach::Full))?;
+        if since.is_some() && !is_back {
+            self.tell_gone();
+        }
         self.books.enters(player, &profile.name, self.at.tick);
         Ok(player)
     }

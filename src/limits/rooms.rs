@@ -42,6 +42,9 @@ pub const ADDRESS_ABSENT_SEATS: usize = 32;
 /// The same for all addresses together: a quarter of the seats, so that those who come find a place.
 /// Beyond: as above.
 pub const ABSENT_SEATS: usize = super::PLAYERS as usize / 4;
+/// Bytes of the events that a room keeps for clients that come back: notices of the operator, and what a
+/// game tells one player alone. Beyond: the oldest are forgotten, and not told.
+pub const RECENT_EVENT_BYTES: usize = 1024 * 1024;
 /// Default time for which a player stays in its world without a connection: a tunnel, a reload, a
 /// look at another app. Beyond: it leaves.
 pub const SEAT_TIME: Duration = Duration::from_secs(30);

@@ -68,11 +68,12 @@ pub trait Driver {
     /// The client follows its room from now on, in lockstep or as a stream; its earlier answers are
     /// queued.
     fn follow(&mut self, lockstep: bool);
-    /// Gives the client a body.
+    /// Gives the client a body: the one that it had, if it has one to come back to. If it says `since`
+    /// which tick it has missed what happened, and begins anew, it is told so.
     ///
     /// # Errors
     /// The reason why not.
-    fn join(&mut self, profile: Profile) -> Result<PlayerId, Denied>;
+    fn join(&mut self, profile: Profile, since: Option<u32>) -> Result<PlayerId, Denied>;
     /// Queues a command, meant for a tick if its packet names one. `shared` is the budget that the
     /// clients of an address share for it.
     ///
@@ -369,8 +370,8 @@ impl Talk {
                 driver.books().dropped(rule);
                 self.reject(sequence, rule, detail, driver);
             }
-            Output::Join(profile) => {
-                let joined = driver.join(profile).map(|player| self.session.joined(player));
+            Output::Join(profile, since) => {
+                let joined = driver.join(profile, since).map(|player| self.session.joined(player));
                 return joined.or_else(|denied| self.deny(denied));
             }
             Output::Command(command, intended, shared) => {

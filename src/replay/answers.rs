@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use crate::capture::{Connection, End};
-use crate::game::Breach;
+use crate::game::{Breach, PLAYER_GONE};
 use crate::packet::{Codes, Decoded, Dialect, Direction};
 use crate::peer::Endpoint;
 use crate::peer::receiver::RoomFacts;
@@ -251,6 +251,7 @@ fn is_external(answer: &Kind<'_>) -> bool {
         let of_time = [Breach::HelloLate, Breach::SlowClient, Breach::Silent];
         let breach = Breach::ALL.into_iter().find(|breach| breach.name() == rule);
         rule.starts_with(ADDRESS)
+            || rule == PLAYER_GONE
             || breach.is_some_and(|breach| !breach.is_of_the_client() || of_time.contains(&breach))
     };
     match answer {

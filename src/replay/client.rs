@@ -161,7 +161,7 @@ impl Driver for Asked {
     fn follow(&mut self, _lockstep: bool) {}
 
     /// A join that the server rejected leaves the client watching, and the recording has the answer.
-    fn join(&mut self, _profile: Profile) -> Result<PlayerId, Denied> {
+    fn join(&mut self, _profile: Profile, _since: Option<u32>) -> Result<PlayerId, Denied> {
         self.joins.ok_or(Denied::Unanswered)
     }
 

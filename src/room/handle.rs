@@ -4,6 +4,7 @@
 //! One lock guards all of this state; the room never holds it during a step. A question is answered
 //! when the next tick has run; at most [`limits::INQUIRIES`] questions wait.
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -17,8 +18,9 @@ use super::answers::Batch;
 use super::inbox::{Inbox, Rejected, Ticket};
 use super::keys::{Keyed, Keys, SeatKey};
 use super::lockstep::{self, Journal};
+use super::recent::Recent;
 use super::seats::{Seat, Seats};
-use crate::game::{About, Rates, Roster};
+use crate::game::{About, Rates, Roster, Tick};
 use crate::household::Household;
 use crate::limits;
 use crate::sync::Mutex;
@@ -58,6 +60,8 @@ pub struct Handle {
     /// Connections that have lost their seats to others, and have not been closed yet.
     evicted: AtomicU32,
     intake: Mutex<Intake>,
+    /// What clients that come back are still told.
+    recent: Mutex<Recent>,
 }
 
 #[derive(Debug)]
@@ -112,6 +116,8 @@ pub struct Entered {
     /// Ticks completed from which on what is published of the player is this connection's own: before,
     /// commands of an earlier connection may still count.
     pub from_tick: u32,
+    /// Ticks completed when its seat was taken.
+    pub taken_at: u32,
 }
 
 /// A question, and where its answer goes.
@@ -190,6 +196,7 @@ impl Handle {
             is_over: AtomicBool::new(false),
             evicted: AtomicU32::new(0),
             intake: Mutex::new(intake),
+            recent: Mutex::default(),
         }
     }
 
@@ -253,15 +260,16 @@ impl Handle {
         let intake = &mut *self.intake.lock();
         let Entering { key, connection, from } = client;
         if let Some(player) = key.and_then(|key| self.come_back(intake, key, client)) {
-            let back = Entered { player, is_back: true, from_tick: intake.inbox.settled_tick() };
+            let taken_at = intake.keys.taken_at(player).unwrap_or_default();
+            let back = Entered { player, is_back: true, from_tick: intake.inbox.settled_tick(), taken_at };
             drop(entered(back));
             return Some(back);
         }
         let player = intake.seats.take(connection, now)?;
         if let Some(key) = key {
-            intake.keys.insert(Keyed { key, player, from });
+            intake.keys.insert(Keyed { key, player, from }, self.tick());
         }
-        let new = Entered { player, is_back: false, from_tick: 0 };
+        let new = Entered { player, is_back: false, from_tick: 0, taken_at: self.tick() };
         intake.inbox.push_operator(entered(new));
         Some(new)
     }
@@ -287,7 +295,7 @@ impl Handle {
             let player = keyed.player;
             // A key of a player who is not in the world is ignored.
             if matches!(intake.seats.get(player), Some(Seat::Waiting { .. })) {
-                intake.keys.insert(*keyed);
+                intake.keys.insert(*keyed, self.tick());
                 intake.let_wait(player, now + self.options.seat_time, now, self.about);
             }
         }
@@ -358,6 +366,17 @@ impl Handle {
         let intake = self.intake.lock();
         let [taken, ..] = intake.seats.counts();
         taken == 0 && intake.questions.is_empty() && intake.inbox.is_empty()
+    }
+
+    /// Keeps the events of a tick, because a client that comes back is still told some of them.
+    pub(crate) fn keep_recent(&self, tick: &dyn Tick) {
+        let seat_ticks = self.options.seat_time.as_secs() as u32 * self.identity.tick_hz;
+        self.recent.lock().push(tick, seat_ticks);
+    }
+
+    /// The events that were kept of the ticks after the first of these, up to the second.
+    pub fn recent(&self, since: u32, until: u32) -> Vec<Arc<dyn Any + Send + Sync>> {
+        self.recent.lock().between(since, until)
     }
 
     /// Asks for the players after the next tick.

@@ -30,6 +30,8 @@ pub struct Keys {
     players: BTreeMap<SeatKey, PlayerId>,
     /// The key of each seat that has one, and whether it is absent.
     seats: BTreeMap<PlayerId, (Keyed, bool)>,
+    /// Ticks completed when each of them was taken.
+    taken: BTreeMap<PlayerId, u32>,
     /// Absent seats by address, and in all. An address without any has no entry.
     by_address: BTreeMap<Household, usize>,
     absent: usize,
@@ -37,17 +39,20 @@ pub struct Keys {
 
 impl Keys {
     /// Gives a seat, whose connection is from this address, a key. A key has one seat, and a seat one key.
-    pub fn insert(&mut self, keyed: Keyed) {
+    /// The seat is taken after `tick` ticks.
+    pub fn insert(&mut self, keyed: Keyed, tick: u32) {
         self.remove(keyed.player);
         if let Some(before) = self.player(keyed.key) {
             self.remove(before);
         }
         self.players.insert(keyed.key, keyed.player);
         self.seats.insert(keyed.player, (keyed, false));
+        self.taken.insert(keyed.player, tick);
     }
 
     /// Forgets the seat of a player who has left.
     pub fn remove(&mut self, player: PlayerId) {
+        self.taken.remove(&player);
         if let Some((keyed, is_absent)) = self.seats.remove(&player) {
             self.players.remove(&keyed.key);
             if is_absent {
@@ -59,6 +64,11 @@ impl Keys {
     /// The seat of a key.
     pub fn player(&self, key: SeatKey) -> Option<PlayerId> {
         self.players.get(&key).copied()
+    }
+
+    /// Ticks completed when a seat with a key was taken.
+    pub fn taken_at(&self, player: PlayerId) -> Option<u32> {
+        self.taken.get(&player).copied()
     }
 
     /// All keys with their seats, by the seats' numbers.
@@ -128,12 +138,13 @@ mod tests {
     fn a_key_has_one_seat_and_a_seat_one_key() {
         let mut keys = Keys::default();
         let [one, two] = [1, 2].map(PlayerId);
-        keys.insert(keyed(1, 1, 1));
-        keys.insert(keyed(2, 1, 1));
+        keys.insert(keyed(1, 1, 1), 5);
+        keys.insert(keyed(2, 1, 1), 6);
         assert_eq!((keys.player(key(1)), keys.set_absent(one)), (Some(two), false));
-        keys.insert(keyed(2, 2, 1));
+        keys.insert(keyed(2, 2, 1), 7);
         assert_eq!([key(1), key(2)].map(|key| keys.player(key)), [None, Some(two)]);
         assert!(keys.iter().eq([keyed(2, 2, 1)]));
+        assert_eq!([one, two].map(|player| keys.taken_at(player)), [None, Some(7)]);
         keys.remove(two);
         assert_eq!(keys.player(key(2)), None);
     }
@@ -144,7 +155,7 @@ mod tests {
         let count = limits::ADDRESS_ABSENT_SEATS as u16;
         let number = |player: u16| u128::from(player).to_le_bytes();
         (0..count + 3).for_each(|player| {
-            keys.insert(Keyed { key: number(player), player: PlayerId(player), from: address(1) });
+            keys.insert(Keyed { key: number(player), player: PlayerId(player), from: address(1) }, 1);
         });
         assert!((0..count).all(|player| keys.set_absent(PlayerId(player))));
         assert!(!keys.set_absent(PlayerId(count)), "too many");

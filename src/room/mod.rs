@@ -19,6 +19,7 @@ pub mod inbox;
 pub mod kept;
 mod keys;
 pub mod lockstep;
+mod recent;
 pub mod seats;
 
 use std::fmt::Debug;
@@ -138,6 +139,9 @@ impl<G: Game> Room<G> {
         let rejected = rejected.iter().map(|rejected| (rejected.player, rejected.reason)).collect();
         let margin = |player: PlayerId| self.margins.get(usize::from(player.0)).copied().unwrap_or_default();
         let published: Arc<dyn Tick> = Arc::new(self.publisher.publish(&self.world, &margin));
+        if published.of::<G>().is_some_and(|tick| G::lasts(&tick.events)) {
+            self.handle.keep_recent(&*published);
+        }
         self.answer(asked, &*published, snapshot.as_ref(), kept.as_ref());
         Ticked { tick, published, answers, frame, changes, checksum, snapshot, rejected }
     }

@@ -331,7 +331,7 @@ fn ended(ending: &Ending) -> &'static str {
 /// The player that a call brought.
 fn gets(call: &Call) -> Option<PlayerId> {
     match call {
-        Call::Join(_, granted) => granted.ok(),
+        Call::Join(.., granted) => granted.ok(),
         _ => None,
     }
 }
@@ -348,7 +348,7 @@ fn says(call: &Call) -> Option<(u32, u64)> {
 fn spends(call: &Call) -> Option<Spending> {
     let is_spent = |granted: &Result<(), Denied>| !matches!(granted, Err(Denied::Rejected(..)));
     match call {
-        Call::Join(_, granted) => is_spent(&granted.map(drop)).then_some(Spending::Join),
+        Call::Join(.., granted) => is_spent(&granted.map(drop)).then_some(Spending::Join),
         Call::Command(_, shared, granted) => shared.map(Spending::Shared).filter(|_| is_spent(granted)),
         _ => None,
     }

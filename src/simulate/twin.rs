@@ -27,7 +27,7 @@ pub enum Call {
     /// [`Driver::details`].
     Details(u32, Vec<Differing>),
     /// [`Driver::join`].
-    Join(Profile, Result<PlayerId, Denied>),
+    Join(Profile, Option<u32>, Result<PlayerId, Denied>),
     /// [`Driver::command`].
     Command((Raw, Option<u32>), Option<&'static Shared>, Result<(), Denied>),
     /// [`Driver::reject`].
@@ -83,9 +83,9 @@ impl Driver for Noted<'_> {
         self.driver.details(tick, fields);
     }
 
-    fn join(&mut self, profile: Profile) -> Result<PlayerId, Denied> {
-        let granted = self.driver.join(profile.clone());
-        self.calls.push(Call::Join(profile, granted));
+    fn join(&mut self, profile: Profile, since: Option<u32>) -> Result<PlayerId, Denied> {
+        let granted = self.driver.join(profile.clone(), since);
+        self.calls.push(Call::Join(profile, since, granted));
         granted
     }
 
@@ -219,10 +219,11 @@ impl Driver for Again {
         self.next(&|call| *call == Call::Details(tick, fields.clone()), "to note what differs");
     }
 
-    fn join(&mut self, profile: Profile) -> Result<PlayerId, Denied> {
-        let asks = |call: &Call| matches!(call, Call::Join(asked, _) if *asked == profile);
+    fn join(&mut self, profile: Profile, since: Option<u32>) -> Result<PlayerId, Denied> {
+        let asks =
+            |call: &Call| matches!(call, Call::Join(asked, when, _) if (asked, *when) == (&profile, since));
         match self.next(&asks, "a body") {
-            Some(Call::Join(_, granted)) => granted,
+            Some(Call::Join(.., granted)) => granted,
             _ => Err(Denied::Unanswered),
         }
     }

@@ -46,15 +46,16 @@ export function comingBack() {
   }
 }
 
+/** The rule by which the server says that the player of a page that comes back is gone. */
+export const PLAYER_GONE = 'player_gone';
+
 /**
- * Why a page that has lost its connection does not go on with the player that it had; null if it does.
+ * Why a page that has lost its connection does not go on with the player that it had.
  *
- * @param {Had | null} before null if it had none
- * @param {Had} now the player that it has got, and the tick in which the server welcomed it
- * @returns {string | null}
+ * @param {Had} before the player
+ * @param {number} welcomeTick the tick in which the server welcomed it now
  */
-export function whyAnew(before, now) {
-  if (before === null || before.id === 0) return null;
-  if (now.tick < before.tick) return 'The server has begun a new world: you begin anew.';
-  return now.id === before.id ? null : 'Your player has left the world meanwhile: you begin anew.';
+export function whyAnew(before, welcomeTick) {
+  return welcomeTick < before.tick ? 'The server has begun a new world: you begin anew.'
+    : 'Your player has left the world meanwhile: you begin anew.';
 }

@@ -53,6 +53,8 @@ export class Connection {
     this.onAgain = () => {};
     /** @type {State} */
     this.state = 'connecting';
+    /** The last tick of which a page was told that comes back to its player; null if it has none. @type {() => number | null} */
+    this.since = () => null;
     /** Who plays; null for a watcher. @type {Player | null} */
     this.player = null;
     /** Local time of the next try while waiting, ms; infinite if the page does not try again by itself. */
@@ -112,7 +114,7 @@ export class Connection {
   hello() {
     this.isInLockstep = this.lockstep?.works ?? false;
     const mode = (this.player ? MODE.play : MODE.watch) | (this.isInLockstep ? LOCKSTEP : 0);
-    this.send('hello', { version: VERSION, mode, name: this.player?.name, skin: this.player?.skin, token: ownToken() });
+    this.send('hello', { version: VERSION, mode, name: this.player?.name, skin: this.player?.skin, token: ownToken(), since: this.since() });
   }
 
   /** Begins to play, now and after each reconnection. @param {Player} player */

@@ -11,7 +11,7 @@
  */
 
 import { Camera } from './camera.js';
-import { comingBack, noteLeaving, whyAnew } from './coming-back.js';
+import { PLAYER_GONE, comingBack, noteLeaving, whyAnew } from './coming-back.js';
 import { Commands } from './commands.js';
 import { Connection } from './connection.js';
 import { drawAnimals } from './draw-animals.js';
@@ -175,6 +175,7 @@ for (const name of /** @type {const} */ (['prediction', 'reconciliation', 'inter
   });
 }
 requestAnimationFrame(frame);
+connection.since = () => (had && had.id !== 0 ? had.tick : null);
 noteLeaving(() => (connection.player === null ? null : had ?? { id: 0, tick: 0 }));
 if (had && !watch) title.play();
 
@@ -188,20 +189,26 @@ function receive(packet, nowMs) {
   if (packet.name === 'pong') world.clock.pingMs = connection.pingMs;
   if (packet.name === 'spawned') {
     if (!isAgain) commands.spawned();
-    spawned({ id: packet.values.player, tick: welcomeTick });
+    had = { id: packet.values.player, tick: welcomeTick };
   }
   if (packet.name === 'update') isAgain = false;
-  if (packet.name === 'update' && had) had.tick = packet.values.tick;
+  if (had) had.tick = Math.max(had.tick, toldOf(packet, nowMs));
   // Until one plays again one is a watcher, also for a server that is met anew.
   if (packet.name === 'died') connection.player = had = null;
   if (packet.name === 'error' && packet.values.rule === TOKEN_MISSING) refuse(TOKEN_MISSING);
+  if (packet.name === 'error' && packet.values.rule === PLAYER_GONE && had) {
+    hud.tell(whyAnew(had, welcomeTick));
+    had = null;
+  }
 }
 
-/** Says so if this is not the player that the page had. @param {import('./coming-back.js').Had} now */
-function spawned(now) {
-  const why = whyAnew(had, now);
-  if (why) hud.tell(why);
-  had = now;
+/**
+ * The tick of which a packet tells; 0 if that does not matter to a page that comes back.
+ * @param {{ name: string, values: Record<string, any> }} packet @param {number} nowMs
+ */
+function toldOf({ name, values }, nowMs) {
+  if (name === 'update') return values.tick;
+  return name === 'say' ? world.clock.tickHeard(nowMs) : 0;
 }
 
 /** Without a good token one only looks on, at most. @param {string} rule */

@@ -188,7 +188,7 @@ fn no_answer_allocates() {
         let entry = Entry { room, endpoint, inspect_key, token: None, is_local: false, response };
         let who = (connection, "127.0.0.1:5000".parse().expect("an address"));
         let client = Arc::new(Client::new(who, Open, entry, Duration::ZERO));
-        client.set_player(entered, "p");
+        client.set_player(entered, "p", None);
         client.follow(false);
         audience.take_up(client);
         entered.player

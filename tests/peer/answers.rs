@@ -176,6 +176,11 @@ impl Turns<Kept> for All {
     }
 }
 
+/// A player that no client has come back to.
+fn nobody(player: PlayerId) -> Entered {
+    Entered { player, is_back: false, from_tick: 0, taken_at: 0 }
+}
+
 /// A room, and its clients at one worker.
 struct Told {
     room: Room<Moo>,
@@ -185,17 +190,23 @@ struct Told {
 
 impl Told {
     fn client(&mut self, connection: u64, dialect: &str, player: PlayerId) -> Arc<Client<Kept>> {
-        self.client_of(connection, dialect, Entered { player, is_back: false, from_tick: 0 })
+        self.client_of(connection, dialect, nobody(player), None)
     }
 
-    fn client_of(&mut self, connection: u64, dialect: &str, entered: Entered) -> Arc<Client<Kept>> {
+    fn client_of(
+        &mut self,
+        connection: u64,
+        dialect: &str,
+        entered: Entered,
+        since: Option<u32>,
+    ) -> Arc<Client<Kept>> {
         let endpoint = Endpoint::new(Codes::builtin().dialect(dialect).expect("built in"), false);
         let who = (connection, "127.0.0.1:5000".parse().expect("an address"));
         let room = Arc::clone(self.room.handle());
         let entry =
             Entry { room, endpoint, inspect_key: None, token: None, is_local: false, response: Vec::new() };
         let client = Arc::new(Client::new(who, Kept::default(), entry, NOW));
-        client.set_player(entered, "p");
+        client.set_player(entered, "p", since);
         client.sender.life.greeted();
         client.follow(false);
         self.audience.take_up(Arc::clone(&client));
@@ -309,7 +320,7 @@ fn a_client_that_takes_its_player_over_is_never_shown_what_an_earlier_connection
     let mut all = Told { room, audience: Members::default(), desk: Desk::default() };
     let (handle, key) = (Arc::clone(all.room.handle()), Some([7; 16]));
     let entered = enter(&handle, key, 1);
-    let before = all.client_of(1, "native", entered);
+    let before = all.client_of(1, "native", entered, None);
     all.ticks(2);
     packets(&before);
     push(&handle, 1, entered.player, 900, &stop());
@@ -321,14 +332,51 @@ fn a_client_that_takes_its_player_over_is_never_shown_what_an_earlier_connection
         })
     };
     assert_eq!(own(&before).as_deref(), Some("900"));
-    let nobody = Entered { player: PlayerId(0), is_back: false, from_tick: 0 };
-    let after = all.client_of(2, "native", nobody);
+    let after = all.client(2, "native", PlayerId(0));
     let mut backlog = None;
     all.tick(&mut backlog);
     // The worker serves it that tick after the take-over.
-    after.set_player(enter(&handle, key, 2), "p");
+    after.set_player(enter(&handle, key, 2), "p", None);
     all.audience.serve(backlog.as_ref(), &mut all.desk, &mut All);
     assert_eq!(packets(&after), [""; 0], "it does not watch meanwhile");
     all.ticks(1);
     assert_eq!(own(&after).as_deref(), Some("0"));
+}
+
+#[test]
+fn a_client_that_comes_back_is_told_once_what_the_operator_said_meanwhile() {
+    let (room, _) = room(30, &[]);
+    let mut all = Told { room, audience: Members::default(), desk: Desk::default() };
+    let (handle, key) = (Arc::clone(all.room.handle()), Some([7; 16]));
+    let say = |all: &mut Told, text: &str| {
+        handle.push_operator(vec![Action::Say { text: text.to_owned() }.encoded()]);
+        all.ticks(1);
+        handle.tick()
+    };
+    say(&mut all, "before it came");
+    let before = all.client_of(1, "native", enter(&handle, key, 1), None);
+    all.ticks(1);
+    let told = say(&mut all, "heard");
+    handle.disconnect(enter(&handle, key, 1).player, 1, NOW);
+    say(&mut all, "missed");
+    say(&mut all, "missed, too");
+    all.ticks(3);
+    let after = all.client_of(2, "native", enter(&handle, key, 2), Some(told));
+    say(&mut all, "new");
+    all.ticks(2);
+    let said = |client: &Client<Kept>| -> Vec<String> {
+        packets(client)
+            .into_iter()
+            .filter_map(|one| Some(one.strip_prefix("say text=")?.to_owned()))
+            .collect()
+    };
+    assert_eq!(said(&before).first().map(String::as_str), Some(r#""heard""#));
+    assert_eq!(said(&after), [r#""missed""#, r#""missed, too""#, r#""new""#]);
+    // It claims more than it can have missed.
+    let again = all.client_of(3, "native", enter(&handle, key, 3), Some(0));
+    all.ticks(2);
+    assert_eq!(said(&again), [r#""heard""#, r#""missed""#, r#""missed, too""#, r#""new""#]);
+    let silent = all.client_of(4, "native", enter(&handle, key, 4), None);
+    all.ticks(2);
+    assert_eq!(said(&silent), [""; 0], "it does not say what it knows");
 }

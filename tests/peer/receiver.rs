@@ -31,7 +31,7 @@ impl Driver for Notes {
         self.answer_calls += 1;
     }
     fn follow(&mut self, _lockstep: bool) {}
-    fn join(&mut self, _profile: Profile) -> Result<PlayerId, Denied> {
+    fn join(&mut self, _profile: Profile, _since: Option<u32>) -> Result<PlayerId, Denied> {
         self.joins += 1;
         Ok(PlayerId(7))
     }

@@ -58,7 +58,7 @@ fn handled(session: &mut Session, packet: &ClientPacket<'_>) -> Vec<Output> {
 }
 
 fn joins(name: &str, skin: u8) -> Output {
-    Output::Join(Profile { name: name.into(), more: Look { skin, gift: false }.encoded() })
+    Output::Join(Profile { name: name.into(), more: Look { skin, gift: false }.encoded() }, None)
 }
 
 fn new(native: bool) -> Session {

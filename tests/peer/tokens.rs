@@ -157,7 +157,7 @@ impl Driver for Doors {
         if self.turns_away { Err(Denied::Unanswered) } else { Ok(()) }
     }
     fn follow(&mut self, _lockstep: bool) {}
-    fn join(&mut self, _profile: Profile) -> Result<PlayerId, Denied> {
+    fn join(&mut self, _profile: Profile, _since: Option<u32>) -> Result<PlayerId, Denied> {
         self.joins += 1;
         Ok(PlayerId(7))
     }
@@ -381,7 +381,7 @@ fn an_unfinished_or_unmasked_hello_is_covered() {
 #[test]
 fn escapes_and_long_characters_of_a_token_keep_their_length() {
     let said = r#"\u0061\n\"é…🔑\ud83d\ude00abcdefghijklmnop"#;
-    let text = format!(r#"["hello",[1,1,"Ada",0,"{said}","{ANN}"],"{BOB}"]"#);
+    let text = format!(r#"["hello",[1,1,"Ada",0,"{said}",null,"{ANN}"],"{BOB}"]"#);
     let decoded = |bytes: &[u8]| {
         let (mut receiver, mut doors) = (receiver("native", true), Doors::default());
         receiver.receive(bytes, AT, &mut doors).expect("a good hello");

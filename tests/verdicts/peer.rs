@@ -24,7 +24,7 @@ struct Grants;
 impl Driver for Grants {
     fn answer(&mut self, _frames: &[u8]) {}
     fn follow(&mut self, _lockstep: bool) {}
-    fn join(&mut self, _profile: Profile) -> Result<PlayerId, Denied> {
+    fn join(&mut self, _profile: Profile, _since: Option<u32>) -> Result<PlayerId, Denied> {
         Ok(PlayerId(7))
     }
     fn command(

@@ -199,9 +199,10 @@ impl<S: SimpleGame> Agent for Guest<S> {
 
     fn begin(&mut self, out: &mut Outcome) {
         let name = Value::from(self.name.as_str());
-        // A bot's token is in its URL.
-        let token = Value::Nil;
-        let values = [("version", 1.into()), ("mode", 1.into()), ("name", name), ("token", token)];
+        // A bot's token is in its URL, and it has never been here before.
+        let (token, since) = (Value::Nil, Value::Nil);
+        let who = [("version", 1.into()), ("mode", 1.into()), ("name", name)];
+        let values = [&who[..], &[("token", token), ("since", since)]].concat();
         self.say("hello", &values, false, out);
     }
 
@@ -324,7 +325,7 @@ mod tests {
         let (mut guest, mut out) = (Guest::<Tanks>::new(&part), Outcome::default());
         guest.begin(&mut out);
         let hello = dialect.decode(Direction::ToServer, &out.packets[0]).expect("by the table");
-        assert_eq!(hello.to_string(), r#"hello version=1 mode=1 name="bot 3" token=null"#);
+        assert_eq!(hello.to_string(), r#"hello version=1 mode=1 name="bot 3" token=null since=null"#);
         for text in packets {
             let packet = dialect.decode_json(Direction::ToClient, text).expect("by the table");
             guest.hear(&packet, Duration::ZERO, &mut out);

@@ -32,6 +32,7 @@ use published::once;
 pub use published::{Events, State};
 use random::COMMON;
 pub use row::Row;
+use rules::Told;
 pub use rules::{SimpleGame, Turns};
 pub use tactics::Tactics;
 use tickwire_sim::{Action as _, Encoded, Identity, PlayerId};
@@ -98,6 +99,10 @@ impl<S: SimpleGame> Game for Simple<S> {
         row.encode(&dialect, "state")
             .map(drop)
             .map_err(|why| format!("the game {} shows a state that does not fit: {why}", S::NAME))
+    }
+
+    fn lasts(events: &Events) -> bool {
+        events.told.iter().any(Told::is_for_one)
     }
 
     fn verbs(_: &Dialect) -> Box<dyn Verbs> {
@@ -212,6 +217,11 @@ impl<S: SimpleGame> View<Simple<S>> for Watcher {
         self.player = player;
     }
 
+    fn recall(&mut self, events: &Events, dialect: &Dialect, messages: &mut Messages) {
+        let out = &mut messages.writer(dialect, Lane::Reliable);
+        self.tell(events, |told| told.is_for_one(), dialect, out);
+    }
+
     fn update(
         &mut self,
         missed: &[Arc<Events>],
@@ -229,7 +239,7 @@ impl<S: SimpleGame> View<Simple<S>> for Watcher {
             true => Turn::Written,
         };
         for events in missed.iter().chain([&newest.events]) {
-            self.tell(events, dialect, &mut messages.writer(dialect, Lane::Reliable));
+            self.tell(events, |_| true, dialect, &mut messages.writer(dialect, Lane::Reliable));
         }
         if turn != Turn::Written {
             return turn;
@@ -273,15 +283,21 @@ impl<S: SimpleGame> View<Simple<S>> for Watcher {
 }
 
 impl Watcher {
-    /// Writes the events of a tick that are meant for the client.
-    fn tell(&self, events: &Events, dialect: &Dialect, out: &mut Writer<'_>) {
+    /// Writes the events of a tick that are meant for the client, if they are of this kind.
+    fn tell(
+        &self,
+        events: &Events,
+        is_of_kind: impl Fn(&Told) -> bool,
+        dialect: &Dialect,
+        out: &mut Writer<'_>,
+    ) {
         let encode = || events.told.iter().map(|told| told.row.encode(dialect, told.packet)).collect();
         let packets = once(&events.encoded, dialect, encode);
         for (told, bytes) in events.told.iter().zip(packets.iter()) {
             let is_answered = told.is_answer && self.is_answered;
             let is_meant = (told.to.is_none() || told.to == self.player) && !is_answered;
             match bytes {
-                _ if !is_meant => {}
+                _ if !is_meant || !is_of_kind(told) => {}
                 Ok(bytes) => out.whole(told.packet, |_, out| {
                     out.extend_from_slice(bytes);
                     true

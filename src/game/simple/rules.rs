@@ -153,3 +153,10 @@ pub struct Told {
     /// Whether it says that a command was rejected.
     pub is_answer: bool,
 }
+
+impl Told {
+    /// Whether one player alone is told, and it is no answer: it is told also if it comes back later.
+    pub(super) fn is_for_one(&self) -> bool {
+        self.to.is_some() && !self.is_answer
+    }
+}

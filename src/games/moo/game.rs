@@ -55,6 +55,10 @@ impl Game for Moo {
         served::check(codes)
     }
 
+    fn lasts(events: &Events) -> bool {
+        events.notices().next().is_some()
+    }
+
     fn verbs(_: &Dialect) -> Box<dyn game::Verbs> {
         Box::<Verbs>::default()
     }
@@ -153,6 +157,14 @@ impl game::View<Moo> for View {
             View::Native(NativeView::default())
         } else {
             View::Moomoo(MoomooView::default())
+        }
+    }
+
+    fn recall(&mut self, events: &Events, dialect: &Dialect, messages: &mut Messages) {
+        // Nobody comes back in a MooMoo dialect.
+        if matches!(self, View::Native(_)) {
+            let out = &mut messages.writer(dialect, Lane::Reliable);
+            events.notices().for_each(|text| out.send("say", text));
         }
     }
 

@@ -90,6 +90,14 @@ impl Events {
         Events { tick: state.tick, list, pings }
     }
 
+    /// What the operator has said to everyone.
+    pub fn notices(&self) -> impl Iterator<Item = &str> {
+        self.list.iter().filter_map(|event| match event {
+            Event::Said { text } => Some(&**text),
+            _ => None,
+        })
+    }
+
     /// How much memory the events take, in bytes.
     pub fn bytes(&self) -> usize {
         let text = |event: &Event| match event {

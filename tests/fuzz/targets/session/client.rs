@@ -172,7 +172,7 @@ impl Driver for Server<'_> {
 
     fn follow(&mut self, _lockstep: bool) {}
 
-    fn join(&mut self, profile: Profile) -> Result<PlayerId, Denied> {
+    fn join(&mut self, profile: Profile, _: Option<u32>) -> Result<PlayerId, Denied> {
         *self.players += 1;
         let player = PlayerId(*self.players);
         *self.player = Some(player);
