@@ -235,14 +235,12 @@ fn cover_json(bytes: &mut [u8], place: Range<usize>) {
     }
 }
 
-/// Writes a payload into the frames of its message, which end these bytes. Control frames stay as they
-/// are. If the first frames of the message are missing, so is the first part of the payload.
+/// Writes a payload into the frames of its message.
 pub fn rewrite(wire: &mut [u8], payload: &[u8]) {
-    let frames = data_frames(wire).0;
-    let whole: usize = frames.iter().map(|(place, _)| place.len()).sum();
-    let Some(mut at) = payload.len().checked_sub(whole) else { return };
-    for (place, key) in frames {
-        let end = at + place.len();
+    let mut at = 0;
+    for (place, key) in data_frames(wire).0 {
+        let end = payload.len().min(at + place.len());
+        let place = place.start..place.start + (end - at);
         wire[place.clone()].copy_from_slice(&payload[at..end]);
         if let Some(key) = key {
             frame::mask(&mut wire[place], key, 0);
@@ -269,6 +267,11 @@ pub fn unfinished(wire: &mut [u8]) {
     let key = if second & 0x80 == 0 { 0 } else { 4 };
     let header = 2 + key + [0, 2, 8][usize::from(second & 0x7f).saturating_sub(125).min(2)];
     rest.iter_mut().skip(header).for_each(|byte| *byte = COVER);
+}
+
+/// Overwrites bytes of which nobody knows where a frame begins.
+pub fn all(wire: &mut [u8]) {
+    wire.fill(COVER);
 }
 
 /// The payload of a data frame, with its key.

@@ -22,7 +22,7 @@ use crate::game::answers::answers_commands;
 use crate::game::{About, Breach, Profile, Saved, Shared};
 use crate::limits;
 use crate::packet::{Decoded, Direction, PacketError};
-use crate::session::{Differing, NATIVE_VERSION, Output, Session};
+use crate::session::{Differing, NATIVE_VERSION, Output, Session, says_hello};
 use crate::ws::Side;
 use crate::ws::frame::{self, Opcode};
 use crate::ws::message::{Message, Reader};
@@ -108,6 +108,8 @@ pub struct Receiver {
     frames: Reader,
     talk: Talk,
     observed: Observed,
+    /// What comes is ignored.
+    is_deaf: bool,
 }
 
 #[derive(Debug)]
@@ -129,6 +131,7 @@ impl Receiver {
             frames: Reader::new(Side::Client, limits::FROM_CLIENTS),
             talk: Talk { endpoint, room, budgets, session, outputs, answers },
             observed: Observed::default(),
+            is_deaf: false,
         }
     }
 
@@ -155,11 +158,11 @@ impl Receiver {
     /// # Errors
     /// The connection ends.
     pub fn receive(&mut self, bytes: &[u8], at: At, driver: &mut dyn Driver) -> Result<usize, Ending> {
-        self.observed.take(bytes, self.frames.is_between_messages(), driver.books());
+        self.observed.take(bytes, self.is_between_messages(), driver.books());
         self.frames.receive(bytes);
         let result = self.handle(at, driver);
         if result.is_err() {
-            self.observed.end(self.talk.tells(), at, &|| self.talk.save(at.now), driver.books());
+            self.end(at, driver.books());
         }
         self.talk.flush(driver);
         result
@@ -171,15 +174,11 @@ impl Receiver {
     }
 
     fn handle(&mut self, at: At, driver: &mut dyn Driver) -> Result<usize, Ending> {
-        let Receiver { frames, talk, observed } = self;
+        let Receiver { frames, talk, observed, .. } = self;
         let mut count = 0;
         while let Some(read) = frames.next_read().map_err(Ending::Violation)? {
             let covered = observed.follows.then(|| talk.covered(&read.message)).flatten();
-            observed.read(read.wire_bytes, covered.as_deref());
-            // Before its hello, a client may send its token in parts.
-            if read.is_boundary || talk.session.is_greeted() {
-                observed.show(read.is_boundary, at, &|| talk.save(at.now), driver.books());
-            }
+            observed.read(read, covered.as_deref(), at, &|| talk.save(at.now), driver.books());
             talk.budgets.spend(read.wire_bytes, at.now).map_err(Ending::Breach)?;
             talk.warn(driver);
             talk.hear(read.message, at, driver)?;
@@ -191,13 +190,22 @@ impl Receiver {
     /// Shows what is unfinished to an observer, at the end of the connection; then `bytes` that
     /// came after the end and are ignored.
     pub fn ignore(&mut self, bytes: &[u8], at: At, books: &dyn Books) {
-        self.observed.take(bytes, self.frames.is_between_messages(), books);
+        let begins = self.is_between_messages();
+        self.end(at, books);
+        self.observed.take(bytes, begins, books);
         self.observed.end(self.talk.tells(), at, &|| self.talk.save(at.now), books);
     }
 
-    /// Whether no message of the client is unfinished.
+    /// Shows what is unfinished. Nothing more is read.
+    fn end(&mut self, at: At, books: &dyn Books) {
+        self.is_deaf = true;
+        let tells = self.talk.tells() || says_hello(&self.talk.endpoint.dialect);
+        self.observed.end(tells, at, &|| self.talk.save(at.now), books);
+    }
+
+    /// Whether the client is heard, and no message of it is unfinished.
     pub fn is_between_messages(&self) -> bool {
-        self.frames.is_between_messages()
+        !self.is_deaf && self.frames.is_between_messages()
     }
 
     /// Whether the client still has to say hello.

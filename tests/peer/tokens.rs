@@ -250,7 +250,8 @@ fn the_token_of_a_hello_is_overwritten_for_an_observer_however_it_is_cut() {
                     receiver.receive(piece, AT, &mut doors).expect("a good hello");
                 }
                 assert_eq!(doors.said, [Some(ANN.to_owned())]);
-                assert_eq!((doors.joins, *doors.pieces.borrow()), (1, 1));
+                let pings = if between.is_empty() { 0 } else { payload.len().div_ceil(most) - 1 };
+                assert_eq!((doors.joins, *doors.pieces.borrow()), (1, 1 + pings));
                 let seen = doors.observed.into_inner();
                 assert_eq!(seen.len(), bytes.len());
                 assert!(!contains(&unmasked(&seen), &ANN[..8]), "{most} {cut}");
@@ -376,6 +377,43 @@ fn an_unfinished_or_unmasked_hello_is_covered() {
         assert_eq!(seen.len(), bytes.len() + whole.len(), "{ended:?}");
         assert!(!contains(&seen, &ANN[..8]) && !contains(&unmasked(&seen), &ANN[..8]), "{ended:?}");
     }
+}
+
+#[test]
+fn a_second_hello_in_fragments_or_cut_off_is_covered() {
+    let (hello, ping) = (hello_with(ANN), framed(Opcode::Ping, b"a"));
+    let whole = in_frames(Opcode::Binary, &hello, hello.len() - 3, &ping);
+    for end in 1..whole.len() {
+        let (mut receiver, mut doors) = (receiver("native", false), Doors::default());
+        receiver.receive(&framed(Opcode::Binary, &hello_with(BOB)), AT, &mut doors).expect("a good hello");
+        let before = doors.observed.borrow().len();
+        for piece in [&whole[..end / 2], &whole[end / 2..end]] {
+            receiver.receive(piece, AT, &mut doors).expect("a packet");
+        }
+        receiver.ignore(&[], AT, &doors);
+        let seen = doors.observed.borrow().clone();
+        assert_eq!(seen.len() - before, end);
+        let shows = |seen: &[u8], what: &str| contains(seen, what) || contains(&unmasked(seen), what);
+        assert!(!shows(&seen, &ANN[..8]) && !shows(&seen[before..], &ANN[..8]), "{end}");
+    }
+}
+
+#[test]
+fn a_control_frame_between_fragments_is_shown_before_them_and_judged_by_its_own_bytes() {
+    let (ping, payload) = (framed(Opcode::Ping, b"anybody there"), hello_with(ANN));
+    let bytes = in_frames(Opcode::Binary, &payload, payload.len() / 2 + 1, &ping);
+    let end = |pieces: &[&[u8]]| {
+        let (mut receiver, mut doors) = (receiver("native", false), Doors::default());
+        for piece in pieces {
+            receiver.receive(piece, AT, &mut doors).expect("a good hello");
+        }
+        let seen = doors.observed.take();
+        (receiver.save(AT.now), doors.answers, seen)
+    };
+    let (saved, answers, seen) = end(&[&bytes]);
+    assert!(seen.starts_with(&ping));
+    // What is observed leads to the same state and the same answers.
+    assert_eq!(end(&[&seen]), (saved, answers, seen));
 }
 
 #[test]
