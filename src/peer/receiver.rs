@@ -16,8 +16,9 @@ use tickwire_sim::{Identity, PlayerId, Raw};
 
 pub use super::books::{At, Books, Piece};
 use super::budgets::Budgets;
+use super::cover::{self, Rules};
 use super::observed::Observed;
-use super::{Ending, Endpoint, cover};
+use super::{Ending, Endpoint};
 use crate::game::answers::answers_commands;
 use crate::game::{About, Breach, Profile, Saved, Shared};
 use crate::limits;
@@ -56,6 +57,11 @@ pub enum Denied {
 pub trait Driver {
     /// Sends whole frames to the client.
     fn answer(&mut self, frames: &[u8]);
+    /// Whether those who play have tokens: then what may be a token is overwritten before it is handled,
+    /// wherever it stands. A replay has it overwritten.
+    fn has_tokens(&self) -> bool {
+        false
+    }
     /// Judges whether the client may be greeted, by the token in its `hello`, and whether it may
     /// follow in lockstep if it asks for that. In a dialect without hello it says no token there. A
     /// driver without tokens greets everyone.
@@ -120,6 +126,10 @@ struct Talk {
     session: Session,
     outputs: Vec<Output>,
     answers: Vec<u8>,
+    /// Whether the server has tokens.
+    hides: bool,
+    /// The token of the hello at hand, if it is overwritten in the packet.
+    said: Option<String>,
 }
 
 impl Receiver {
@@ -127,9 +137,10 @@ impl Receiver {
     pub fn new(endpoint: Endpoint, room: RoomFacts, now: Duration) -> Receiver {
         let (session, budgets) = (Session::new(room.about, &endpoint.dialect), Budgets::new(now));
         let (outputs, answers) = (Vec::new(), Vec::new());
+        let (hides, said) = (false, None);
         Receiver {
             frames: Reader::new(Side::Client, limits::FROM_CLIENTS),
-            talk: Talk { endpoint, room, budgets, session, outputs, answers },
+            talk: Talk { endpoint, room, budgets, session, outputs, answers, hides, said },
             observed: Observed::default(),
             is_deaf: false,
         }
@@ -158,6 +169,7 @@ impl Receiver {
     /// # Errors
     /// The connection ends.
     pub fn receive(&mut self, bytes: &[u8], at: At, driver: &mut dyn Driver) -> Result<usize, Ending> {
+        self.talk.hides = driver.has_tokens();
         self.observed.take(bytes, self.is_between_messages(), driver.books());
         self.frames.receive(bytes);
         let result = self.handle(at, driver);
@@ -177,11 +189,15 @@ impl Receiver {
         let Receiver { frames, talk, observed, .. } = self;
         let mut count = 0;
         while let Some(read) = frames.next_read().map_err(Ending::Violation)? {
-            let covered = observed.follows.then(|| talk.covered(&read.message)).flatten();
+            let is_covered = talk.hides || observed.follows;
+            let covered = is_covered.then(|| talk.covered(&read.message)).flatten();
             observed.read(read, covered.as_deref(), at, &|| talk.save(at.now), driver.books());
             talk.budgets.spend(read.wire_bytes, at.now).map_err(Ending::Breach)?;
             talk.warn(driver);
-            talk.hear(read.message, at, driver)?;
+            match covered.filter(|_| talk.hides) {
+                Some(covered) => talk.hear_covered(read.message, &covered, at, driver)?,
+                None => talk.hear(read.message, at, driver)?,
+            }
             count += 1;
         }
         Ok(count)
@@ -280,6 +296,25 @@ impl Talk {
         }
     }
 
+    /// Hears a message with what may be a token overwritten, except the token of a hello.
+    fn hear_covered(
+        &mut self,
+        message: Message<'_>,
+        covered: &[u8],
+        at: At,
+        driver: &mut dyn Driver,
+    ) -> Result<(), Ending> {
+        self.said = cover::token(&message, &self.endpoint.dialect);
+        // Characters are overwritten by characters: this replaces none.
+        let text = String::from_utf8_lossy(covered);
+        let heard = match message {
+            Message::Text(_) => self.hear(Message::Text(&text), at, driver),
+            _ => self.hear(Message::Binary(covered), at, driver),
+        };
+        self.said = None;
+        heard
+    }
+
     fn hear(&mut self, message: Message<'_>, at: At, driver: &mut dyn Driver) -> Result<(), Ending> {
         let dialect = std::sync::Arc::clone(&self.endpoint.dialect);
         let decoded = match message {
@@ -325,7 +360,8 @@ impl Talk {
         let mut outputs = std::mem::take(&mut self.outputs);
         let mut handled = self.session.handle(packet, at.now, &mut outputs).map_err(Ending::Breach);
         if let Some(Output::Welcome { lockstep }) = outputs.first() {
-            let admitted = self.admit(packet.text("token").as_deref(), *lockstep, driver);
+            let said = self.said.take().or_else(|| packet.text("token"));
+            let admitted = self.admit(said.as_deref(), *lockstep, driver);
             if admitted != Ok(true) {
                 outputs.clear();
             }
@@ -348,15 +384,21 @@ impl Talk {
         self.deny(denied).map(|()| false)
     }
 
-    /// Whether what the client sends may contain a token wherever it stands: it has not been greeted,
-    /// as one that got its hello wrong.
+    /// Which messages of the client may contain a token. One that has not been greeted may have got its
+    /// hello wrong.
+    fn rules(&self) -> Rules {
+        Rules { tells: !self.session.is_greeted(), hides: self.hides }
+    }
+
+    /// Whether what the client sends may contain a token wherever it stands.
     fn tells(&self) -> bool {
-        !self.session.is_greeted()
+        let Rules { tells, hides } = self.rules();
+        tells || hides
     }
 
     /// The payload of a message with its token overwritten, if it may contain one.
     fn covered(&self, message: &Message<'_>) -> Option<Vec<u8>> {
-        cover::message(message, &self.endpoint.dialect, self.tells())
+        cover::message(message, &self.endpoint.dialect, self.rules())
     }
 
     fn carry_out(&mut self, output: Output, tick: u32, driver: &mut dyn Driver) -> Result<(), Ending> {

@@ -19,9 +19,9 @@ use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::message::{Message, Reader};
 
-const ANN: &str = "anns-token-0123456789";
-const BOB: &str = "Bobs.Token~+/=_987654321";
-const AT: At = At { now: Duration::from_secs(9), tick: 33 };
+pub const ANN: &str = "anns-token-0123456789";
+pub const BOB: &str = "Bobs.Token~+/=_987654321";
+pub const AT: At = At { now: Duration::from_secs(9), tick: 33 };
 
 fn guard(text: &str, spectators: bool) -> Guard {
     Guard::new(Players { tokens: Some(Tokens::read(text).expect("a token file")), spectators })
@@ -139,29 +139,37 @@ fn whoever_is_turned_away_is_closed_after_a_constant_delay_whenever_the_token_ca
 
 /// Admits only a client with Ann's token, and notes what it observes.
 #[derive(Default)]
-struct Doors {
-    turns_away: bool,
-    said: Vec<Option<String>>,
-    joins: usize,
-    answers: Vec<u8>,
-    observed: RefCell<Vec<u8>>,
-    pieces: RefCell<usize>,
+pub struct Doors {
+    pub turns_away: bool,
+    pub has_tokens: bool,
+    pub names: Vec<String>,
+    pub commands: Vec<Raw>,
+    pub said: Vec<Option<String>>,
+    pub joins: usize,
+    pub answers: Vec<u8>,
+    pub observed: RefCell<Vec<u8>>,
+    pub pieces: RefCell<usize>,
 }
 
 impl Driver for Doors {
     fn answer(&mut self, frames: &[u8]) {
         self.answers.extend_from_slice(frames);
     }
+    fn has_tokens(&self) -> bool {
+        self.has_tokens
+    }
     fn admit(&mut self, token: Option<&str>, _lockstep: bool) -> Result<(), Denied> {
         self.said.push(token.map(str::to_owned));
         if self.turns_away { Err(Denied::Unanswered) } else { Ok(()) }
     }
     fn follow(&mut self, _lockstep: bool) {}
-    fn join(&mut self, _profile: Profile) -> Result<PlayerId, Denied> {
+    fn join(&mut self, profile: Profile) -> Result<PlayerId, Denied> {
         self.joins += 1;
+        self.names.push(profile.name);
         Ok(PlayerId(7))
     }
-    fn command(&mut self, _: Raw, _: Option<u32>, _: Option<&'static Shared>) -> Result<(), Denied> {
+    fn command(&mut self, it: Raw, _: Option<u32>, _: Option<&'static Shared>) -> Result<(), Denied> {
+        self.commands.push(it);
         Ok(())
     }
     fn watch(&mut self, _player: Option<PlayerId>) {}
@@ -180,21 +188,21 @@ impl Books for Doors {
     }
 }
 
-fn receiver(dialect: &str, is_json: bool) -> Receiver {
+pub fn receiver(dialect: &str, is_json: bool) -> Receiver {
     let endpoint = Endpoint::new(Codes::builtin().dialect(dialect).expect("built in"), is_json);
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
     let room = RoomFacts { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
     Receiver::new(endpoint, room, AT.now)
 }
 
-fn framed(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
+pub fn framed(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     frame::write(&mut bytes, opcode, Some([1, 2, 3, 4]), payload);
     bytes
 }
 
 /// A message in so many frames.
-fn in_frames(opcode: Opcode, payload: &[u8], most: usize, between: &[u8]) -> Vec<u8> {
+pub fn in_frames(opcode: Opcode, payload: &[u8], most: usize, between: &[u8]) -> Vec<u8> {
     let pieces: Vec<&[u8]> = payload.chunks(most).collect();
     let mut bytes = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
@@ -208,17 +216,17 @@ fn in_frames(opcode: Opcode, payload: &[u8], most: usize, between: &[u8]) -> Vec
     bytes
 }
 
-fn hello(values: &[Value]) -> Vec<u8> {
+pub fn hello(values: &[Value]) -> Vec<u8> {
     let dialect = Codes::builtin().dialect("native").expect("built in");
     dialect.encode(Direction::ToServer, "hello", values).expect("fits the table")
 }
 
-fn hello_with(token: &str) -> Vec<u8> {
+pub fn hello_with(token: &str) -> Vec<u8> {
     hello(&[1.into(), 1.into(), "Ada".into(), 4.into(), token.into()])
 }
 
 /// Everything in these frames, unmasked.
-fn unmasked(bytes: &[u8]) -> Vec<u8> {
+pub fn unmasked(bytes: &[u8]) -> Vec<u8> {
     let (mut out, mut at) = (Vec::new(), 0);
     while let Ok(Some((header, size))) = frame::Header::decode(&bytes[at..], Side::Client) {
         let start = at + size;
@@ -233,7 +241,7 @@ fn unmasked(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-fn contains(bytes: &[u8], part: &str) -> bool {
+pub fn contains(bytes: &[u8], part: &str) -> bool {
     bytes.windows(part.len()).any(|window| window == part.as_bytes())
 }
 
@@ -304,7 +312,7 @@ fn a_second_hello_is_covered_too() {
 }
 
 /// What the first message of a client may get wrong while it has a token.
-fn bad_first_messages() -> Vec<(Opcode, Vec<u8>)> {
+pub fn bad_first_messages() -> Vec<(Opcode, Vec<u8>)> {
     let text = |json: String| (Opcode::Text, json.into_bytes());
     let packed = |parts: &[&[u8]]| (Opcode::Binary, parts.concat());
     let (token, length) = (ANN.as_bytes(), ANN.len() as u8);
