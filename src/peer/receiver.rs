@@ -8,6 +8,9 @@
 //! When [`Receiver::receive`] returns, every message that the bytes completed has been handled, and
 //! the answers have gone to the driver in the order of the requests. An error is the connection's
 //! [`Ending`]; the driver then closes with [`Ending::frames`] and passes no more bytes.
+//!
+//! A client that is turned away is not told why before its time: until then everything but its own close
+//! frame is ignored, and from a broken frame on, behind which nobody knows where the next begins, everything.
 
 use std::time::Duration;
 
@@ -170,10 +173,14 @@ impl Receiver {
     /// The connection ends.
     pub fn receive(&mut self, bytes: &[u8], at: At, driver: &mut dyn Driver) -> Result<usize, Ending> {
         self.talk.hides = driver.has_tokens();
+        if self.is_deaf {
+            self.ignore(bytes, at, driver.books());
+            return Ok(0);
+        }
         self.observed.take(bytes, self.is_between_messages(), driver.books());
         self.frames.receive(bytes);
         let result = self.handle(at, driver);
-        if result.is_err() {
+        if result.is_err() || self.is_deaf {
             self.end(at, driver.books());
         }
         self.talk.flush(driver);
@@ -186,12 +193,27 @@ impl Receiver {
     }
 
     fn handle(&mut self, at: At, driver: &mut dyn Driver) -> Result<usize, Ending> {
-        let Receiver { frames, talk, observed, .. } = self;
+        let Receiver { frames, talk, observed, is_deaf } = self;
         let mut count = 0;
-        while let Some(read) = frames.next_read().map_err(Ending::Violation)? {
+        loop {
+            let read = match frames.next_read() {
+                Ok(Some(read)) => read,
+                Ok(None) => return Ok(count),
+                Err(_) if talk.session.is_turned_away() => {
+                    *is_deaf = true;
+                    return Ok(count);
+                }
+                Err(violation) => return Err(Ending::Violation(violation)),
+            };
             let is_covered = talk.hides || observed.follows;
             let covered = is_covered.then(|| talk.covered(&read.message)).flatten();
             observed.read(read, covered.as_deref(), at, &|| talk.save(at.now), driver.books());
+            if talk.session.is_turned_away() {
+                match read.message {
+                    Message::Close(close) => return Err(Ending::PeerClosed(close.code)),
+                    _ => continue,
+                }
+            }
             talk.budgets.spend(read.wire_bytes, at.now).map_err(Ending::Breach)?;
             talk.warn(driver);
             match covered.filter(|_| talk.hides) {
@@ -200,7 +222,6 @@ impl Receiver {
             }
             count += 1;
         }
-        Ok(count)
     }
 
     /// Shows what is unfinished to an observer, at the end of the connection; then `bytes` that

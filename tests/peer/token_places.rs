@@ -129,3 +129,70 @@ fn an_escape_of_json_that_is_broken_stays_broken() {
         assert!(str::from_utf8(&seen).is_ok() && !shows_token(&seen), "{json}");
     }
 }
+
+/// What was answered to a client that is turned away, or closed it before its time.
+fn attempts() -> Vec<Vec<u8>> {
+    let of_first = bad_first_messages();
+    let mut attempts: Vec<Vec<u8>> = of_first.iter().map(|(opcode, it)| framed(*opcode, it)).collect();
+    let mut unmasked = Vec::new();
+    frame::write(&mut unmasked, Opcode::Binary, None, hello_with(ANN).as_slice());
+    let mut fragment = framed(Opcode::Text, b"abc");
+    fragment[0] &= 0x7f;
+    let ping = framed(Opcode::Ping, b"a");
+    attempts.extend([
+        framed(Opcode::Binary, b"\xc1"),
+        framed(Opcode::Text, b"[]"),
+        framed(Opcode::Text, b"\xff\xfe"),
+        framed(Opcode::Close, b"\x01"),
+        [&fragment[..], &ping, &framed(Opcode::Text, b"x")].concat(),
+        in_frames(Opcode::Binary, &hello_with(ANN), 3, &ping),
+        vec![0x82, 0xff, 0, 0, 0, 0, 0, 1, 0, 0, 1, 2, 3, 4],
+        vec![0xff; 100],
+        [&unmasked[..], &framed(Opcode::Close, &1000_u16.to_be_bytes())].concat(),
+        ping.repeat(limits::CLIENT_MESSAGES_BURST as usize + 1),
+    ]);
+    attempts
+}
+
+/// A client that is turned away and sends these bytes, the first of them in the same segment as its token.
+fn turned_away(dialect: &str, bytes: &[u8], cut: usize) -> (Option<Ending>, Receiver, Doors) {
+    let mut receiver = receiver(dialect, false);
+    let mut doors = Doors { turns_away: true, has_tokens: true, ..Doors::default() };
+    receiver.begin(3, &mut doors).expect("no ending");
+    let hello = if dialect == "native" { framed(Opcode::Binary, &hello_with(BOB)) } else { Vec::new() };
+    let first = [&hello[..], &bytes[..cut]].concat();
+    let heard = [&first[..], &bytes[cut..]].map(|bytes| receiver.receive(bytes, AT, &mut doors));
+    doors.observed.borrow_mut().drain(..hello.len());
+    (heard.into_iter().find_map(Result::err), receiver, doors)
+}
+
+#[test]
+fn nothing_that_a_client_sends_that_is_turned_away_is_answered_before_its_time() {
+    for dialect in ["native", "letters"] {
+        let untouched = turned_away(dialect, &[], 0).1.save(AT.now);
+        for bytes in attempts() {
+            for cut in [0, 1, bytes.len() / 2, bytes.len()] {
+                let (ending, receiver, doors) = turned_away(dialect, &bytes, cut);
+                assert_eq!((ending, &doors.answers[..]), (None, &b""[..]), "{bytes:02x?}");
+                assert_eq!(receiver.save(AT.now), untouched, "no budget is spent");
+                let seen = doors.observed.take();
+                assert_eq!(seen.len(), bytes.len());
+                assert!(!shows_token(&seen), "{bytes:02x?}");
+                // In a replay, too.
+                let (ending, again, doors) = turned_away(dialect, &seen, 0);
+                assert_eq!((ending, again.save(AT.now)), (None, untouched.clone()), "{bytes:02x?}");
+                assert!(doors.answers.is_empty());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_own_close_of_a_client_that_is_turned_away_counts_unless_it_broke_a_rule_before() {
+    let close = framed(Opcode::Close, &1000_u16.to_be_bytes());
+    let (ending, ..) = turned_away("native", &close, 3);
+    assert!(matches!(ending, Some(Ending::PeerClosed(Some(_)))), "{ending:?}");
+    let (ending, receiver, _) = turned_away("native", &[&[0xff, 0xff], &close[..]].concat(), 2);
+    assert_eq!(ending, None);
+    assert!(!receiver.is_between_messages(), "a watcher cannot send for it");
+}
