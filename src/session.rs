@@ -111,6 +111,11 @@ impl Session {
         matches!(self.state, State::Watching | State::Playing(_))
     }
 
+    /// Whether the client was turned away.
+    pub fn is_turned_away(&self) -> bool {
+        self.state == State::TurnedAway
+    }
+
     /// The client may neither play nor watch: nothing that it sends has an effect any more.
     pub fn turn_away(&mut self) {
         self.state = State::TurnedAway;

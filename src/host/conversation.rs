@@ -147,6 +147,10 @@ impl<L: Line> Driver for Asked<'_, L> {
         self.client.send(Frames::Lent(frames), self.at.now);
     }
 
+    fn has_tokens(&self) -> bool {
+        self.guard.has_tokens()
+    }
+
     /// A token in the hello goes before one in the query.
     fn admit(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denied> {
         let of_query = self.client.token.as_ref().map(|Said(said)| said.as_str());

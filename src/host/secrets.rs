@@ -33,7 +33,8 @@ pub fn cover_secrets(head: &mut [u8]) {
     lines.for_each(cover_header);
 }
 
-/// The fields behind the question mark of a target. Some servers separate fields with `;` too, so a secret reaches to the next `&`.
+/// The fields behind the question mark of a target. Some servers separate fields with `;` too, and what
+/// appends a query to a target that has one begins it with a second `?`. A secret reaches to the next `&`.
 fn cover_query(target: &mut [u8]) {
     let Some(mark) = target.iter().position(|byte| *byte == b'?') else { return };
     for field in target[mark + 1..].split_mut(|byte| *byte == b'&') {
@@ -44,7 +45,7 @@ fn cover_query(target: &mut [u8]) {
                 cover_words(&mut field[value..]);
                 break;
             }
-            let Some(end) = field[value..].iter().position(|byte| *byte == b';') else { break };
+            let Some(end) = field[value..].iter().position(|byte| b";?".contains(byte)) else { break };
             start = value + end + 1;
         }
     }

@@ -204,6 +204,11 @@ impl Guard {
         Guard { players, gate: Gate::default() }
     }
 
+    /// Whether players have tokens: also if nobody has one yet.
+    pub fn has_tokens(&self) -> bool {
+        self.players.tokens.is_some()
+    }
+
     /// What a client at this address may do that said this token.
     ///
     /// # Errors

@@ -23,6 +23,8 @@ pub mod life;
 mod observed;
 pub mod receiver;
 pub mod sender;
+mod texts;
+mod unused;
 
 pub use ending::Ending;
 pub use endpoint::Endpoint;

@@ -1,7 +1,13 @@
 //! The bytes of a client as its driver observes them, with tokens overwritten.
+//!
+//! A message is shown when it is complete, because its token may be in any of its fragments. A control
+//! frame between them is shown before them, when it came: with its answer, and as it was judged.
+
+use core::ops::Range;
 
 use super::books::{At, Books, Piece};
 use super::cover;
+use crate::ws::message::Read;
 
 /// See the [module](self).
 #[derive(Debug, Default)]
@@ -10,8 +16,6 @@ pub struct Observed {
     pub follows: bool,
     /// What is not shown yet.
     bytes: Vec<u8>,
-    /// How many of `bytes` belong to frames that were read.
-    read: usize,
     /// Whether a message begins with `bytes`.
     begins: bool,
     /// Whether some of `bytes` come from a watcher.
@@ -23,49 +27,65 @@ impl Observed {
     pub fn take(&mut self, bytes: &[u8], is_boundary: bool, books: &dyn Books) {
         if !books.observes() {
             self.follows = false;
-            (self.bytes, self.read) = (Vec::new(), 0);
+            self.bytes = Vec::new();
             return;
         }
         if is_boundary {
             (self.follows, self.begins) = (true, true);
             self.bytes.clear();
-            self.read = 0;
         }
         if self.follows {
             self.bytes.extend_from_slice(bytes);
         }
     }
 
-    /// Notes that the next bytes, which end with a frame, were read. `covered` is the payload of the
-    /// message that ends there, if it may not be shown as it is.
-    pub fn read(&mut self, wire_bytes: usize, covered: Option<&[u8]>) {
-        self.read = (self.read + wire_bytes).min(self.bytes.len());
-        if let Some(covered) = covered {
-            cover::rewrite(&mut self.bytes[..self.read], covered);
+    /// Shows the frames of a message or control frame that was read: `wire_bytes` behind `ahead` bytes of an
+    /// unfinished message, which wait for its end. `covered` is its payload, if it may not be shown as it is.
+    pub fn read(
+        &mut self,
+        Read { wire_bytes, ahead, .. }: Read<'_>,
+        covered: Option<&[u8]>,
+        at: At,
+        saved: &dyn Fn() -> Vec<u8>,
+        books: &dyn Books,
+    ) {
+        if self.follows {
+            let start = ahead.min(self.bytes.len());
+            let place = start..self.bytes.len().min(start + wire_bytes);
+            if let Some(covered) = covered {
+                cover::rewrite(&mut self.bytes[place.clone()], covered);
+            }
+            self.show(place, true, at, saved, books);
         }
     }
 
-    /// Shows what was read; behind the last frame of a message, `is_whole`.
-    pub fn show(&mut self, is_whole: bool, at: At, saved: &dyn Fn() -> Vec<u8>, books: &dyn Books) {
-        if self.follows {
-            let (bytes, begins, is_injected) = (&self.bytes[..self.read], self.begins, self.is_injected);
-            books.observed(at, Piece { bytes, begins, is_whole, is_injected }, saved);
-            self.bytes.drain(..self.read);
-            self.read = 0;
-            self.begins = is_whole;
-            self.is_injected &= !self.bytes.is_empty();
-        }
+    /// Shows some of the bytes, with no message unfinished behind them if they are `whole`.
+    fn show(
+        &mut self,
+        place: Range<usize>,
+        is_whole: bool,
+        at: At,
+        saved: &dyn Fn() -> Vec<u8>,
+        books: &dyn Books,
+    ) {
+        let (bytes, begins, is_injected) = (&self.bytes[place.clone()], self.begins, self.is_injected);
+        books.observed(at, Piece { bytes, begins, is_whole, is_injected }, saved);
+        self.bytes.drain(place);
+        self.begins = is_whole;
+        self.is_injected &= !self.bytes.is_empty();
     }
 
     /// Shows what is left at the end of the connection. If it `tells` what nobody may learn, its
-    /// payload is overwritten.
+    /// payload is overwritten, and behind the beginning of a message, which says where its payload is,
+    /// everything.
     pub fn end(&mut self, tells: bool, at: At, saved: &dyn Fn() -> Vec<u8>, books: &dyn Books) {
         if !self.bytes.is_empty() {
-            if tells {
-                cover::unfinished(&mut self.bytes);
+            match (tells, self.begins) {
+                (true, true) => cover::unfinished(&mut self.bytes),
+                (true, false) => cover::all(&mut self.bytes),
+                (false, _) => {}
             }
-            self.read = self.bytes.len();
-            self.show(false, at, saved, books);
+            self.show(0..self.bytes.len(), false, at, saved, books);
         }
     }
 }

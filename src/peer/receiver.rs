@@ -8,6 +8,9 @@
 //! When [`Receiver::receive`] returns, every message that the bytes completed has been handled, and
 //! the answers have gone to the driver in the order of the requests. An error is the connection's
 //! [`Ending`]; the driver then closes with [`Ending::frames`] and passes no more bytes.
+//!
+//! A client that is turned away is not told why before its time: until then everything but its own close
+//! frame is ignored, and from a broken frame on, behind which nobody knows where the next begins, everything.
 
 use std::time::Duration;
 
@@ -16,13 +19,14 @@ use tickwire_sim::{Identity, PlayerId, Raw};
 
 pub use super::books::{At, Books, Piece};
 use super::budgets::Budgets;
+use super::cover::{self, Rules};
 use super::observed::Observed;
-use super::{Ending, Endpoint, cover};
+use super::{Ending, Endpoint};
 use crate::game::answers::answers_commands;
 use crate::game::{About, Breach, Profile, Saved, Shared};
 use crate::limits;
 use crate::packet::{Decoded, Direction, PacketError};
-use crate::session::{Differing, NATIVE_VERSION, Output, Session};
+use crate::session::{Differing, NATIVE_VERSION, Output, Session, says_hello};
 use crate::ws::Side;
 use crate::ws::frame::{self, Opcode};
 use crate::ws::message::{Message, Reader};
@@ -56,6 +60,11 @@ pub enum Denied {
 pub trait Driver {
     /// Sends whole frames to the client.
     fn answer(&mut self, frames: &[u8]);
+    /// Whether those who play have tokens: then what may be a token is overwritten before it is handled,
+    /// wherever it stands. A replay has it overwritten.
+    fn has_tokens(&self) -> bool {
+        false
+    }
     /// Judges whether the client may be greeted, by the token in its `hello`, and whether it may
     /// follow in lockstep if it asks for that. In a dialect without hello it says no token there. A
     /// driver without tokens greets everyone.
@@ -109,6 +118,8 @@ pub struct Receiver {
     frames: Reader,
     talk: Talk,
     observed: Observed,
+    /// What comes is ignored.
+    is_deaf: bool,
 }
 
 #[derive(Debug)]
@@ -119,6 +130,10 @@ struct Talk {
     session: Session,
     outputs: Vec<Output>,
     answers: Vec<u8>,
+    /// Whether the server has tokens.
+    hides: bool,
+    /// The token of the hello at hand, if it is overwritten in the packet.
+    said: Option<String>,
 }
 
 impl Receiver {
@@ -126,10 +141,12 @@ impl Receiver {
     pub fn new(endpoint: Endpoint, room: RoomFacts, now: Duration) -> Receiver {
         let (session, budgets) = (Session::new(room.about, &endpoint.dialect), Budgets::new(now));
         let (outputs, answers) = (Vec::new(), Vec::new());
+        let (hides, said) = (false, None);
         Receiver {
             frames: Reader::new(Side::Client, limits::FROM_CLIENTS),
-            talk: Talk { endpoint, room, budgets, session, outputs, answers },
+            talk: Talk { endpoint, room, budgets, session, outputs, answers, hides, said },
             observed: Observed::default(),
+            is_deaf: false,
         }
     }
 
@@ -156,11 +173,16 @@ impl Receiver {
     /// # Errors
     /// The connection ends.
     pub fn receive(&mut self, bytes: &[u8], at: At, driver: &mut dyn Driver) -> Result<usize, Ending> {
-        self.observed.take(bytes, self.frames.is_between_messages(), driver.books());
+        self.talk.hides = driver.has_tokens();
+        if self.is_deaf {
+            self.ignore(bytes, at, driver.books());
+            return Ok(0);
+        }
+        self.observed.take(bytes, self.is_between_messages(), driver.books());
         self.frames.receive(bytes);
         let result = self.handle(at, driver);
-        if result.is_err() {
-            self.observed.end(self.talk.tells(), at, &|| self.talk.save(at.now), driver.books());
+        if result.is_err() || self.is_deaf {
+            self.end(at, driver.books());
         }
         self.talk.flush(driver);
         result
@@ -172,33 +194,56 @@ impl Receiver {
     }
 
     fn handle(&mut self, at: At, driver: &mut dyn Driver) -> Result<usize, Ending> {
-        let Receiver { frames, talk, observed } = self;
+        let Receiver { frames, talk, observed, is_deaf } = self;
         let mut count = 0;
-        while let Some(read) = frames.next_read().map_err(Ending::Violation)? {
-            let covered = observed.follows.then(|| talk.covered(&read.message)).flatten();
-            observed.read(read.wire_bytes, covered.as_deref());
-            // Before its hello, a client may send its token in parts.
-            if read.is_boundary || talk.session.is_greeted() {
-                observed.show(read.is_boundary, at, &|| talk.save(at.now), driver.books());
+        loop {
+            let read = match frames.next_read() {
+                Ok(Some(read)) => read,
+                Ok(None) => return Ok(count),
+                Err(_) if talk.session.is_turned_away() => {
+                    *is_deaf = true;
+                    return Ok(count);
+                }
+                Err(violation) => return Err(Ending::Violation(violation)),
+            };
+            let is_covered = talk.hides || observed.follows;
+            let covered = is_covered.then(|| talk.covered(&read.message)).flatten();
+            observed.read(read, covered.as_deref(), at, &|| talk.save(at.now), driver.books());
+            if talk.session.is_turned_away() {
+                match read.message {
+                    Message::Close(close) => return Err(Ending::PeerClosed(close.code)),
+                    _ => continue,
+                }
             }
             talk.budgets.spend(read.wire_bytes, at.now).map_err(Ending::Breach)?;
             talk.warn(driver);
-            talk.hear(read.message, at, driver)?;
+            match covered.filter(|_| talk.hides) {
+                Some(covered) => talk.hear_covered(read.message, &covered, at, driver)?,
+                None => talk.hear(read.message, at, driver)?,
+            }
             count += 1;
         }
-        Ok(count)
     }
 
     /// Shows what is unfinished to an observer, at the end of the connection; then `bytes` that
     /// came after the end and are ignored.
     pub fn ignore(&mut self, bytes: &[u8], at: At, books: &dyn Books) {
-        self.observed.take(bytes, self.frames.is_between_messages(), books);
+        let begins = self.is_between_messages();
+        self.end(at, books);
+        self.observed.take(bytes, begins, books);
         self.observed.end(self.talk.tells(), at, &|| self.talk.save(at.now), books);
     }
 
-    /// Whether no message of the client is unfinished.
+    /// Shows what is unfinished. Nothing more is read.
+    fn end(&mut self, at: At, books: &dyn Books) {
+        self.is_deaf = true;
+        let tells = self.talk.tells() || says_hello(&self.talk.endpoint.dialect);
+        self.observed.end(tells, at, &|| self.talk.save(at.now), books);
+    }
+
+    /// Whether the client is heard, and no message of it is unfinished.
     pub fn is_between_messages(&self) -> bool {
-        self.frames.is_between_messages()
+        !self.is_deaf && self.frames.is_between_messages()
     }
 
     /// Whether the client still has to say hello.
@@ -273,6 +318,25 @@ impl Talk {
         }
     }
 
+    /// Hears a message with what may be a token overwritten, except the token of a hello.
+    fn hear_covered(
+        &mut self,
+        message: Message<'_>,
+        covered: &[u8],
+        at: At,
+        driver: &mut dyn Driver,
+    ) -> Result<(), Ending> {
+        self.said = cover::token(&message, &self.endpoint.dialect);
+        // Characters are overwritten by characters: this replaces none.
+        let text = String::from_utf8_lossy(covered);
+        let heard = match message {
+            Message::Text(_) => self.hear(Message::Text(&text), at, driver),
+            _ => self.hear(Message::Binary(covered), at, driver),
+        };
+        self.said = None;
+        heard
+    }
+
     fn hear(&mut self, message: Message<'_>, at: At, driver: &mut dyn Driver) -> Result<(), Ending> {
         let dialect = std::sync::Arc::clone(&self.endpoint.dialect);
         let decoded = match message {
@@ -318,7 +382,8 @@ impl Talk {
         let mut outputs = std::mem::take(&mut self.outputs);
         let mut handled = self.session.handle(packet, at.now, &mut outputs).map_err(Ending::Breach);
         if let Some(Output::Welcome { lockstep }) = outputs.first() {
-            let admitted = self.admit(packet.text("token").as_deref(), *lockstep, driver);
+            let said = self.said.take().or_else(|| packet.text("token"));
+            let admitted = self.admit(said.as_deref(), *lockstep, driver);
             if admitted != Ok(true) {
                 outputs.clear();
             }
@@ -341,15 +406,21 @@ impl Talk {
         self.deny(denied).map(|()| false)
     }
 
-    /// Whether what the client sends may contain a token wherever it stands: it has not been greeted,
-    /// as one that got its hello wrong.
+    /// Which messages of the client may contain a token. One that has not been greeted may have got its
+    /// hello wrong.
+    fn rules(&self) -> Rules {
+        Rules { tells: !self.session.is_greeted(), hides: self.hides }
+    }
+
+    /// Whether what the client sends may contain a token wherever it stands.
     fn tells(&self) -> bool {
-        !self.session.is_greeted()
+        let Rules { tells, hides } = self.rules();
+        tells || hides
     }
 
     /// The payload of a message with its token overwritten, if it may contain one.
     fn covered(&self, message: &Message<'_>) -> Option<Vec<u8>> {
-        cover::message(message, &self.endpoint.dialect, self.tells())
+        cover::message(message, &self.endpoint.dialect, self.rules())
     }
 
     fn carry_out(&mut self, output: Output, tick: u32, driver: &mut dyn Driver) -> Result<(), Ending> {

@@ -115,7 +115,10 @@ pub fn is_turned_away(connection: &Connection<'_>, endpoint: &Endpoint) -> bool 
     for frame in frames(connection) {
         match known.kind(&frame.bytes) {
             Some(Kind::Packet(packet)) if !PARTINGS.contains(&packet.row.name.as_str()) => return false,
-            Some(Kind::Close(reason)) => return TURNED_AWAY.iter().any(|breach| breach.name() == reason),
+            // Without a reason, it answers the client's own.
+            Some(Kind::Close(reason)) => {
+                return reason.is_empty() || TURNED_AWAY.iter().any(|breach| breach.name() == reason);
+            }
             _ => {}
         }
     }

@@ -57,8 +57,10 @@ pub enum Message<'a> {
 pub struct Read<'a> {
     /// The message.
     pub message: Message<'a>,
-    /// Its bytes on the wire: headers, and the fragments that came since the message before.
+    /// Its bytes on the wire: those of all its frames.
     pub wire_bytes: usize,
+    /// Bytes of the fragments of an unfinished message that stand before it: only a control frame has some.
+    pub ahead: usize,
     /// Whether no other message is unfinished behind it: false for a control frame between fragments.
     pub is_boundary: bool,
 }
@@ -97,8 +99,10 @@ pub struct Reader {
     start: usize,
     /// The index in `input` of the free space.
     end: usize,
-    /// Bytes used up since the last message.
+    /// Bytes of the frames of the message or control frame that comes in.
     used: usize,
+    /// Bytes of the fragments of `open` that are complete, headers included.
+    ahead: usize,
     /// The header of the frame whose payload is coming in; the payload begins at `start`.
     frame: Option<Header>,
     /// Payload bytes of `frame` that are unmasked and checked.
@@ -121,6 +125,7 @@ impl Reader {
             start: 0,
             end: 0,
             used: 0,
+            ahead: 0,
             frame: None,
             checked: 0,
             open: None,
@@ -185,8 +190,11 @@ impl Reader {
     /// As [`Reader::next_message`].
     pub fn next_read(&mut self) -> Result<Option<Read<'_>>, Violation> {
         let Some(ready) = self.next_ready()? else { return Ok(None) };
-        let (wire_bytes, is_boundary) = (mem::take(&mut self.used), self.open.is_none());
-        Ok(Some(Read { message: self.view(ready)?, wire_bytes, is_boundary }))
+        let (mut wire_bytes, is_boundary) = (mem::take(&mut self.used), self.open.is_none());
+        if is_boundary {
+            wire_bytes += mem::take(&mut self.ahead);
+        }
+        Ok(Some(Read { message: self.view(ready)?, wire_bytes, ahead: self.ahead, is_boundary }))
     }
 
     fn next_ready(&mut self) -> Result<Option<Ready>, Violation> {
@@ -277,6 +285,7 @@ impl Reader {
             self.fragments.extend_from_slice(&self.input[payload.clone()]);
         }
         if !header.fin {
+            self.ahead += mem::take(&mut self.used);
             return Ok(None);
         }
         Ok(self.open.take().map(|open| match is_one_frame {

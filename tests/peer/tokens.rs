@@ -19,9 +19,9 @@ use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::message::{Message, Reader};
 
-const ANN: &str = "anns-token-0123456789";
-const BOB: &str = "Bobs.Token~+/=_987654321";
-const AT: At = At { now: Duration::from_secs(9), tick: 33 };
+pub const ANN: &str = "anns-token-0123456789";
+pub const BOB: &str = "Bobs.Token~+/=_987654321";
+pub const AT: At = At { now: Duration::from_secs(9), tick: 33 };
 
 fn guard(text: &str, spectators: bool) -> Guard {
     Guard::new(Players { tokens: Some(Tokens::read(text).expect("a token file")), spectators })
@@ -139,29 +139,37 @@ fn whoever_is_turned_away_is_closed_after_a_constant_delay_whenever_the_token_ca
 
 /// Admits only a client with Ann's token, and notes what it observes.
 #[derive(Default)]
-struct Doors {
-    turns_away: bool,
-    said: Vec<Option<String>>,
-    joins: usize,
-    answers: Vec<u8>,
-    observed: RefCell<Vec<u8>>,
-    pieces: RefCell<usize>,
+pub struct Doors {
+    pub turns_away: bool,
+    pub has_tokens: bool,
+    pub names: Vec<String>,
+    pub commands: Vec<Raw>,
+    pub said: Vec<Option<String>>,
+    pub joins: usize,
+    pub answers: Vec<u8>,
+    pub observed: RefCell<Vec<u8>>,
+    pub pieces: RefCell<usize>,
 }
 
 impl Driver for Doors {
     fn answer(&mut self, frames: &[u8]) {
         self.answers.extend_from_slice(frames);
     }
+    fn has_tokens(&self) -> bool {
+        self.has_tokens
+    }
     fn admit(&mut self, token: Option<&str>, _lockstep: bool) -> Result<(), Denied> {
         self.said.push(token.map(str::to_owned));
         if self.turns_away { Err(Denied::Unanswered) } else { Ok(()) }
     }
     fn follow(&mut self, _lockstep: bool) {}
-    fn join(&mut self, _profile: Profile, _since: Option<u32>) -> Result<PlayerId, Denied> {
+    fn join(&mut self, profile: Profile, _since: Option<u32>) -> Result<PlayerId, Denied> {
         self.joins += 1;
+        self.names.push(profile.name);
         Ok(PlayerId(7))
     }
-    fn command(&mut self, _: Raw, _: Option<u32>, _: Option<&'static Shared>) -> Result<(), Denied> {
+    fn command(&mut self, it: Raw, _: Option<u32>, _: Option<&'static Shared>) -> Result<(), Denied> {
+        self.commands.push(it);
         Ok(())
     }
     fn watch(&mut self, _player: Option<PlayerId>) {}
@@ -180,21 +188,21 @@ impl Books for Doors {
     }
 }
 
-fn receiver(dialect: &str, is_json: bool) -> Receiver {
+pub fn receiver(dialect: &str, is_json: bool) -> Receiver {
     let endpoint = Endpoint::new(Codes::builtin().dialect(dialect).expect("built in"), is_json);
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
     let room = RoomFacts { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
     Receiver::new(endpoint, room, AT.now)
 }
 
-fn framed(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
+pub fn framed(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     frame::write(&mut bytes, opcode, Some([1, 2, 3, 4]), payload);
     bytes
 }
 
 /// A message in so many frames.
-fn in_frames(opcode: Opcode, payload: &[u8], most: usize, between: &[u8]) -> Vec<u8> {
+pub fn in_frames(opcode: Opcode, payload: &[u8], most: usize, between: &[u8]) -> Vec<u8> {
     let pieces: Vec<&[u8]> = payload.chunks(most).collect();
     let mut bytes = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
@@ -208,17 +216,17 @@ fn in_frames(opcode: Opcode, payload: &[u8], most: usize, between: &[u8]) -> Vec
     bytes
 }
 
-fn hello(values: &[Value]) -> Vec<u8> {
+pub fn hello(values: &[Value]) -> Vec<u8> {
     let dialect = Codes::builtin().dialect("native").expect("built in");
     dialect.encode(Direction::ToServer, "hello", values).expect("fits the table")
 }
 
-fn hello_with(token: &str) -> Vec<u8> {
+pub fn hello_with(token: &str) -> Vec<u8> {
     hello(&[1.into(), 1.into(), "Ada".into(), 4.into(), token.into()])
 }
 
 /// Everything in these frames, unmasked.
-fn unmasked(bytes: &[u8]) -> Vec<u8> {
+pub fn unmasked(bytes: &[u8]) -> Vec<u8> {
     let (mut out, mut at) = (Vec::new(), 0);
     while let Ok(Some((header, size))) = frame::Header::decode(&bytes[at..], Side::Client) {
         let start = at + size;
@@ -233,7 +241,7 @@ fn unmasked(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-fn contains(bytes: &[u8], part: &str) -> bool {
+pub fn contains(bytes: &[u8], part: &str) -> bool {
     bytes.windows(part.len()).any(|window| window == part.as_bytes())
 }
 
@@ -250,7 +258,8 @@ fn the_token_of_a_hello_is_overwritten_for_an_observer_however_it_is_cut() {
                     receiver.receive(piece, AT, &mut doors).expect("a good hello");
                 }
                 assert_eq!(doors.said, [Some(ANN.to_owned())]);
-                assert_eq!((doors.joins, *doors.pieces.borrow()), (1, 1));
+                let pings = if between.is_empty() { 0 } else { payload.len().div_ceil(most) - 1 };
+                assert_eq!((doors.joins, *doors.pieces.borrow()), (1, 1 + pings));
                 let seen = doors.observed.into_inner();
                 assert_eq!(seen.len(), bytes.len());
                 assert!(!contains(&unmasked(&seen), &ANN[..8]), "{most} {cut}");
@@ -303,7 +312,7 @@ fn a_second_hello_is_covered_too() {
 }
 
 /// What the first message of a client may get wrong while it has a token.
-fn bad_first_messages() -> Vec<(Opcode, Vec<u8>)> {
+pub fn bad_first_messages() -> Vec<(Opcode, Vec<u8>)> {
     let text = |json: String| (Opcode::Text, json.into_bytes());
     let packed = |parts: &[&[u8]]| (Opcode::Binary, parts.concat());
     let (token, length) = (ANN.as_bytes(), ANN.len() as u8);
@@ -379,6 +388,43 @@ fn an_unfinished_or_unmasked_hello_is_covered() {
 }
 
 #[test]
+fn a_second_hello_in_fragments_or_cut_off_is_covered() {
+    let (hello, ping) = (hello_with(ANN), framed(Opcode::Ping, b"a"));
+    let whole = in_frames(Opcode::Binary, &hello, hello.len() - 3, &ping);
+    for end in 1..whole.len() {
+        let (mut receiver, mut doors) = (receiver("native", false), Doors::default());
+        receiver.receive(&framed(Opcode::Binary, &hello_with(BOB)), AT, &mut doors).expect("a good hello");
+        let before = doors.observed.borrow().len();
+        for piece in [&whole[..end / 2], &whole[end / 2..end]] {
+            receiver.receive(piece, AT, &mut doors).expect("a packet");
+        }
+        receiver.ignore(&[], AT, &doors);
+        let seen = doors.observed.borrow().clone();
+        assert_eq!(seen.len() - before, end);
+        let shows = |seen: &[u8], what: &str| contains(seen, what) || contains(&unmasked(seen), what);
+        assert!(!shows(&seen, &ANN[..8]) && !shows(&seen[before..], &ANN[..8]), "{end}");
+    }
+}
+
+#[test]
+fn a_control_frame_between_fragments_is_shown_before_them_and_judged_by_its_own_bytes() {
+    let (ping, payload) = (framed(Opcode::Ping, b"anybody there"), hello_with(ANN));
+    let bytes = in_frames(Opcode::Binary, &payload, payload.len() / 2 + 1, &ping);
+    let end = |pieces: &[&[u8]]| {
+        let (mut receiver, mut doors) = (receiver("native", false), Doors::default());
+        for piece in pieces {
+            receiver.receive(piece, AT, &mut doors).expect("a good hello");
+        }
+        let seen = doors.observed.take();
+        (receiver.save(AT.now), doors.answers, seen)
+    };
+    let (saved, answers, seen) = end(&[&bytes]);
+    assert!(seen.starts_with(&ping));
+    // What is observed leads to the same state and the same answers.
+    assert_eq!(end(&[&seen]), (saved, answers, seen));
+}
+
+#[test]
 fn escapes_and_long_characters_of_a_token_keep_their_length() {
     let said = r#"\u0061\n\"é…🔑\ud83d\ude00abcdefghijklmnop"#;
     let text = format!(r#"["hello",[1,1,"Ada",0,"{said}",null,"{ANN}"],"{BOB}"]"#);
@@ -409,8 +455,8 @@ fn a_client_that_is_turned_away_is_told_nothing_and_can_do_nothing() {
         for payload in [&hello_with(ANN)[..], b"\x92\x06\x91\x05", b"\x92\x02\x90", b"\x92\xa1M\x91\x80"] {
             receiver.receive(&framed(Opcode::Binary, payload), AT, &mut doors).expect("ignored");
         }
-        receiver.receive(&framed(Opcode::Ping, b"a"), AT, &mut doors).expect("a pong");
-        assert_eq!(doors.answers, b"\x8a\x01a", "{dialect}");
+        receiver.receive(&framed(Opcode::Ping, b"a"), AT, &mut doors).expect("ignored");
+        assert_eq!(doors.answers, b"", "{dialect}");
         assert_eq!((doors.joins, doors.said.len()), (0, 1), "{dialect}: it has one try");
         assert!(!contains(&unmasked(&doors.observed.borrow()), &ANN[..8]));
         // A capture that begins now knows.

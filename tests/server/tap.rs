@@ -334,6 +334,8 @@ fn secrets_of_a_request_are_overwritten_at_equal_length_and_nothing_else_is() {
         // A secret behind a semicolon reaches to the next ampersand.
         ("/?a=b;token=c;d&e=f", "/?a=b;token=xxx&e=f"),
         ("/?token=c;d=e", "/?token=xxxxx"),
+        // So is one behind a second question mark.
+        ("/play?a=1?token=abc?d&e=f", "/play?a=1?token=xxxxx&e=f"),
         ("/?%74oken=abc", "/?%74oken=xxx"),
         ("/?access_Token=abc&token", "/?access_Token=xxx&token"),
         // A path is no query.

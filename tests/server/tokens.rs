@@ -139,22 +139,36 @@ fn without_a_token_one_is_closed_or_watches_and_with_an_empty_file_everyone_watc
     }
 }
 
+/// A client with a wrong token, in one of many ways, which then sends something else at once: it is closed after the delay,
+/// and is told nothing before.
+fn is_closed_after_the_delay(address: SocketAddr, way: u32) {
+    let asked = Instant::now();
+    let mut peer = match way % 2 {
+        0 => watch(address, "/play", Some(WRONG)).peer,
+        _ => Peer::connect(address, &format!("/server?token={WRONG}")),
+    };
+    let bytes: &[u8] = match way / 2 {
+        0 => b"",
+        1 => b"\x82\x81\x00\x00\x00\x00\xc1",
+        2 => b"\x81\x82\x00\x00\x00\x00[]",
+        3 => &[0xff; 9],
+        _ => b"\x89\x80\x00\x00\x00\x00",
+    };
+    peer.stream().write_all(bytes).expect("sent");
+    peer.stream().peek(&mut [0]).expect("an answer");
+    assert!(asked.elapsed() >= limits::TOKEN_WRONG_DELAY, "way {way}: after {:?}", asked.elapsed());
+    assert!(peer.receive_close().ends_with("token_wrong"), "way {way}");
+    peer.close();
+}
+
 #[test]
 fn a_wrong_token_is_closed_after_a_constant_delay_and_too_many_shut_out_the_right_one() {
     let server = guarded(FILE, true);
     let address = server.address();
-    let asked = Instant::now();
-    let mut wrong: Vec<Peer> = (0..limits::ADMIN_FAILURES)
-        .map(|at| match at % 2 {
-            0 => watch(address, "/play", Some(WRONG)).peer,
-            _ => Peer::connect(address, &format!("/server?token={WRONG}")),
-        })
+    let wrong: Vec<JoinHandle<()>> = (0..limits::ADMIN_FAILURES)
+        .map(|at| thread::spawn(move || is_closed_after_the_delay(address, at)))
         .collect();
-    for peer in &mut wrong {
-        assert!(peer.receive_close().ends_with("token_wrong"));
-        peer.close();
-    }
-    assert!(asked.elapsed() >= limits::TOKEN_WRONG_DELAY);
+    wrong.into_iter().for_each(|client| client.join().expect("it is closed in time"));
     let asked = Instant::now();
     let mut right = watch(address, "/play", Some(ANN));
     assert_eq!(right.peer.receive_close(), "1008 token_too_often");
@@ -401,6 +415,9 @@ fn a_capture_of_those_who_may_not_play_comes_out_the_same() {
         let mut wrong =
             [watch(address, "/play", Some(WRONG)).peer, Peer::connect(address, "/server?token=x")];
         wrong[0].send(b"\x92\x06\x91\x05");
+        wrong[1].send(b"\xc1");
+        let mut leaves = watch(address, "/play", Some(WRONG)).peer;
+        leaves.close();
         for peer in &mut wrong {
             assert_eq!(peer.receive_close(), "1008 token_wrong");
         }
