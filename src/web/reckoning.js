@@ -10,7 +10,7 @@ export const MOST_MS = 500;
 /** Time in which most of an error is made up when news arrives again, ms. */
 export const GLIDE_MS = 80;
 /** An error that is not glided over, px. */
-const JUMP_PX = 400;
+export const JUMP_PX = 400;
 
 /** @typedef {{ x: number, y: number }} Place */
 /** What runs somebody on: `Prediction.walkOn`. @typedef {(from: Place, velocity: Place, ticks: number) => Place | null} WalkOn */
@@ -64,7 +64,9 @@ export class Glide {
     this.y *= left;
     shown.x += this.x;
     shown.y += this.y;
-    const step = Math.max(1, elapsedMs);
-    this.pace = { x: (shown.x - before.x) / step, y: (shown.y - before.y) / step };
+    const [far, away] = [shown.x - before.x, shown.y - before.y];
+    // Who has jumped is not on the way anywhere.
+    const perMs = Math.hypot(far, away) > JUMP_PX ? 0 : 1 / Math.max(1, elapsedMs);
+    this.pace = { x: far * perMs, y: away * perMs };
   }
 }

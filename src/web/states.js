@@ -7,7 +7,7 @@
 
 import { blend, shift } from './codec.js';
 import { Clock } from './interpolation.js';
-import { GLIDE_MS, MOST_MS } from './reckoning.js';
+import { GLIDE_MS, JUMP_PX, MOST_MS } from './reckoning.js';
 
 /** States that are kept of each packet: a second at 60 Hz. */
 const KEPT = 64;
@@ -161,7 +161,7 @@ export class States {
       const { before } = last;
       const part = before && last.now > before.now ? (now - last.now) / (last.now - before.now) : 0;
       const to = before ? shift(fields, last.values, before.values, last.values, part, how) : last.values;
-      glide = { now, from: values, to };
+      glide = { now, from: values, to: withoutJumps(fields, values, to, how.units) };
     }
     const left = glide ? Math.exp(-(now - glide.now) / GLIDE_MS) : 0;
     if (left < 0.01) glide = null;
@@ -197,17 +197,32 @@ export class States {
 }
 
 /**
- * An early state without the entries of groups that stand by now: those have not moved between the last two states.
- * @param {import('./codec.js').Field[]} fields @param {Record<string, any>} early @param {Record<string, any>} before @param {Record<string, any>} last
+ * A state without some entries of groups.
+ * @param {import('./codec.js').Field[]} fields @param {Record<string, any>} state @param {Record<string, any>[]} others
+ * @param {(members: import('./codec.js').Field[], group: Record<string, any>, others: (Record<string, any> | undefined)[]) => boolean} keeps is given the entry,
+ *   and those that belong to it in the other states
  */
-function withoutResting(fields, early, before, last) {
-  const out = { ...early };
+function filtered(fields, state, others, keeps) {
+  const out = { ...state };
   for (const { name, shape, members } of fields) {
-    if (shape !== 'groups' || ![early, before, last].every((state) => Array.isArray(state[name]))) continue;
+    if (shape !== 'groups' || ![state, ...others].every((one) => Array.isArray(one[name]))) continue;
     const id = members[0].name;
-    const [then, now] = [before, last].map((state) => new Map(state[name].map((/** @type {Record<string, any>} */ group) => [group[id], group])));
-    const moves = (/** @type {Record<string, any>} */ group) => members.some((one) => one.smooth && then.get(group[id])?.[one.name] !== now.get(group[id])?.[one.name]);
-    out[name] = early[name].filter(moves);
+    const maps = others.map((one) => new Map(one[name].map((/** @type {Record<string, any>} */ group) => [group[id], group])));
+    out[name] = state[name].filter((/** @type {Record<string, any>} */ group) => keeps(members, group, maps.map((map) => map.get(group[id]))));
   }
   return out;
+}
+
+/** An early state without those who stand by now: they have not moved between the last two states.
+ * @param {import('./codec.js').Field[]} fields @param {Record<string, any>} early @param {Record<string, any>} before @param {Record<string, any>} last */
+function withoutResting(fields, early, before, last) {
+  return filtered(fields, early, [before, last], (members, _, [then, now]) => members.some(({ smooth, name }) => smooth && then?.[name] !== now?.[name]));
+}
+
+/** What was guessed, without those who are elsewhere altogether: they have not walked there.
+ * @param {import('./codec.js').Field[]} fields @param {Record<string, any>} values @param {Record<string, any>} guess @param {boolean} units */
+function withoutJumps(fields, values, guess, units) {
+  const isNear = (/** @type {import('./codec.js').Field} */ { smooth, turn, unit, name }, /** @type {any} */ one, /** @type {any} */ other) => (
+    !smooth || turn > 0 || !other || Math.abs(one[name] - other[name]) * (units ? 1 : unit) < JUMP_PX);
+  return filtered(fields, guess, [values], (members, group, [now]) => members.every((member) => isNear(member, group, now)));
 }
