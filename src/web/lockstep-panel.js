@@ -123,7 +123,7 @@ export class LockstepPanel {
     const delay = connection.pingMs === null || !lockstep ? null : connection.pingMs / 2 + lockstep.lateMs(world.tickHz);
     setText('l-tick', isReady ? String(status.tick) : '–');
     setText('l-delay', isReady && delay !== null ? `${delay < 10 ? delay.toFixed(1) : Math.round(delay)} ms` : '–');
-    setText('l-agreed', `${status.checksums}, ${status.differed} differed`);
+    setText('l-differed', `${status.differed} of ${status.checksums}`);
     setText('l-syncs', String(status.syncs));
     setText('l-in', bytes(rates.perSecond.bytesIn ?? 0));
     setText('l-stream', bytes(rates.perSecond.bytesStream ?? 0));
