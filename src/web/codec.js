@@ -264,30 +264,39 @@ function plain(value) {
 }
 
 /**
- * The state at a moment between two others: places and angles in proportion, everything else from
- * the older one. Groups belong together if their first members are equal.
+ * A state and a part of the way from one to another: places and angles change, everything else is that of the first. Groups belong together if their
+ * first members are equal; one that either of the two lacks stays as it is.
  *
- * @param {Field[]} fields @param {Record<string, any>} from @param {Record<string, any>} to
- * @param {number} part 0 for `from`, 1 for `to`
- * @param {{ units: boolean, also?: string[] }} how `also` names further numbers to blend
+ * @param {Field[]} fields @param {Record<string, any>} base
+ * @param {Record<string, any>} from @param {Record<string, any>} to @param {number} part of the way
+ * @param {{ units: boolean, also?: string[] }} how `also` names further numbers that change
  * @returns {Record<string, any>} an object of its own
  */
-export function blend(fields, from, to, part, how) {
-  const out = { ...from };
+export function shift(fields, base, from, to, part, how) {
+  const out = { ...base };
   for (const one of fields) {
-    const [a, b] = [from[one.name], to[one.name]];
-    if (typeof a === 'number' && typeof b === 'number') {
+    const [at, a, b] = [base, from, to].map((state) => state[one.name]);
+    if ([at, a, b].every((value) => typeof value === 'number')) {
       if (!one.smooth && !how.also?.includes(one.name)) continue;
       const turn = one.turn > 0 && how.units ? TURN : one.turn;
-      out[one.name] = a + part * (turn > 0 ? shortWay(b - a, turn) : b - a);
-    } else if (one.members.length > 0 && isObject(a) && isObject(b)) out[one.name] = blend(one.members, a, b, part, how);
-    else if (one.shape === 'groups' && Array.isArray(a) && Array.isArray(b)) {
+      out[one.name] = at + part * (turn > 0 ? shortWay(b - a, turn) : b - a);
+    } else if (one.members.length > 0 && [at, a, b].every(isObject)) out[one.name] = shift(one.members, at, a, b, part, how);
+    else if (one.shape === 'groups' && [at, a, b].every(Array.isArray)) {
       const id = one.members[0].name;
-      const after = new Map(b.map((group) => [group[id], group]));
-      out[one.name] = a.map((group) => blend(one.members, group, after.get(group[id]) ?? group, part, how));
+      const [before, after] = [a, b].map((groups) => new Map(groups.map((group) => [group[id], group])));
+      out[one.name] = at.map((group) => {
+        const [start, end] = [before.get(group[id]), after.get(group[id])];
+        return start && end ? shift(one.members, group, start, end, part, how) : { ...group };
+      });
     }
   }
   return out;
+}
+
+/** The state at a moment between two others. @param {Field[]} fields @param {Record<string, any>} from @param {Record<string, any>} to
+ * @param {number} part 0 to 1 @param {{ units: boolean, also?: string[] }} how */
+export function blend(fields, from, to, part, how) {
+  return shift(fields, from, from, to, part, how);
 }
 
 /** @param {any} value */

@@ -45,11 +45,12 @@ export class History {
 
   /**
    * What prediction did since the last call; called once a frame.
-   * @param {{ leadMs: number, corrected: number, lastPx: number }} figures @param {number} nowMs
+   * @param {{ leadMs: number, corrected: number, lastPx: number, mostPx?: number }} figures `mostPx`: the greatest correction since the last call
+   * @param {number} nowMs
    */
-  predicted({ leadMs, corrected, lastPx }, nowMs) {
+  predicted({ leadMs, corrected, lastPx, mostPx = lastPx }, nowMs) {
     if (nowMs - (this.leads.at(-1)?.atMs ?? -Infinity) > LEAD_EVERY_MS) add(this.leads, { atMs: nowMs, ms: leadMs });
-    if (corrected > this.corrected) add(this.corrections, { atMs: nowMs, ms: lastPx });
+    if (corrected > this.corrected) add(this.corrections, { atMs: nowMs, ms: mostPx });
     this.corrected = corrected;
   }
 

@@ -17,6 +17,8 @@ const CORRECTION_PX = 50;
 const LINE = 'rgb(255 255 255 / 0.28)';
 /** Room above the scale's top for its label, CSS px. */
 const HEAD_PX = 4;
+/** Width of the scale of times, CSS px. */
+const SCALE_PX = 56;
 
 /**
  * @param {HTMLCanvasElement} canvas @param {import('./history.js').History} history @param {number} nowMs
@@ -34,6 +36,7 @@ export function drawGraph(canvas, history, nowMs) {
   ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
   ctx.clearRect(0, 0, width, height);
   drawScale(ctx, width, y, top);
+  drawCorrectionScale(ctx, height);
   ctx.fillStyle = GAP;
   for (const { atMs, ms } of history.gaps) ctx.fillRect(Math.floor(x(atMs)), y(ms), 1, height - y(ms));
   ctx.fillStyle = CORRECTION;
@@ -52,6 +55,13 @@ function drawScale(ctx, width, y, top) {
     ctx.fillStyle = 'rgb(255 255 255 / 0.75)';
     ctx.fillText(`${ms} ms`, 2, y(ms) + 2);
   }
+}
+
+/** How long the bars from above are, beside the scale of times. @param {CanvasRenderingContext2D} ctx @param {number} height */
+function drawCorrectionScale(ctx, height) {
+  ctx.fillStyle = CORRECTION;
+  ctx.textBaseline = 'bottom';
+  for (const part of [0.5, 1]) ctx.fillText(`${CORRECTION_PX * part} px`, SCALE_PX, height * part - 1);
 }
 
 /** @param {CanvasRenderingContext2D} ctx @param {number[][]} points */

@@ -221,7 +221,7 @@ export function step(body, tick, elapsedMs, fullPace, place = null, glides = fal
     body.shown.x = place.x;
     body.shown.y = place.y;
   }
-  if (glides) body.glide.apply(body.shown, { x, y }, place !== null, elapsedMs);
+  if (glides) body.glide.apply(body.shown, { x, y }, place && body.track.samples[body.track.samples.length - 1].tick, elapsedMs);
   const far = Math.min(60, Math.hypot(body.shown.x - x, body.shown.y - y));
   body.walked += far;
   if (far > 0.3) body.way = Math.atan2(body.shown.y - y, body.shown.x - x);

@@ -8,6 +8,8 @@
 const seed = () => Math.floor(Math.random() * 2 ** 32);
 /** Bytes of a frame's header, about. */
 const HEADER_BYTES = 6;
+/** `WebSocket.OPEN`. */
+const OPEN = 1;
 
 const decoder = new TextDecoder();
 
@@ -16,6 +18,7 @@ class Waiting {
   constructor() {
     /** @type {{ at: number, hand: () => void }[]} */
     this.queue = [];
+    /** @type {any} */
     this.timer = 0;
   }
 
@@ -28,7 +31,7 @@ class Waiting {
   }
 
   wait() {
-    this.timer = window.setTimeout(() => {
+    this.timer = setTimeout(() => {
       try {
         while (this.queue.length > 0 && this.queue[0].at <= performance.now() + 0.5) this.queue.shift()?.hand();
       } finally {
@@ -44,7 +47,7 @@ class Waiting {
 }
 
 /** A WebSocket at the end of a line. */
-class LinedSocket {
+export class LinedSocket {
   /** @param {import('./socket.js').Socket} socket @param {Line} line */
   constructor(socket, line) {
     this.socket = socket;
@@ -67,7 +70,7 @@ class LinedSocket {
 
   /** @param {Uint8Array<ArrayBuffer>} bytes */
   send(bytes) {
-    const open = () => { if (this.socket.readyState === WebSocket.OPEN) this.socket.send(bytes); };
+    const open = () => { if (this.socket.readyState === OPEN) this.socket.send(bytes); };
     this.up.add(this.line.arrives(true, bytes.length), open);
   }
 

@@ -51,6 +51,8 @@ export class Link {
     this.key = takeKey();
     this.token = where.token ?? ownToken();
     this.listener = listener;
+    /** Puts a simulated line before a socket. @type {(socket: any) => any} */
+    this.around = (socket) => socket;
     /** @type {import('./socket.js').Socket | null} */
     this.socket = null;
     /** Number of the current try: what an earlier one brings is void. */
@@ -104,7 +106,7 @@ export class Link {
     const target = /[?&]dialect=/.test(path) ? path : `${path}${path.includes('?') ? '&' : '?'}dialect=${dialect.name}`;
     // A dialect without a place for it has the token in its path.
     const token = this.token === null || dialect.takes('hello', 'token') ? '' : `&token=${encodeURIComponent(this.token)}`;
-    const socket = openSocket(`${target}&inspect_key=${this.key}${token}`, [SUBPROTOCOL], import.meta.url, WebSocket);
+    const socket = this.around(openSocket(`${target}&inspect_key=${this.key}${token}`, [SUBPROTOCOL], import.meta.url, WebSocket));
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
     socket.onopen = () => { if (run === this.run) this.listener.opened(dialect); };

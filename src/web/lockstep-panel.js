@@ -41,15 +41,16 @@ export function story({ corrupted, report }, { asked, checksums }) {
     lines.push(`Tick ${tick}: this page has changed ${field} of ${entity} from ${shown(before)} to ${shown(after)}.`);
   }
   if (!report || (corrupted && report.tick < corrupted.tick)) return lines;
+  // First what one looks for: the list may be longer than the panel.
+  for (const { participant, entity, field, server, own } of report.fields) {
+    lines.unshift(`${entity}, ${field}: ${shown(server)} on the server, ${shown(own)} with ${participant}.`);
+  }
   const [[expected, agreeing], ...others] = report.groups;
   const has = (names) => `${listed(names)} ${names.length === 1 ? 'has' : 'have'}`;
   const who = others.map(([checksum, names]) => `${has(names)} the checksum ${checksum}`);
   const right = has(agreeing.map((name) => (name === 'server' ? 'the server' : name)));
   lines.push(`The server reports tick ${report.tick}: ${who.join('; ')}; ${right} ${expected}.`);
-  for (const { participant, entity, field, server, own } of report.fields) {
-    lines.push(`${entity}, ${field}: ${shown(server)} on the server, ${shown(own)} with ${participant}.`);
-  }
-  if (checksums !== null) lines.push(`The world has begun again from a snapshot${checksums > 0 ? `, and ${counted(checksums, 'checksum')} since then agree${checksums === 1 ? 's' : ''}` : ''}.`);
+  if (checksums !== null) lines.push(`The world has begun again from a snapshot${checksums > 0 ? `, and the server has objected to none of ${counted(checksums, 'checksum')} since` : ''}.`);
   return lines;
 }
 
@@ -122,7 +123,7 @@ export class LockstepPanel {
     const delay = connection.pingMs === null || !lockstep ? null : connection.pingMs / 2 + lockstep.lateMs(world.tickHz);
     setText('l-tick', isReady ? String(status.tick) : '–');
     setText('l-delay', isReady && delay !== null ? `${delay < 10 ? delay.toFixed(1) : Math.round(delay)} ms` : '–');
-    setText('l-agreed', `${status.checksums - status.differed} of ${status.checksums}`);
+    setText('l-differed', `${status.differed} of ${status.checksums}`);
     setText('l-syncs', String(status.syncs));
     setText('l-in', bytes(rates.perSecond.bytesIn ?? 0));
     setText('l-stream', bytes(rates.perSecond.bytesStream ?? 0));

@@ -50,6 +50,7 @@ import { loadRules } from './rules.js';
 import { Settings } from './settings.js';
 import { Sound } from './sound.js';
 import { Stage } from './stage.js';
+import { bindSwitches } from './sync-panel.js';
 import { compile, tabModule } from './tab-module.js';
 import { netOf, offerNet } from './tab-net.js';
 import { IS_SECOND, begin } from './tab-page.js';
@@ -166,14 +167,7 @@ element('minimap').addEventListener('click', ping);
 if (watch) canvas.addEventListener('click', followAt);
 for (const gesture of ['pointerup', 'keydown', 'touchend']) addEventListener(gesture, () => sound.touch(), { capture: true });
 if (!watch) begin(pane, (why) => title.fail(why)).then(beginLine).then(() => connection.open(), ({ message }) => title.fail(message));
-for (const name of /** @type {const} */ (['prediction', 'reconciliation', 'interpolation', 'reckoning'])) {
-  const field = /** @type {HTMLInputElement} */ (element(`p-${name}`));
-  field.addEventListener('change', () => {
-    prediction.switch({ [name]: field.checked });
-    // The keyboard belongs to the game.
-    field.blur();
-  });
-}
+bindSwitches((switches) => prediction.switch(switches));
 requestAnimationFrame(frame);
 connection.since = () => (had && had.id !== 0 ? had.tick : null);
 noteLeaving(() => (connection.player === null ? null : had ?? { id: 0, tick: 0 }));

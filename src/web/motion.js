@@ -18,10 +18,11 @@ const FORESEEN_MS = 1000;
 export function move(world, nowMs) {
   const { clock, prediction } = world;
   const { interpolation = true, reckoning = true } = prediction?.switches ?? {};
-  const others = interpolation ? clock.othersTick(nowMs) : clock.tickAt(nowMs);
-  const own = clock.ownTick(nowMs);
+  // Without interpolation each update is shown as it is, when it comes.
+  const others = interpolation ? clock.othersTick(nowMs) : world.tick;
+  const own = interpolation ? clock.ownTick(nowMs) : world.tick;
   /** @param {import('./interpolation.js').Track} track */
-  const reckoned = (track) => (reckoning && prediction
+  const reckoned = (track) => (interpolation && reckoning && prediction
     ? reckon(track, others, world.tick, clock, (from, velocity, ticks) => prediction.walkOn(from, velocity, ticks)) : null);
   const elapsed = Math.max(1, nowMs - world.advancedAt);
   world.advancedAt = nowMs;

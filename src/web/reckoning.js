@@ -6,11 +6,11 @@
  */
 
 /** Time for which they are run on, ms; then they stand. */
-const MOST_MS = 500;
+export const MOST_MS = 500;
 /** Time in which most of an error is made up when news arrives again, ms. */
-const GLIDE_MS = 80;
+export const GLIDE_MS = 80;
 /** An error that is not glided over, px. */
-const JUMP_PX = 400;
+export const JUMP_PX = 400;
 
 /** @typedef {{ x: number, y: number }} Place */
 /** What runs somebody on: `Prediction.walkOn`. @typedef {(from: Place, velocity: Place, ticks: number) => Place | null} WalkOn */
@@ -41,23 +41,32 @@ export class Glide {
   constructor() {
     this.x = 0;
     this.y = 0;
-    this.wasReckoned = false;
+    /** The tick of the sample from which it was run on in the last frame; null if it was not. @type {number | null} */
+    this.base = null;
+    /** How it was shown to move in the last frame, px a ms. */
+    this.pace = { x: 0, y: 0 };
   }
 
   /**
-   * Moves a shown place.
-   * @param {Place} shown where it is, and is then shown @param {Place} before where it was shown @param {boolean} isReckoned @param {number} elapsedMs
+   * Moves a shown place. Where there is news after it was run on, it is shown on its way from where it was going to where it is.
+   * @param {Place} shown where it is, and is then shown @param {Place} before where it was shown
+   * @param {number | null} base tick of the sample from which it is run on; null if it is not @param {number} elapsedMs
    */
-  apply(shown, before, isReckoned, elapsedMs) {
-    if (this.wasReckoned && !isReckoned) {
-      [this.x, this.y] = [before.x - shown.x, before.y - shown.y];
+  apply(shown, before, base, elapsedMs) {
+    if (this.base !== null && base !== this.base) {
+      this.x = before.x + this.pace.x * elapsedMs - shown.x;
+      this.y = before.y + this.pace.y * elapsedMs - shown.y;
       if (Math.hypot(this.x, this.y) > JUMP_PX) this.x = this.y = 0;
     }
-    this.wasReckoned = isReckoned;
+    this.base = base;
     const left = Math.exp(-elapsedMs / GLIDE_MS);
     this.x *= left;
     this.y *= left;
     shown.x += this.x;
     shown.y += this.y;
+    const [far, away] = [shown.x - before.x, shown.y - before.y];
+    // Who has jumped is not on the way anywhere.
+    const perMs = Math.hypot(far, away) > JUMP_PX ? 0 : 1 / Math.max(1, elapsedMs);
+    this.pace = { x: far * perMs, y: away * perMs };
   }
 }

@@ -31,7 +31,7 @@ function words(net) {
 /** A sentence about conditions. @param {string} chosen @param {Told} told @param {string} about what a preset is */
 export function sentence(chosen, { net = '', error }, about = '') {
   if (error !== undefined) return `No such network: ${error}.`;
-  if (chosen === '' || words(net) === '') return 'A simulated line between this page and its server.';
+  if (chosen === '' || words(net) === '') return 'Choose a line to simulate between this page and its server.';
   const what = about === '' ? 'Simulated' : about[0].toUpperCase() + about.slice(1);
   return `${what}. Each way: ${words(net)}.`;
 }
@@ -46,7 +46,7 @@ export function offerNet(select, say, host) {
   const named = host.presets.some(({ name }) => name === asked);
   const others = named || asked === '' ? [] : [asked];
   const option = (/** @type {string} */ value, text = value) => Object.assign(document.createElement('option'), { value, textContent: text });
-  select.replaceChildren(option('', 'perfect'), ...host.presets.map(({ name }) => option(name)), ...others.map((text) => option(text)));
+  select.replaceChildren(option('', 'as it is'), ...host.presets.map(({ name }) => option(name)), ...others.map((text) => option(text)));
   select.value = asked;
   const show = (/** @type {Told} */ told) => say(sentence(select.value, told, host.presets.find(({ name }) => name === select.value)?.about));
   show(host.net);

@@ -82,6 +82,8 @@ export interface Options<ToClient> {
   mode?: 'stream' | 'lockstep';
   /** The name of the game, for `mode`; default: that of `predict`. */
   game?: string;
+  /** A simulated line between the page and its server: `wifi`, or `delay=150ms,loss=2%`; '' for one that is perfect until `game.network()` changes it; default: that of the page's address, `?net=wifi`, or none. */
+  net?: string;
   /** Handlers, as for `game.on`: they also hear what happens before the first `welcome`. */
   on?: Handlers<ToClient>;
   /** For Node before 22. */
@@ -118,6 +120,24 @@ export interface Lockstep {
   report?: Report | null;
 }
 
+/** What sync.md explains: `interpolation` and `reckoning` (dead reckoning) are what `between` does. */
+export interface Switches {
+  prediction: boolean;
+  reconciliation: boolean;
+  interpolation: boolean;
+  reckoning: boolean;
+}
+
+/** A simulated line between a page and its server. */
+export interface Network {
+  /** Conditions with a name. */
+  presets: { name: string; about: string }[];
+  /** What holds now, in figures, or why there is no such line. */
+  net: { net?: string; error?: string };
+  /** Changes the conditions of everything that is sent from now on; '' for a perfect line. */
+  setNet(text: string): Promise<{ net?: string; error?: string }>;
+}
+
 /** A game that the page is connected to, made by `connect`. */
 export interface Game<ToServer, ToClient> {
   /** `waiting` while it tries to come back, `closed` for good. */
@@ -142,14 +162,20 @@ export interface Game<ToServer, ToClient> {
   enter(values?: Packets): boolean;
   /** The newest values of a packet. */
   newest<Packet extends Name<ToClient>>(name: Packet): Received<ToClient[Packet]> | null;
-  /** Values of a packet as they were about two updates ago, so that things move evenly. */
-  between<Packet extends Name<ToClient>>(name: Packet, how?: { also?: string[]; now?: number }): Received<ToClient[Packet]> | null;
+  /** Values of a packet as they were about two updates ago, so that things move evenly; without news they go on for a moment. `walk`: lists of those who go on by the rules of the game. */
+  between<Packet extends Name<ToClient>>(name: Packet, how?: { also?: string[]; walk?: string[]; now?: number }): Received<ToClient[Packet]> | null;
   /** The player's own part of the game ahead of the server, after the commands that were sent; null without `predict` and without a body. */
   ahead(now?: number): { tick: number; x: number; y: number; numbers: number[] } | null;
   /** How far that is ahead of the newest update, and what the server has corrected; null without `predict`. */
   readonly prediction: { works: boolean; leadMs: number; compared: number; corrected: number; lastPx: number; p99Px: number } | null;
-  /** Turns prediction or reconciliation off or on, to show what each does. */
-  predict(switches: { prediction?: boolean; reconciliation?: boolean }): void;
+  /** Turns parts off or on, to show what each does. */
+  predict(switches: Partial<Switches>): void;
+  /** What is on. */
+  readonly switches: Switches;
+  /** How far behind the newest state `between` shows, ms; null before `welcome`. */
+  readonly delay: number | null;
+  /** The simulated line, with the option `net`. */
+  network(): Promise<Network>;
   /** The world that this page runs; null without the option `mode`. */
   readonly lockstep: Lockstep | null;
   /** In lockstep, changes a field of the own world at the next checksum, to see what the server does about it. */

@@ -21,14 +21,19 @@
 
 import { tableText } from './codec.js';
 import { EDITION, GAME } from './edition.js';
+import { History } from './history.js';
+import { Line } from './line.js';
 import { Link } from './link.js';
 import { LOCKSTEP, LOCKSTEP_OFF, Lockstep } from './lockstep.js';
 import { Prediction } from './prediction.js';
-import { fromRoot, isPrivate, privateName, roomOf } from './room.js';
 import { States } from './states.js';
+import { tabHost } from './tab-host.js';
 import { compile, tabModule } from './tab-module.js';
+import { netOf } from './tab-net.js';
 import { WatchLink } from './watch-link.js';
 import { watched } from './watch-page.js';
+
+export { privateRoom } from './private-room.js';
 
 /** The protocol's version, sent in `hello`. */
 const VERSION = 1;
@@ -62,6 +67,8 @@ const EVENTS = ['open', 'close', 'error'];
  * @property {'stream' | 'lockstep'} [mode] `lockstep`: the page runs the room's world itself and is only sent the commands of each tick, `game.lockstep`;
  *   where that cannot be had, it follows as a stream as usual. `tab.wasm` must have the game's rules
  * @property {string} [game] the name of the game, for `mode`; default: that of `predict`
+ * @property {string} [net] a simulated line between the page and its server: `wifi`, or `delay=150ms,loss=2%`; '' for one that is perfect until `game.network()`
+ *   changes it; default: that of the page's address, `?net=wifi`, or none
  * @property {Record<string, (event: any) => void>} [on] handlers, as for `game.on`: they also hear
  *   what happens before the first `welcome`
  * @property {string} [token] where only holders of a token play; default: that of the page's link, `#token=…`
@@ -80,22 +87,6 @@ export function connect(options = {}) {
   return new Promise((fulfil, reject) => {
     const game = new Game(options, () => fulfil(game), ({ text }) => reject(new Error(text)));
   });
-}
-
-/**
- * The address of a new private room of this page's game, for a link "Play with friends": the first who
- * opens it makes the room.
- *
- * @returns {Promise<string | null>} `null` if the server makes no rooms or makes them of another game, or
- *   if this page is that of a private room: then its own address is the invitation
- */
-export async function privateRoom() {
-  const room = roomOf(location.pathname);
-  const answer = isPrivate(room) || EDITION !== 'server' || watched(location.search) !== null ? null : await fetch(fromRoot(location.href, 'rooms?format=json')).catch(() => null);
-  const list = await answer?.json().catch(() => null);
-  /** @param {string} name */
-  const game = (name) => list.rooms.find((/** @type {{ name: string }} */ one) => one.name === name)?.game;
-  return list?.on_demand === true && game(room) === game('') ? fromRoot(location.href, `r/${privateName()}/`) : null;
 }
 
 /** A game that the page is connected to, made by `connect`. */
@@ -122,10 +113,16 @@ export class Game {
   #pings = [];
   /** @type {Prediction | null} */
   #prediction = null;
+  /** The file with the rules and the model of a line. */
+  #rules = new Prediction(() => compile(new URL('predict.wasm', import.meta.url)));
+  #line = new Line();
+  #switches = { prediction: true, reconciliation: true, interpolation: true, reckoning: true };
   /** @type {Lockstep | null} */
   #lockstep = null;
   /** Whether this connection has asked for it. */
   #isInLockstep = false;
+  /** Newest tick that the server has told of by itself. */
+  #toldTick = 0;
   #beat;
   #begun;
   #failed;
@@ -150,7 +147,9 @@ export class Game {
     // A capture in the address is watched in place of a server.
     const asked = globalThis.location ? watched(location.search) : null;
     const isGame = asked === null;
-    if (isGame && options.predict !== undefined) this.#prediction = new Prediction(() => compile(new URL('predict.wasm', import.meta.url)));
+    /** Round trips, gaps, leads and corrections of the last seconds, for a graph. */
+    this.history = new History();
+    if (isGame && options.predict !== undefined) this.#prediction = this.#rules;
     if (isGame && options.mode === 'lockstep') this.#lockstep = new Lockstep(tabModule);
     for (const [name, handler] of Object.entries(options.on ?? {})) this.on(name, handler);
     const listener = {
@@ -160,7 +159,27 @@ export class Game {
     };
     this.#link = isGame ? new Link(options, listener) : new WatchLink(asked, options.game ?? options.predict ?? GAME, options, listener);
     this.#beat = setInterval(() => this.#look(performance.now()), PING_MS);
-    this.#link.open();
+    this.#start(isGame ? options.net ?? netOf(globalThis.location?.search ?? '') : '');
+  }
+
+  /** Opens the connection, behind a simulated line if one is asked for. The server of a tab has its own. @param {string} net */
+  async #start(net) {
+    if (this.#link instanceof Link && EDITION !== 'tab' && (net !== '' || this.#options.net !== undefined)) {
+      this.#link.around = (socket) => this.#line.around(socket);
+      if (net !== '') await this.network().then((line) => line.setNet(net)).catch((error) => console.warn('no simulated line:', error));
+    }
+    if (this.state !== 'closed') this.#link.open();
+  }
+
+  /**
+   * The simulated line between the page and its server, with the option `net`: its `presets`, what holds (`net`), and `setNet(text)`, which changes it.
+   * @returns {Promise<Line | import('./tab-host.js').TabHost>}
+   */
+  async network() {
+    if (EDITION === 'tab') return tabHost().ready.then(tabHost);
+    const wasm = await this.#rules.ready();
+    if (!this.#line.wasm) this.#line.begin(wasm);
+    return this.#line;
   }
 
   /** Round trip in ms, the median of the last ones; null before the first. @returns {number | null} */
@@ -233,13 +252,17 @@ export class Game {
    * first members are equal.
    *
    * @param {string} name
-   * @param {{ also?: string[], now?: number }} [how] `also`: names of further numbers that move evenly;
-   *   `now`: `performance.now()`
+   * Without news, things go on as they moved, for a moment; then what is shown glides to the news.
+   *
+   * @param {{ also?: string[], walk?: string[], now?: number }} [how] `also`: names of further numbers that move evenly; `walk`: lists of those who
+   *   have `x` and `y`, and go on by the rules of the game of the option `predict`; `now`: `performance.now()`
    * @returns {Record<string, any> | null} null before the first packet
    */
-  between(name, { also, now = this.#now() } = {}) {
+  between(name, { also, walk, now = this.#now() } = {}) {
     const packet = this.#dialect?.heard.get(name);
-    return (packet && this.#states?.between(packet, now, { units: this.#options.units ?? false, also })) ?? null;
+    const prediction = this.#prediction;
+    const walkOn = prediction?.works ? prediction.walkOn.bind(prediction) : undefined;
+    return (packet && this.#states?.between(packet, now, { units: this.#options.units ?? false, also, walk, walkOn, switches: this.#switches })) ?? null;
   }
 
   /**
@@ -249,8 +272,10 @@ export class Game {
    * @returns {{ tick: number, x: number, y: number, numbers: number[] } | null} the place in px, and what else the game shows
    */
   ahead(now = performance.now()) {
-    this.#prediction?.advance(now);
-    return this.#prediction?.switches.prediction ? this.#prediction.ahead : null;
+    const prediction = this.#prediction;
+    prediction?.advance(now);
+    if (prediction?.works) this.history.predicted(prediction.figures, now);
+    return prediction?.switches.prediction ? prediction.ahead : null;
   }
 
   /** How far `ahead` is ahead of the newest update, and what the server has corrected; null without the option `predict`. */
@@ -258,9 +283,20 @@ export class Game {
     return this.#prediction && { works: this.#prediction.works, ...this.#prediction.figures };
   }
 
-  /** Turns prediction or reconciliation off or on, to show what each does. @param {{ prediction?: boolean, reconciliation?: boolean }} switches */
+  /** How far behind the newest state `between` shows, ms; null before `welcome`. @returns {number | null} */
+  get delay() {
+    return this.#states?.clock.delayMs ?? null;
+  }
+
+  /** What `predict` has turned off. */
+  get switches() {
+    return { ...this.#switches };
+  }
+
+  /** Turns prediction, reconciliation, interpolation or dead reckoning (`reckoning`) off or on, to show what each does. @param {Partial<Game['switches']>} switches */
   predict(switches) {
-    this.#prediction?.switch(switches);
+    Object.assign(this.#switches, switches);
+    this.#prediction?.switch(this.#switches);
   }
 
   /**
@@ -362,6 +398,8 @@ export class Game {
     if (fresh || !this.#states) this.#states = new States(welcome);
     this.#states.heard('welcome', welcome, now, true);
     this.#link.welcomed(now);
+    this.history.begin();
+    this.#toldTick = 0;
     [this.state, this.welcome, this.closed, this.#pings] = ['open', welcome, null, []];
     for (const name of this.#handlers.keys()) this.#check(name);
     if (!this.#watches && !this.#dialect?.takes('hello', 'mode') && this.#dialect?.toServer.has('enter')) this.enter();
@@ -385,6 +423,10 @@ export class Game {
   /** @param {string} name @param {Record<string, any>} values @param {number} now */
   #heard(name, values, now) {
     this.#states?.heard(name, values, now, name === 'pong');
+    if (typeof values.tick === 'number' && values.tick > this.#toldTick && name !== 'pong') {
+      this.#toldTick = values.tick;
+      this.history.update(now);
+    }
     if (name === 'spawned') this.player = values.player;
     if (this.player !== null && !OF_NOW.includes(name)) this.#told(values.tick, now);
     if (name === 'error' && values.rule === PLAYER_GONE) this.#since = null;
@@ -423,6 +465,7 @@ export class Game {
     if (sent === undefined) return;
     this.#sent.delete(nonce);
     this.#pings = [...this.#pings, now - sent].slice(-PINGS);
+    this.history.trip(now - sent, now);
     if (this.#states) this.#states.clock.pingMs = this.ping;
   }
 

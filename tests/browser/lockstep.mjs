@@ -170,10 +170,12 @@ await game.check('a changed field is named to all who run the world, and the wor
   }
   assert.equal(await state(bo, 'lockstep'), null);
   await checked(cy, 2);
-  await cy.locator('#l-story li', { hasText: /begun again from a snapshot, and \d+ checksums? since then agrees?/ }).waitFor();
+  await cy.locator('#l-story li', { hasText: /begun again from a snapshot, and the server has objected to none of \d+ checksums? since/ }).waitFor();
   const { differed, syncs } = await world(cy);
   assert.deepEqual([differed, syncs], [1, 2]);
   assert.equal(await metric('lockstep_desyncs'), 1);
+  assert.match(await cy.locator('#l-story li').first().textContent(), new RegExp(`: .* on the server, .* with player ${player}\\.$`), 'what differs comes first');
+  assert.match(await cy.locator('#l-differed').textContent(), /^1 of \d+$/);
   await keep(cy, 'lockstep-report');
   return `${corrupted.entity}, ${corrupted.field}: ${corrupted.before}, not ${corrupted.after}`;
 });

@@ -1,17 +1,20 @@
-// Prediction on a bad line, as a player sees it: from a key to the first picture that shows the walk, with prediction and without; and the panel's
-// simulated line. `node predict.mjs [path of the server]`
+// Prediction on a bad line, as a player sees it: from a key to the first frame that shows the walk, with prediction and without; what the other switches do
+// to what is shown; and the panel's simulated line. `node predict.mjs [path of the server]`
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { state, until } from './lib/browser.mjs';
-import { FLAGS, Game } from './lib/game.mjs';
+import { launch, state, until } from './lib/browser.mjs';
+import { FLAGS, Game, Walker } from './lib/game.mjs';
+import { shownAfter, watchCanvas } from './lib/next-frame.mjs';
 import { binary } from './lib/server.mjs';
 
 const LINE = ['--delay', '150ms', '--jitter', '30ms', '--loss', '2%'];
 const ROUND_TRIP_MS = 300;
-/** Mean difference of a picture's numbers, 0 to 255, from which it shows something else: a walk moves all of it. */
-const CHANGED = 3;
+/** Pixels that differ where the whole world has moved; an animal changes fewer. */
+const WALKED = 300;
+/** Frames that a key may take: the next one, or the one after where a key comes while a frame is made. */
+const AT_ONCE = 2;
 
 /** A relay before the server, which makes the line bad. @param {number} port of the server */
 async function relay(port) {
@@ -27,89 +30,79 @@ async function relay(port) {
   return { url, kill: () => child.kill() };
 }
 
-/**
- * What the page shows around a key, as the browser puts it on the screen: pictures and when they were made.
- * @param {import('playwright-core').Page} page @param {string} key @param {number} ms that it is held
- */
-async function film(page, key, ms) {
-  const devtools = await page.context().newCDPSession(page);
-  /** @type {{ at: number, data: string }[]} */
-  const pictures = [];
-  devtools.on('Page.screencastFrame', ({ data, metadata, sessionId }) => {
-    pictures.push({ at: metadata.timestamp * 1000, data });
-    devtools.send('Page.screencastFrameAck', { sessionId }).catch(() => {});
-  });
-  await devtools.send('Page.startScreencast', { format: 'png', maxWidth: 320, maxHeight: 200, everyNthFrame: 1 });
-  await sleep(500);
-  const pressed = Date.now();
+/** How somebody else is shown, frame by frame. @param {import('playwright-core').Page} page @param {number} id @param {number} ms */
+const shownSteps = (page, id, ms) => page.evaluate(([who, span]) => new Promise((resolve) => {
+  const [from, seen] = [performance.now(), []];
+  const look = () => {
+    const { x, y, shown } = window.tickwire.players[who];
+    seen.push({ x: shown.x, y: shown.y, newest: { x, y } });
+    if (performance.now() - from < span) requestAnimationFrame(look);
+    else resolve(seen);
+  };
+  requestAnimationFrame(look);
+}), /** @type {const} */ ([id, ms]));
+
+const far = (one, other) => Math.hypot(one.x - other.x, one.y - other.y);
+/** Holds a key. */
+const walkFor = async (page, key, ms) => {
   await page.keyboard.down(key);
   await sleep(ms);
   await page.keyboard.up(key);
-  await devtools.send('Page.stopScreencast');
-  await devtools.detach();
-  return { pictures, pressed };
-}
-
-/** Time from the key to the first picture that differs from the last one before it, ms; `judge` is a page that reads pictures. */
-async function firstChange(judge, { pictures, pressed }) {
-  const before = pictures.filter(({ at }) => at < pressed).slice(-1);
-  const after = pictures.filter(({ at }) => at >= pressed);
-  const differences = await judge.evaluate(async (list) => {
-    const read = async (data) => {
-      const picture = await createImageBitmap(await (await fetch(`data:image/png;base64,${data}`)).blob());
-      const canvas = new OffscreenCanvas(picture.width, picture.height);
-      const context = canvas.getContext('2d');
-      context.drawImage(picture, 0, 0);
-      return context.getImageData(0, 0, picture.width, picture.height).data;
-    };
-    const [first, ...others] = await Promise.all(list.map(read));
-    return others.map((other) => other.reduce((sum, value, at) => sum + Math.abs(value - first[at]), 0) / first.length);
-  }, [...before, ...after].map(({ data }) => data));
-  const at = differences.findIndex((difference) => difference > CHANGED);
-  assert.ok(at >= 0, `no picture of ${after.length} shows a walk; the greatest difference is ${Math.max(...differences)}`);
-  return after[at].at - pressed;
-}
+};
+/** Chooses conditions of the line that are no preset. */
+const setNet = (page, net) => page.evaluate(async (text) => {
+  const select = document.getElementById('p-net');
+  if (![...select.options].some(({ value }) => value === text)) select.append(new Option(text));
+  select.value = text;
+  select.dispatchEvent(new Event('change'));
+}, net);
+const turn = (page, name, on) => page.evaluate(([id, wanted]) => {
+  const field = document.getElementById(`p-${id}`);
+  if (field.checked !== wanted) field.click();
+}, /** @type {const} */ ([name, on]));
 
 const game = await new Game().open(FLAGS);
 const line = await relay(game.server.port);
 try {
-  const { ada, bo } = game;
-  await ada.emulateMedia({ reducedMotion: 'reduce' });
-  await bo.goto('about:blank');
+  const { bo } = game;
+  // These draw each frame of the display.
+  const browser = await launch(1);
+  const page = async (who, size) => {
+    const one = await (await browser.newContext({ viewport: size, reducedMotion: 'reduce' })).newPage();
+    game.complaints.watch(one, who);
+    return one;
+  };
+  const ada = await page('ada', { width: 640, height: 400 });
   await game.check('the page predicts on a line of 150 ms', async () => {
     await ada.goto(line.url);
     await until(ada, () => window.tickwire?.state === 'live', undefined, 20000);
     await ada.locator('#play').click();
     await until(ada, () => window.tickwire.ahead !== null, undefined, 20000);
-    await sleep(3000);
+    await sleep(5000);
     const { leadMs } = await state(ada, 'prediction');
     assert.ok(leadMs > ROUND_TRIP_MS, `a lead of ${leadMs} ms does not cover the round trip`);
+    await watchCanvas(ada, '#world');
     return `lead ${Math.round(leadMs)} ms`;
   });
-  const times = { on: [], off: [] };
-  // Without prediction a walk shows after 0.8 s, and a lost segment or two later still.
-  for (const [name, { walks, ms }] of Object.entries({ on: { walks: 3, ms: 900 }, off: { walks: 2, ms: 3000 } })) {
-    await game.check(`a walk shows ${name === 'on' ? 'before the server can have answered' : 'a round trip later without prediction'}`, async () => {
-      await ada.evaluate((on) => { if (document.getElementById('p-prediction').checked !== on) document.getElementById('p-prediction').click(); }, name === 'on');
-      for (const key of ['d', 'a', 's', 'w', 'd', 'a', 's', 'w']) {
+  for (const [name, { walks, ms }] of Object.entries({ on: { walks: 8, ms: 300 }, off: { walks: 3, ms: 1500 } })) {
+    await game.check(name === 'on' ? 'a walk shows in the next frame' : 'without prediction it shows a round trip later', async () => {
+      await turn(ada, 'prediction', name === 'on');
+      await sleep(2000);
+      const found = [];
+      for (let tries = 0; found.length < walks && tries < 3 * walks; tries += 1) {
         const from = await ada.evaluate(() => ({ x: window.tickwire.own.x, y: window.tickwire.own.y }));
-        const pictures = await film(ada, key, ms);
-        await sleep(1500);
-        const way = await ada.evaluate(({ x, y }) => Math.hypot(window.tickwire.own.x - x, window.tickwire.own.y - y), from);
+        const one = await shownAfter(ada, 'dsaw'[tries % 4], { least: WALKED, holdMs: ms, restMs: 1500 });
         // A tree, a rock or the edge of the map may stand beside the player: then the next key.
-        if (way < 100) continue;
-        times[name].push(Math.round(await firstChange(bo, pictures)));
-        if (times[name].length === walks) break;
+        if (far(from, await state(ada, 'own')) > 20) found.push(one);
       }
-      assert.equal(times[name].length, walks, 'no way is free');
-      const median = times[name].toSorted((a, b) => a - b)[times[name].length >> 1];
-      if (name === 'on') assert.ok(median < ROUND_TRIP_MS, `${times[name]} ms`);
-      else assert.ok(Math.min(...times[name]) >= ROUND_TRIP_MS - 60, `${times[name]} ms`);
-      return `${times[name].join(', ')} ms`;
+      assert.ok(found.length === walks && found.every((one) => one !== null), JSON.stringify(found));
+      if (name === 'on') assert.ok(found.every(({ frames }) => frames <= AT_ONCE), JSON.stringify(found));
+      else assert.ok(found.every((one) => one.ms >= ROUND_TRIP_MS - 60), JSON.stringify(found));
+      return `${found.map(({ frames, ms: after }) => `${frames} frames (${Math.round(after)} ms)`).join(', ')}`;
     });
   }
   await game.check('turns every 200 ms are seldom corrected', async () => {
-    await ada.evaluate(() => document.getElementById('p-prediction').click());
+    await turn(ada, 'prediction', true);
     const before = await state(ada, 'prediction');
     for (let turn = 0; turn < 50; turn++) {
       const key = ['d', 's', 'a', 'w', 'd', 'w', 'a', 's'][turn % 8];
@@ -140,6 +133,80 @@ try {
       assert.equal((await state(bo, 'prediction'))[name], true, name);
     }
   });
+  const eve = await page('eve', { width: 640, height: 400 });
+  const id = await state(bo, 'id');
+  await game.check('without interpolation others stand between updates and jump; with it they move in each frame', async () => {
+    await ada.goto('about:blank');
+    await eve.goto(`${game.server.url}/?net=delay=5ms`);
+    await until(eve, () => window.tickwire?.state === 'live', undefined, 20000);
+    await eve.locator('#play').click();
+    await until(eve, () => window.tickwire.ahead !== null);
+    await new Walker(eve).to(() => state(bo, 'own'), 200);
+    const still = {};
+    for (const on of [true, false]) {
+      await turn(eve, 'interpolation', on);
+      await sleep(500);
+      const seeing = shownSteps(eve, id, 1600);
+      for (const key of ['a', 'd']) await walkFor(bo, key, 700);
+      const seen = await seeing;
+      const walked = seen.slice(1).map((one, at) => far(one, seen[at]));
+      // Of the time in which it walks: within three frames it has moved.
+      const moving = walked.map((_, at) => Math.max(...walked.slice(Math.max(0, at - 3), at + 4)) > 0.5);
+      still[on] = walked.filter((step, at) => moving[at] && step < 0.05).length / moving.filter(Boolean).length;
+      if (!on) assert.ok(seen.every((one) => far(one, one.newest) < 1), 'the newest update is shown');
+      else assert.ok(seen.some((one) => far(one, one.newest) > 5), 'it is shown late');
+    }
+    assert.ok(still.true < 0.2 && still.false > 0.35, JSON.stringify(still));
+    return `${Math.round(still.true * 100)} % and ${Math.round(still.false * 100)} % of the frames show no movement`;
+  });
+  await game.check('while updates are missing others walk on, and stop without dead reckoning', async () => {
+    await turn(eve, 'interpolation', true);
+    const ahead = {};
+    for (const on of [true, false]) {
+      await turn(eve, 'reckoning', on);
+      for (const key of ['a', 'd', 'w', 's', 'a', 'd']) {
+        await setNet(eve, 'delay=5ms');
+        await sleep(2500);
+        const before = await state(bo, 'own');
+        await bo.keyboard.down(key);
+        await sleep(700);
+        const seeing = shownSteps(eve, id, 420);
+        // From now on all is half a second later, so that nothing comes for so long.
+        await setNet(eve, 'delay=500ms');
+        const seen = await seeing;
+        await bo.keyboard.up(key);
+        ahead[on] = Math.max(...seen.map((one) => (far(one, seen[0]) > far(one.newest, seen[0]) ? far(one, one.newest) : 0)));
+        // Something may stand in the way: then the next key.
+        if (far(before, await state(bo, 'own')) > 150) break;
+      }
+    }
+    assert.ok(ahead.true > 30 && ahead.false < 2, JSON.stringify(ahead));
+    return `${Math.round(ahead.true)} px and ${Math.round(ahead.false)} px beyond the newest update`;
+  });
+  await game.check('without reconciliation the own player stays where it was predicted', async () => {
+    await setNet(eve, '');
+    await turn(eve, 'reckoning', true);
+    await sleep(1500);
+    const corrections = {};
+    const apart = {};
+    for (const on of [false, true]) {
+      await turn(eve, 'reconciliation', on);
+      await sleep(300);
+      // Into each other: each page shows its own player farther than the server lets it go.
+      await new Walker(eve).to(() => state(bo, 'own'), 120);
+      const [one, other] = [await state(eve, 'own'), await state(bo, 'own')];
+      const [to, back] = Math.abs(other.x - one.x) > Math.abs(other.y - one.y)
+        ? (other.x > one.x ? ['d', 'a'] : ['a', 'd']) : (other.y > one.y ? ['s', 'w'] : ['w', 's']);
+      const before = (await state(eve, 'prediction')).corrected;
+      await Promise.all([walkFor(eve, to, 1500), walkFor(bo, back, 1500)]);
+      await sleep(700);
+      corrections[on] = (await state(eve, 'prediction')).corrected - before;
+      apart[on] = far(await state(eve, 'ahead'), await state(eve, 'own'));
+    }
+    assert.ok(apart.false > 1 && apart.true < 0.1 && corrections.false === 0 && corrections.true > 0, `${JSON.stringify(apart)}, corrections ${JSON.stringify(corrections)}`);
+    return `${apart.false.toFixed(1)} px beside the server, ${apart.true.toFixed(1)} px with it; corrections ${JSON.stringify(corrections)}`;
+  });
+  await browser.close();
   await game.check('no page error, console error, warning or failed request', () => {
     assert.deepEqual(game.complaints.list, []);
   });

@@ -166,7 +166,7 @@ async function conditions() {
     await page.locator('#p-net-told', { hasText: 'delay 45 ms' }).waitFor();
     assert.equal(new URL(page.url()).search, '?net=transatlantic');
     await page.locator('#p-net').selectOption('');
-    await page.locator('#p-net-told', { hasText: 'A simulated line' }).waitFor();
+    await page.locator('#p-net-told', { hasText: 'Choose a line' }).waitFor();
     await until(page, (before) => window.tickwire.stats.pingMs !== null && window.tickwire.stats.pingMs < before, Math.min(slow, 40));
     assert.equal(new URL(page.url()).searchParams.has('net'), false);
     return `round trip ${slow.toFixed(0)} ms, then ${(await page.evaluate(trip)).toFixed(1)} ms`;

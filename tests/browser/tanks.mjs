@@ -2,9 +2,13 @@
 // `node tanks.mjs [path of the program]`.
 
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { keep, until } from './lib/browser.mjs';
+import { keep, launch, until } from './lib/browser.mjs';
 import { DESKTOP, Game } from './lib/game.mjs';
+import { shownAfter, watchCanvas } from './lib/next-frame.mjs';
+import { start } from './lib/server.mjs';
 
 process.env.TICKWIRE_BIN = process.argv[2] ?? fileURLToPath(new URL('../../target/debug/tickwire', import.meta.url));
 process.argv.length = 2;
@@ -14,8 +18,8 @@ const { ada, bo } = game;
 const phone = await game.page('phone', { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
 
 /** @param {import('playwright-core').Page} page @param {string} name */
-async function enter(page, name) {
-  await page.goto(game.server.url);
+async function enter(page, name, url = game.server.url) {
+  await page.goto(url);
   await page.waitForSelector('#join:not([hidden])');
   await page.fill('#name', name);
   await page.click('#join button');
@@ -83,7 +87,7 @@ await game.check('nothing covers anything else, in four sizes', async () => {
     const page = width < 1000 ? phone : bo;
     await page.setViewportSize({ width, height });
     const boxes = [];
-    for (const id of ['scores', 'clock', 'own', ...(page === phone ? ['kind'] : [])]) {
+    for (const id of ['scores', 'clock', 'own', 'tools', ...(page === phone ? ['kind'] : [])]) {
       const box = await page.locator(`#${id}`).boundingBox();
       assert.ok(box, `${id} is shown at ${width} × ${height}`);
       assert.ok(box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height, `${id} at ${width} × ${height}`);
@@ -108,7 +112,142 @@ await game.check('the inspector names the packets of the game', async () => {
   await ada.waitForFunction(() => [...document.querySelectorAll('#list li')].some((line) => line.children[3]?.textContent.startsWith('state')));
 });
 
+// Rounds that do not end meanwhile, among bots that drive and shoot.
+const long = await start(0, ['--game', 'tanks,round=900']);
+await game.check('on a line of 150 ms a key shows in the next frame, also while the mouse moves; without prediction a round trip later', async () => {
+  const browser = await launch(1);
+  try {
+    const eve = await (await browser.newContext({ viewport: { width: 640, height: 400 } })).newPage();
+    game.complaints.watch(eve, 'eve');
+    await eve.goto(`${long.url}/?net=delay=150ms,jitter=30ms,loss=2%25`);
+    await eve.waitForSelector('#join:not([hidden])');
+    await eve.fill('#name', 'Eve');
+    await eve.click('#join button');
+    await until(eve, () => window.game.ahead() !== null);
+    await sleep(5000);
+    await watchCanvas(eve, '#field');
+    const sweep = async () => { for (let step = 0; step < 8; step += 1) await eve.mouse.move(500 + 10 * step, 150 + 9 * ((step * 5) % 8)); };
+    const times = {};
+    for (const [name, meanwhile, tries] of [['rest', undefined, 6], ['mouse', sweep, 6], ['off', undefined, 3]]) {
+      if (name === 'off') {
+        await eve.keyboard.press('p');
+        await eve.click('#p-prediction');
+        await eve.keyboard.press('p');
+        // The mouse was at the panel: the turret turns there, which is seen.
+        await eve.mouse.move(600, 200);
+        await sleep(4500);
+      }
+      times[name] = [];
+      for (let one = 0; one < tries; one += 1) {
+        times[name].push(await shownAfter(eve, one % 2 ? 's' : 'w', { least: 6, holdMs: name === 'off' ? 1200 : 400, restMs: name === 'off' ? 1500 : 1000, meanwhile }));
+      }
+      // A wall may be in the way of some.
+      times[name] = times[name].filter((one) => one !== null);
+      assert.ok(times[name].length >= tries / 2, `${name}: nothing was seen to move`);
+    }
+    assert.ok([...times.rest, ...times.mouse].every(({ frames }) => frames <= 2), JSON.stringify(times));
+    assert.ok(times.off.every(({ ms }) => ms >= 240), JSON.stringify(times));
+    return Object.entries(times).map(([name, list]) => `${name}: ${list.map(({ frames }) => frames).join(' ')}`).join('; ');
+  } finally {
+    await browser.close();
+  }
+});
+
+await game.check('the panel has switches and a graph, and interpolation off shows each state as it comes', async () => {
+  await enter(ada, 'Ada', long.url);
+  await enter(bo, 'Bo', long.url);
+  await enter(phone, 'Cy', long.url);
+  await phone.setViewportSize({ width: 390, height: 844 });
+  for (const page of [bo, phone]) {
+    await page.click('#show-panel');
+    await page.locator('#p-net-row').waitFor();
+    await page.locator('#p-ping', { hasText: /^\d+ ms$/ }).waitFor();
+  }
+  const steps = () => bo.evaluate((player) => new Promise((resolve) => {
+    const [from, behind] = [performance.now(), []];
+    const look = () => {
+      const x = (state) => state.tanks.find((tank) => tank.player === player);
+      const [shown, newest] = [x(window.game.between('state')), x(window.game.newest('state'))];
+      behind.push(Math.hypot(shown.x - newest.x, shown.y - newest.y));
+      if (performance.now() - from < 700) requestAnimationFrame(look);
+      else resolve(Math.max(...behind));
+    };
+    look();
+  }), ids.ada);
+  const ids = { ada: await ada.evaluate(() => window.game.player) };
+  const behind = {};
+  for (const on of [true, false]) {
+    if (!on) await bo.click('#p-interpolation');
+    for (const key of ['w', 's', 'd']) {
+      await ada.keyboard.down(key);
+      const seen = await steps();
+      behind[on] = Math.max(behind[on] ?? 0, seen);
+      await ada.keyboard.up(key);
+    }
+  }
+  await bo.click('#p-interpolation');
+  for (const name of ['reconciliation', 'reckoning']) {
+    await bo.click(`#p-${name}`);
+    assert.equal(await bo.evaluate((which) => window.game.switches[which], name), false);
+    await bo.click(`#p-${name}`);
+  }
+  assert.ok(behind.true > 4 && behind.false === 0, JSON.stringify(behind));
+  const [box, high] = [await phone.locator('#panel').boundingBox(), phone.viewportSize()?.height ?? 0];
+  assert.ok(box && box.y > high / 2 && box.y + box.height <= high, 'on a phone the tank is seen above the panel');
+  await keep(phone, 'tanks-panel-phone');
+  for (const page of [bo, phone]) await page.click('#panel-close');
+  return `shown up to ${behind.true.toFixed(0)} half px behind the newest state, then 0`;
+});
+
+await game.check('L draws where a target was on this screen and on the server', async () => {
+  const bots = spawn(process.env.TICKWIRE_BIN, ['bots', '--count', '30', '--play', '--seconds', '110', `ws://127.0.0.1:${long.port}`], { stdio: 'ignore' });
+  try {
+    await ada.evaluate(() => {
+      window.circles = new Map([['#ffe27a', 0], ['#ffffff', 0]]);
+      const context = document.getElementById('field').getContext('2d');
+      const arc = context.arc.bind(context);
+      context.arc = (...all) => {
+        if (window.circles.has(context.strokeStyle) && context.lineWidth === 2) window.circles.set(context.strokeStyle, window.circles.get(context.strokeStyle) + 1);
+        return arc(...all);
+      };
+    });
+    await ada.keyboard.press('l');
+    assert.match(await ada.locator('#lag').textContent(), /compensation is on/);
+    await ada.mouse.move(DESKTOP.width / 2 + 50, DESKTOP.height / 2);
+    await ada.mouse.down();
+    const both = () => ada.evaluate(() => ['#ffe27a', '#ffffff'].every((colour) => window.circles.get(colour) > 0));
+    await ada.keyboard.down('w');
+    let turn = 0;
+    for (const end = performance.now() + 90_000; !await both() && performance.now() < end;) {
+      turn += 1;
+      if (turn % 25 === 20) await ada.keyboard.down('d');
+      if (turn % 25 === 0) await ada.keyboard.up('d');
+      // At the nearest one; a shell that flies past it counts as well.
+      const angle = await ada.evaluate(() => {
+        const one = window.ownTank();
+        const others = window.game.newest('state').tanks.filter(({ player, health }) => player !== window.game.player && health > 0);
+        const [near] = others.sort((a, b) => Math.hypot(a.x - one.x, a.y - one.y) - Math.hypot(b.x - one.x, b.y - one.y));
+        return near ? Math.atan2(near.y - one.y, near.x - one.x) : 0;
+      });
+      await ada.mouse.move(DESKTOP.width / 2 + 200 * Math.cos(angle), DESKTOP.height / 2 + 200 * Math.sin(angle));
+      await sleep(100);
+    }
+    assert.ok(await both(), 'both circles');
+    for (const key of ['w', 'd']) await ada.keyboard.up(key);
+    await keep(ada, 'tanks-lag');
+    await ada.mouse.up();
+    await ada.keyboard.press('l');
+    assert.match(await ada.locator('#lag').textContent(), /compensation is off/);
+    await ada.keyboard.press('l');
+    assert.equal(await ada.locator('#lag').isVisible(), false);
+    return 'a yellow circle and a white one';
+  } finally {
+    bots.kill();
+  }
+});
+
 await game.browser.close();
+await long.stop();
 const { code } = await game.server.stop();
 assert.equal(code, 0);
 assert.deepEqual(game.complaints.list, []);

@@ -77,16 +77,16 @@ const REPORT = {
   fields: [{ participant: 'player 3', entity: 'player 3', field: 'health', server: '100', own: '37' }],
 };
 
-test('the panel tells what happened, in order', () => {
+test('the panel tells what differs, and then what happened, in order', () => {
   const since = { asked: false, checksums: null };
   assert.deepEqual(story({ corrupted: null, report: null }, since), []);
   assert.equal(story({ corrupted: CORRUPTED, report: REPORT }, { ...since, asked: true }).length, 1);
   assert.deepEqual(story({ corrupted: CORRUPTED, report: null }, since), ['Tick 100: this page has changed health of player 3 from 100 to 37.']);
   assert.deepEqual(story({ corrupted: CORRUPTED, report: REPORT }, { asked: false, checksums: 1 }), [
+    'player 3, health: 100 on the server, 37 with player 3.',
     'Tick 100: this page has changed health of player 3 from 100 to 37.',
     'The server reports tick 100: player 3 has the checksum bb; the server and player 2 have aa.',
-    'player 3, health: 100 on the server, 37 with player 3.',
-    'The world has begun again from a snapshot, and 1 checksum since then agrees.',
+    'The world has begun again from a snapshot, and the server has objected to none of 1 checksum since.',
   ]);
   assert.equal(story({ corrupted: CORRUPTED, report: { ...REPORT, tick: 50 } }, since).length, 1, 'an older report is another story');
   assert.equal(story({ corrupted: CORRUPTED, report: { ...REPORT, tick: 200 } }, since).length, 2, 'a newer one as well');

@@ -171,6 +171,6 @@ test('the address says which conditions are chosen, and keeps its other parts', 
 test('conditions are told in words', () => {
   const net = 'delay=14ms,jitter=6ms,loss=0%,rate-up=125kB,rate-down=none';
   assert.equal(sentence('wifi', { net }, 'a phone'), 'A phone. Each way: delay 14 ms, jitter 6 ms, rate up 125 kB/s.');
-  assert.equal(sentence('', { net: 'delay=0ms,jitter=0ms,loss=0%' }), 'A simulated line between this page and its server.');
+  assert.equal(sentence('', { net: 'delay=0ms,jitter=0ms,loss=0%' }), 'Choose a line to simulate between this page and its server.');
   assert.equal(sentence('dsl', { error: '"dsl": expected lan' }), 'No such network: "dsl": expected lan.');
 });

@@ -440,3 +440,24 @@ test('a private room is offered where the server makes rooms of this game, and t
   assert.equal(await offered(`/r/p-${'a'.repeat(24)}/`, rooms(true)), null);
   assert.equal(asked.length, 4);
 });
+
+test('switches are those of the page, and without interpolation a state is shown as it comes', async () => {
+  const { game, socket } = await begin();
+  const all = { prediction: true, reconciliation: true, interpolation: true, reckoning: true };
+  assert.deepEqual(game.switches, all);
+  socket.say('leaderboard', { rows: [], place: null, players: 1 });
+  game.predict({ interpolation: false });
+  assert.deepEqual(game.switches, { ...all, interpolation: false });
+  assert.deepEqual(game.between('leaderboard'), game.newest('leaderboard'));
+  game.close();
+});
+
+test('with the option net the socket is at the end of a line, which is perfect at first', async () => {
+  const { game, socket } = await begin({ net: '' });
+  socket.readyState = 1;
+  assert.equal(game.state, 'open');
+  assert.equal(game.send('chat', { text: 'hello' }), true);
+  assert.equal(socket.last('chat').text, 'hello');
+  assert.ok(game.history.gaps.length === 0 && game.delay > 0);
+  game.close();
+});
