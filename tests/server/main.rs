@@ -55,6 +55,7 @@ mod rows_wire;
 #[path = "../support/same_world.rs"]
 mod same_world;
 mod scribe;
+mod self_check;
 #[path = "../support/mod.rs"]
 mod support;
 mod tables;
