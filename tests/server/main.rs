@@ -43,6 +43,7 @@ mod raw;
 #[cfg(target_os = "linux")]
 mod relay;
 mod replay;
+mod replay_asked;
 #[cfg(target_os = "linux")]
 mod resources;
 mod resume;
