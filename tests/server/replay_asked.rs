@@ -64,15 +64,15 @@ fn bisect_says_what_differs_besides_commands_and_worlds() {
     let (whole, changed, more) = (one_step(), with_another_checksum(), with_another_room());
     let cut = &whole[..whole.len() - 3_000];
     let after = format!(" differ from the computed ones after tick {}: recorded ", CHANGED - 1);
-    let rows: [(&str, &[u8], &[u8], i32, &str); 6] = [
-        ("sum-first", &changed, &whole, 1, &format!("recorded checksums of the first{after}")),
-        ("sum-second", &whole, &changed, 1, &format!("recorded checksums of the second{after}")),
-        ("room-first", &more, &whole, 1, "\nsame\nonly in the first: room other\n"),
-        ("room-second", &whole, &more, 1, "\nsame\nonly in the second: room other\n"),
-        ("cut-second", &whole, cut, 0, "the second file ends in the middle of the block at byte "),
-        ("cut-ends", cut, &whole, 0, &format!(", the second goes on to tick {END}\nsame\n")),
-    ];
-    for (name, ours, theirs, expected, words) in rows {
+    let (whole_file, changed_file, more_file) = (&whole[..], &changed[..], &more[..]);
+    for (name, ours, theirs, expected, words) in [
+        ("sum-first", changed_file, whole_file, 1, &*format!("recorded checksums of the first{after}")),
+        ("sum-second", whole_file, changed_file, 1, &format!("recorded checksums of the second{after}")),
+        ("room-first", more_file, whole_file, 1, "\nsame\nonly in the first: room other\n"),
+        ("room-second", whole_file, more_file, 1, "\nsame\nonly in the second: room other\n"),
+        ("cut-second", whole_file, cut, 0, "the second file ends in the middle of the block at byte "),
+        ("cut-ends", cut, whole_file, 0, &format!(", the second goes on to tick {END}\nsame\n")),
+    ] {
         let (text, json, status) = bisect(name, ours, theirs);
         assert_eq!(status, expected, "{name}: {text}");
         assert!(text.contains(words), "{name}: {text}");
