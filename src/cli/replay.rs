@@ -55,16 +55,16 @@ pub struct ReplayArgs {
     bisect: Option<PathBuf>,
     /// Watch it in a browser: serve the game's page and the capture to this machine alone, until Ctrl-C. For
     /// example: tickwire replay --serve session.pcapng
-    #[arg(long, conflicts_with_all = ["diff", "to_tick", "bisect", "json", "codes"])]
+    #[arg(long, conflicts_with_all = ["diff", "to_tick", "bisect", "json"])]
     serve: bool,
-    /// Address and port to listen on; port 0 picks a free port.
+    /// Loopback address and port to listen on with --serve; port 0 picks a free port.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:3000", value_parser = values::bind, requires = "serve")]
     listen: SocketAddr,
     /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
     /// Packet tables of a capture that carries none (see `tickwire codes --help`). A capture that
-    /// carries its tables is replayed by those.
+    /// carries its tables is replayed by those. --serve does not need it.
     #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
 }
