@@ -77,7 +77,7 @@ mod tick;
 mod values;
 mod verbs;
 
-pub use about::{About, Find, Given, Looking, Onlooker, Order, OrderError, Replica, Restored, Viewer};
+pub use about::{About, Find, Given, Kill, Looking, Onlooker, Order, OrderError, Replica, Restored, Viewer};
 pub use breach::Breach;
 pub use dice::Dice;
 pub use messages::{Messages, Writer};
