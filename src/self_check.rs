@@ -15,7 +15,7 @@
 //! [`Bots::agrees`]: crate::game::agent::Bots::agrees
 
 use core::net::Ipv4Addr;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -95,6 +95,10 @@ pub struct SelfCheck {
     /// What the own world has published, the newest last.
     ticks: VecDeque<Arc<dyn Tick>>,
     shadows: BTreeMap<u64, Shadow>,
+    /// Clients in lockstep: they are sent what the own connection is.
+    in_lockstep: BTreeSet<u64>,
+    /// The newest tick after which the own world was found to differ.
+    differed_at: Option<u32>,
     findings: Vec<Finding>,
     counts: Counts,
     told: Messages,
@@ -117,11 +121,13 @@ impl SelfCheck {
         Some(SelfCheck {
             relay: Relay::new(&endpoint),
             follower: Follower::new(room.about, Arc::clone(&endpoint.dialect)),
-            reader: Reader::new(Side::Server, limits::FROM_SERVERS),
+            reader: Reader::new(Side::Server, limits::FROM_ROOM),
             room: Arc::clone(room),
             endpoint,
             ticks: VecDeque::new(),
             shadows: BTreeMap::new(),
+            in_lockstep: BTreeSet::new(),
+            differed_at: None,
             findings: Vec::new(),
             counts: Counts::default(),
             told: Messages::default(),
@@ -138,14 +144,14 @@ impl SelfCheck {
         self.counts
     }
 
-    /// Clients that are followed.
+    /// Clients whose streams are followed.
     pub fn len(&self) -> usize {
         self.shadows.len()
     }
 
-    /// Whether no client is followed.
+    /// Whether there is no client whose stream is followed, and none in lockstep.
     pub fn is_empty(&self) -> bool {
-        self.shadows.is_empty()
+        self.shadows.is_empty() && self.in_lockstep.is_empty()
     }
 
     /// What was found since the last call.
@@ -178,9 +184,15 @@ impl SelfCheck {
         self.shadows.insert(client, Shadow { endpoint: endpoint.clone(), reader, agent });
     }
 
-    /// Bytes of a client are lost, or its connection has ended: it is followed no more.
+    /// Bytes of a client are lost: its stream is followed no more.
+    pub fn lost(&mut self, client: u64) {
+        self.shadows.remove(&client);
+    }
+
+    /// The connection of a client has ended.
     pub fn ended(&mut self, client: u64) {
         self.shadows.remove(&client);
+        self.in_lockstep.remove(&client);
     }
 
     /// Frames were queued for a client, whose player this is. After an update, what it was told is compared
@@ -192,8 +204,10 @@ impl SelfCheck {
             Ok(Said::State(tick)) => {
                 self.compare(&*shadow.agent, player, tick).map_err(|detail| (tick, "stream", detail))
             }
-            // It is a client as this one.
-            Ok(Said::Lockstep) => return,
+            Ok(Said::Lockstep) => {
+                self.in_lockstep.insert(client);
+                return;
+            }
             Err((rule, detail)) => Err((self.room.tick(), rule, detail)),
         };
         match found {
@@ -232,61 +246,101 @@ impl SelfCheck {
         }
     }
 
-    /// Hears frames of the journal.
+    /// Hears frames of the journal. Frames that break a rule of RFC 6455 are given up, and the own world
+    /// begins again at a snapshot.
     pub fn hear(&mut self, frames: &[u8]) {
-        self.reader.receive(frames);
-        let mut reader = std::mem::replace(&mut self.reader, Reader::new(Side::Server, limits::FROM_SERVERS));
+        let fresh = || Reader::new(Side::Server, limits::FROM_ROOM);
+        let mut reader = std::mem::replace(&mut self.reader, fresh());
+        reader.receive(frames);
         let endpoint = self.endpoint.clone();
         loop {
-            let found = match reader.next_message() {
+            match reader.next_message() {
                 Ok(None) => break,
-                Ok(Some(message)) => decoded(&endpoint, &message, |packet| self.step(packet))
-                    .and_then(|same| same.unwrap_or(Ok(()))),
-                Err(violation) => Err((violation.name(), violation.to_string())),
-            };
-            if let Err((rule, detail)) = found {
-                let tick = self.follower.world().map_or(0, |world| world.tick());
-                self.findings.push(Finding { client: None, player: None, tick, rule, detail });
+                Ok(Some(message)) => {
+                    let heard = decoded(&endpoint, &message, |packet| self.step(packet));
+                    self.note(heard.and_then(|same| same.unwrap_or(Ok(()))));
+                }
+                Err(violation) => {
+                    self.note(Err((violation.name(), violation.to_string())));
+                    self.room.lockstep.ask(OWN);
+                    return;
+                }
             }
         }
         self.reader = reader;
     }
 
+    /// A packet of the journal was right or wrong.
+    fn note(&mut self, found: Result<(), Wrong>) {
+        let Err((rule, detail)) = found else { return };
+        let tick = self.follower.world().map_or(0, |world| world.tick());
+        self.findings.push(Finding { client: None, player: None, tick, rule, detail });
+    }
+
     /// A packet of the journal.
     fn step(&mut self, packet: &Decoded<'_>) -> Result<(), Wrong> {
         let before = self.follower.world().map(|world| world.tick());
+        let differed = self.follower.counts().differed;
         let mut say = Vec::new();
         self.told.clear();
         let heard = self.follower.hear(packet, &mut say, &mut self.told);
-        let asks = say.iter().any(|message| self.answer(message));
+        let said: Vec<Own> = say.iter().filter_map(|message| self.answer(message)).collect();
+        if let Ok(Heard::Stepped(tick)) = heard {
+            self.keep(tick);
+        }
+        if self.follower.counts().differed > differed {
+            let details = said.into_iter().find_map(|own| match own {
+                Own::Differs(tick, fields) => Some((tick, fields)),
+                Own::Asks => None,
+            });
+            let (tick, fields) = details.unwrap_or_else(|| (before.unwrap_or_default(), Vec::new()));
+            return self.differs(tick, &fields);
+        }
         match heard {
             Err(reason) => Err(("snapshot", reason)),
-            Ok(Heard::Report(report)) if report.names(OWN_NAME) => {
-                let fields: Vec<String> = report.fields.iter().map(|(_, field)| field.to_string()).collect();
-                Err(("desync", format!("after tick {}: {}", report.tick, fields.join("; "))))
-            }
-            Ok(Heard::Noted) if asks => {
+            // Its world was begun again at a later tick, so that the two could not be compared.
+            Ok(Heard::Report(report)) if report.names(OWN_NAME) => self.differs(report.tick, &[]),
+            Ok(Heard::Noted) if said.iter().any(|own| matches!(own, Own::Asks)) => {
                 let next = before.map_or_else(
                     || "no snapshot came".to_owned(),
                     |tick| format!("that of tick {tick} was expected"),
                 );
-                Err(("frame_order", format!("a frame came too early: {next}")))
-            }
-            Ok(Heard::Stepped(tick)) => {
-                if self.ticks.len() >= limits::SELF_CHECK_TICKS {
-                    self.ticks.pop_front();
-                }
-                let published = self.follower.published().filter(|published| published.tick() == tick);
-                self.ticks.extend(published);
-                Ok(())
+                Err(("frame_order", format!("a command frame came too early: {next}")))
             }
             Ok(_) => Ok(()),
         }
     }
 
-    /// What the follower says, to the room. Returns whether it asks for a snapshot.
-    fn answer(&mut self, message: &[u8]) -> bool {
-        let Ok(packet) = self.endpoint.dialect.decode(Direction::ToServer, message) else { return false };
+    /// Keeps what the own world has published after this tick.
+    fn keep(&mut self, tick: u32) {
+        if self.ticks.len() >= limits::SELF_CHECK_TICKS {
+            self.ticks.pop_front();
+        }
+        let published = self.follower.published().filter(|published| published.tick() == tick);
+        self.ticks.extend(published);
+    }
+
+    /// The own world differed from the room's after so many ticks, in these fields. It is found by the own
+    /// world and again in the room's report, and told once.
+    fn differs(&mut self, tick: u32, fields: &[Field]) -> Result<(), Wrong> {
+        if self.differed_at.is_some_and(|last| tick <= last) {
+            return Ok(());
+        }
+        self.differed_at = Some(tick);
+        let or_none = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+        let words: Vec<String> = fields
+            .iter()
+            .map(|Field { entity, field, room, own }| {
+                format!("{entity} {field}: {}, not {}", or_none(room), or_none(own))
+            })
+            .collect();
+        let words = if words.is_empty() { "the checksums differ".to_owned() } else { words.join("; ") };
+        Err(("desync", format!("after tick {tick}: {words}")))
+    }
+
+    /// What the follower says, to the room. Returns what it says of itself.
+    fn answer(&mut self, message: &[u8]) -> Option<Own> {
+        let packet = self.endpoint.dialect.decode(Direction::ToServer, message).ok()?;
         let tick = packet.number("tick").unwrap_or_default();
         let journal = &self.room.lockstep;
         match packet.row.name.as_str() {
@@ -294,16 +348,28 @@ impl SelfCheck {
                 let checksum = packet.text("checksum").and_then(|text| u64::from_str_radix(&text, 16).ok());
                 self.counts.checksums += 1;
                 journal.checksum(OWN, || OWN_NAME.to_owned(), tick, checksum.unwrap_or_default());
+                None
             }
-            DESYNC_DETAILS => journal.details(OWN, tick, fields(&packet)),
+            DESYNC_DETAILS => {
+                let fields = fields(&packet);
+                journal.details(OWN, tick, fields.clone());
+                Some(Own::Differs(tick, fields))
+            }
             STATE_SYNC_REQUEST => {
                 journal.ask(OWN);
-                return true;
+                Some(Own::Asks)
             }
-            _ => {}
+            _ => None,
         }
-        false
     }
+}
+
+/// What the own world says of itself.
+enum Own {
+    /// It needs a snapshot.
+    Asks,
+    /// It differed after so many ticks, in these fields.
+    Differs(u32, Vec<Field>),
 }
 
 impl Drop for SelfCheck {
@@ -341,8 +407,11 @@ impl Shadow {
                 let tick = packet.number("tick").filter(|_| packet.row.lane == Lane::Latest);
                 tick.map(Said::State)
             })?;
-            if let Some(heard) = heard.flatten() {
-                said = heard;
+            match heard.flatten() {
+                // A snapshot follows, which may be longer than any message of a stream.
+                Some(Said::Lockstep) => return Ok(Said::Lockstep),
+                Some(heard) => said = heard,
+                None => {}
             }
         }
         agent.take_deeds();

@@ -12,13 +12,13 @@
 //! and their packets go through the whole server. Now and then the operator does what the game has for
 //! it, a player is absent, and a bot loses its connection and comes again.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tickwire_sim::state::Difference;
-use tickwire_sim::{Encoded, Raw};
+use tickwire_sim::{Encoded, PlayerId, Raw};
 
 use crate::client::link::Keys;
 use crate::embedded::{Kind, Options, Recorded, Server};
@@ -30,6 +30,8 @@ use crate::link::Conditions;
 const NAMED: usize = 4;
 /// Ticks between two comparisons of the copy that runs to the end.
 const TAIL_EVERY: u32 = 100;
+/// Ticks of a window in which players that act are counted.
+pub const WINDOW: u32 = 300;
 /// Ticks between two actions of the operator, between two absences, and between two lost connections.
 const OPERATOR_EVERY: u32 = 25;
 const AWAY_EVERY: u32 = 430;
@@ -65,6 +67,9 @@ pub struct Report {
     pub commands: BTreeMap<String, u64>,
     /// What the bots did.
     pub deeds: Deeds,
+    /// The fewest players with a command of their own in a whole [`WINDOW`] behind the first, in which they
+    /// join; `None` if there was none.
+    pub least_acting: Option<usize>,
 }
 
 impl Report {
@@ -77,6 +82,11 @@ impl Report {
             *self.commands.entry(kind.clone()).or_default() += count;
         }
         self.deeds.add(&other.deeds);
+        self.note_acting(other.least_acting);
+    }
+
+    fn note_acting(&mut self, acting: Option<usize>) {
+        self.least_acting = [self.least_acting, acting].into_iter().flatten().min();
     }
 }
 
@@ -172,9 +182,15 @@ pub fn synctest<G: Game>(ticks: u32, seed: u32) -> Result<Report, Failure> {
 /// Runs a plan, and shows each tick to `see`.
 ///
 /// # Errors
-/// As of [`synctest`].
+/// As of [`synctest`]; or a plan in which no copy would be compared.
 pub fn run(plan: &Plan, see: &mut dyn FnMut(&Recorded)) -> Result<Report, Failure> {
     let about = plan.game.about;
+    if plan.ticks <= plan.back {
+        let Plan { ticks, back, .. } = plan;
+        return Err(
+            format!("{ticks} ticks: must be more than the {back} ticks that the copies are back").into()
+        );
+    }
     let options = Options {
         game: plan.game,
         seed: plan.seed,
@@ -188,12 +204,16 @@ pub fn run(plan: &Plan, see: &mut dyn FnMut(&Recorded)) -> Result<Report, Failur
     server.record();
     let world = (about.begin)(&(about.identity)(plan.seed));
     let (past, tail, report) = (VecDeque::new(), None, Report::default());
-    let mut beside = Beside { plan, about, world, past, tail, report };
+    let acting = BTreeSet::new();
+    let mut beside = Beside { plan, about, world, past, tail, acting, report };
     let mut trouble = Trouble { about, dice: Dice::new(plan.seed.into()), notices: 0 };
-    while beside.report.ticks < plan.ticks {
+    let mut is_over = false;
+    while !is_over {
         now += server.advance(now).max(Duration::from_micros(1));
         for recorded in server.take_recorded() {
             if beside.report.ticks == plan.ticks {
+                beside.compare_all(&recorded)?;
+                is_over = true;
                 break;
             }
             see(&recorded);
@@ -216,28 +236,28 @@ struct Beside<'a> {
     past: VecDeque<(Arc<[u8]>, Vec<Raw>)>,
     /// Restored after a quarter of the ticks, and run from there.
     tail: Option<Box<dyn Replica>>,
+    /// Players that have acted in this [`WINDOW`].
+    acting: BTreeSet<PlayerId>,
     report: Report,
 }
 
 impl Beside<'_> {
     fn tick(&mut self, recorded: &Recorded) -> Result<(), Failure> {
-        let Recorded { tick, checksum, frame, snapshot, .. } = recorded;
-        let (tick, checksum) = (*tick, *checksum);
-        if self.world.tick() != tick || self.world.checksum() != checksum {
-            let live = (self.about.restore)(snapshot)?;
-            return Err(self.desync(tick, "the server's world", &*live));
-        }
-        if self.past.len() >= self.plan.back as usize {
-            self.compare(tick, checksum)?;
-            self.past.pop_front();
-        }
-        self.compare_tail(tick, checksum)?;
+        self.compare_all(recorded)?;
+        let Recorded { tick, frame, snapshot, .. } = recorded;
+        let tick = *tick;
         if tick == self.plan.ticks / 4 {
-            self.tail = Some((self.about.restore)(snapshot)?);
+            self.tail = Some(self.restored(tick, snapshot)?);
         }
-        let frame = (self.about.frame)(frame).map_err(|error| error.to_string())?;
+        let frame =
+            (self.about.frame)(frame).map_err(|error| self.failed(tick, "a command frame", &error))?;
         for command in &frame.commands {
             *self.report.commands.entry(kind(self.about, &command.action)).or_default() += 1;
+            self.acting.extend(Some(command.player).filter(|player| *player != PlayerId::OPERATOR));
+        }
+        if (tick + 1).is_multiple_of(WINDOW) {
+            let acting = std::mem::take(&mut self.acting).len();
+            self.report.note_acting(Some(acting).filter(|_| tick >= WINDOW));
         }
         self.world.step(&frame.commands);
         self.tail.iter_mut().for_each(|tail| tail.step(&frame.commands));
@@ -246,10 +266,37 @@ impl Beside<'_> {
         Ok(())
     }
 
+    /// Holds all worlds against the server's before a tick, or after the last one.
+    fn compare_all(&mut self, recorded: &Recorded) -> Result<(), Failure> {
+        let Recorded { tick, checksum, snapshot, .. } = recorded;
+        let (tick, checksum) = (*tick, *checksum);
+        if self.world.tick() != tick || self.world.checksum() != checksum {
+            let live = self.restored(tick, snapshot)?;
+            return Err(self.desync(tick, "the server's world", &*live));
+        }
+        if self.past.len() >= self.plan.back as usize {
+            self.compare(tick, checksum)?;
+            self.past.pop_front();
+        }
+        self.compare_tail(tick, checksum)
+    }
+
+    /// The world in a snapshot that was taken after so many ticks.
+    fn restored(&self, tick: u32, snapshot: &[u8]) -> Result<Box<dyn Replica>, Failure> {
+        (self.about.restore)(snapshot).map_err(|reason| self.failed(tick, "the snapshot", &reason))
+    }
+
+    fn failed(&self, tick: u32, what: &str, reason: &dyn fmt::Display) -> Failure {
+        Failure::Failed(format!(
+            "seed {}, after tick {tick}: {what} cannot be read: {reason}",
+            self.plan.seed
+        ))
+    }
+
     /// Restores the oldest snapshot and runs the ticks since.
     fn compare(&mut self, tick: u32, checksum: u64) -> Result<(), Failure> {
         let Some((snapshot, _)) = self.past.front() else { return Ok(()) };
-        let mut copy = (self.about.restore)(snapshot)?;
+        let mut copy = self.restored(tick - self.past.len() as u32, snapshot)?;
         self.past.iter().for_each(|(_, commands)| copy.step(commands));
         self.report.copies += 1;
         if copy.checksum() == checksum {
@@ -260,7 +307,10 @@ impl Beside<'_> {
 
     fn compare_tail(&self, tick: u32, checksum: u64) -> Result<(), Failure> {
         match &self.tail {
-            Some(tail) if tick.is_multiple_of(TAIL_EVERY) && tail.checksum() != checksum => {
+            Some(tail)
+                if (tick.is_multiple_of(TAIL_EVERY) || tick == self.plan.ticks)
+                    && tail.checksum() != checksum =>
+            {
                 Err(self.desync(tick, "the copy that was restored after a quarter of the ticks", &**tail))
             }
             _ => Ok(()),

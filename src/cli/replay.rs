@@ -5,6 +5,7 @@
 //! cannot be read or replayed.
 
 mod once;
+mod parted;
 
 use std::fmt::Write;
 use std::fs::{self, File};
@@ -24,7 +25,7 @@ use crate::explain::input;
 use crate::limits;
 use crate::peer::Endpoint;
 use crate::replay::json::{self, counts, hex};
-use crate::replay::{self, Asked, Changed, Differing, Fields, NotReplayable, Parting, Report};
+use crate::replay::{self, Asked, Changed, Differing, Fields, NotReplayable, Report};
 
 /// The file name that means standard input.
 const DASH: &str = "-";
@@ -54,16 +55,16 @@ pub struct ReplayArgs {
     bisect: Option<PathBuf>,
     /// Watch it in a browser: serve the game's page and the capture to this machine alone, until Ctrl-C. For
     /// example: tickwire replay --serve session.pcapng
-    #[arg(long, conflicts_with_all = ["diff", "to_tick", "bisect", "json", "codes"])]
+    #[arg(long, conflicts_with_all = ["diff", "to_tick", "bisect", "json"])]
     serve: bool,
-    /// Address and port to listen on; port 0 picks a free port.
+    /// Loopback address and port to listen on with --serve; port 0 picks a free port.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:3000", value_parser = values::bind, requires = "serve")]
     listen: SocketAddr,
     /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
     /// Packet tables of a capture that carries none (see `tickwire codes --help`). A capture that
-    /// carries its tables is replayed by those.
+    /// carries its tables is replayed by those. --serve does not need it.
     #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
 }
@@ -147,38 +148,11 @@ fn parted(args: &ReplayArgs, other: &Path, games: &Games) -> Result<(String, boo
         let unreadable = |error| NoReport::Unreadable(format!("{}: {error}", name(file)));
         captures.push(capture::read(bytes).map_err(unreadable)?);
     }
-    let rooms = replay::bisect(&captures[0], &captures[1], &games.about());
-    let rooms = rooms.map_err(NoReport::NotReplayable)?;
-    let is_same = rooms.iter().all(|(_, parting)| parting.is_same());
-    let text = if args.json { format!("{:#}\n", json::parted(&rooms)) } else { parted_as_text(&rooms) };
-    Ok((text, is_same))
-}
-
-fn parted_as_text(rooms: &[(String, Parting)]) -> String {
-    let mut text = String::new();
-    for (name, parting) in rooms {
-        if !name.is_empty() || rooms.len() > 1 {
-            let _ = writeln!(text, "room {}", if name.is_empty() { "of the server" } else { name });
-        }
-        let _ = writeln!(text, "first tick in both  {}", parting.first_tick);
-        let _ = writeln!(text, "ticks compared      {}", parting.ticks);
-        if let Some((tick, [ours, theirs])) = &parting.commands {
-            let _ = writeln!(text, "commands differ in tick {tick}");
-            ours.iter().for_each(|command| _ = writeln!(text, "  only in the first   {command}"));
-            theirs.iter().for_each(|command| _ = writeln!(text, "  only in the second  {command}"));
-        }
-        if let Some((tick, [ours, theirs], places)) = &parting.worlds {
-            let _ = writeln!(
-                text,
-                "worlds differ after tick {tick}: checksum {ours:016x}, the second {theirs:016x}"
-            );
-            places.iter().for_each(|place| _ = writeln!(text, "  {place}"));
-        }
-        if parting.is_same() {
-            text.push_str("same\n");
-        }
-    }
-    text
+    let bisected = replay::bisect(&captures[0], &captures[1], &games.about());
+    let bisected = bisected.map_err(NoReport::NotReplayable)?;
+    let text =
+        if args.json { format!("{:#}\n", json::bisected(&bisected)) } else { parted::as_text(&bisected) };
+    Ok((text, bisected.is_same()))
 }
 
 /// The fields that differ.
@@ -256,6 +230,12 @@ fn as_text(report: &Report) -> String {
         .expect("writing to a string does not fail");
     writeln!(text, "{:<width$}  {:016x}", "checksum", report.checksum)
         .expect("writing to a string does not fail");
+    if let Some(tick) = report.ends_at {
+        text.push_str(&format!(
+            "this room does not have the tick that was asked for: it has those from {} to {tick}\n",
+            report.first_tick
+        ));
+    }
     if let Some(offset) = report.cut_at {
         text.push_str(&format!(
             "the file ends in the middle of the block at byte {offset}: this report covers the part before it\n"

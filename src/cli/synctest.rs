@@ -24,7 +24,7 @@ pub struct SynctestArgs {
     /// The game. Default: the game of the default room.
     #[arg(long, value_name = "NAME")]
     game: Option<String>,
-    /// Ticks to run for each seed.
+    /// Ticks to run for each seed; more than --back.
     #[arg(long, value_name = "COUNT", default_value = "10000", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     ticks: u32,
     /// Seed of the world and of the bots.
@@ -65,9 +65,12 @@ pub fn run(args: &SynctestArgs, games: &Games) -> Result<(), Failure> {
         }
     };
     let mut all = Report::default();
-    for seed in args.seed..args.seed.saturating_add(args.seeds) {
+    for seed in args.seed..=last_seed(args)? {
         let (players, back) = (args.players as usize, args.back);
         let plan = Plan { game, ticks: args.ticks, seed, players, back };
+        if args.ticks <= args.back {
+            return Err(format!("--ticks {}: must be more than --back {}", args.ticks, args.back));
+        }
         let mut written = Ok(());
         if let Some(trace) = &mut trace {
             written = writeln!(trace, "game {} {seed}", game.about.name);
@@ -78,6 +81,9 @@ pub fn run(args: &SynctestArgs, games: &Games) -> Result<(), Failure> {
             }
         });
         let report = report.map_err(|failure| failure.to_string())?;
+        if let (Some(trace), true) = (&mut trace, written.is_ok()) {
+            written = writeln!(trace, "checksum {:016x}", report.checksum);
+        }
         written.map_err(|error| format!("--trace: {error}"))?;
         all.add(&report);
     }
@@ -86,6 +92,13 @@ pub fn run(args: &SynctestArgs, games: &Games) -> Result<(), Failure> {
     }
     print(&if args.json { json(args, game.about.name, &all) } else { text(args, game.about.name, &all) });
     Ok(())
+}
+
+fn last_seed(args: &SynctestArgs) -> Result<u32, Failure> {
+    let last = args.seed.checked_add(args.seeds - 1);
+    last.ok_or_else(|| {
+        format!("--seed {} --seeds {}: the last seed would exceed {}", args.seed, args.seeds, u32::MAX)
+    })
 }
 
 fn write_tick(trace: &mut BufWriter<File>, recorded: &Recorded) -> std::io::Result<()> {
@@ -109,6 +122,9 @@ fn text(args: &SynctestArgs, game: &str, all: &Report) -> String {
     }
     let deeds = all.deeds.0.iter().map(|(_, words, number)| format!("{words} {number}"));
     let _ = writeln!(text, "{:>12}  {}", "played", deeds.collect::<Vec<_>>().join(", "));
+    if let Some(least) = all.least_acting {
+        let _ = writeln!(text, "{least:>12}  players acted at least in each {} ticks", synctest::WINDOW);
+    }
     let _ = writeln!(text, "    checksum  {:016x}", all.checksum);
     text
 }
@@ -124,6 +140,7 @@ fn json(args: &SynctestArgs, game: &str, all: &Report) -> String {
         "players": args.players,
         "back": args.back,
         "copies": all.copies,
+        "least_acting": all.least_acting,
         "checksum": format!("{:016x}", all.checksum),
         "commands": all.commands,
         "deeds": deeds,

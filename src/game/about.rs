@@ -33,6 +33,8 @@ pub struct About {
     pub rules: Option<fn() -> String>,
     /// As [`Game::ORDERS`](super::Game::ORDERS).
     pub orders: &'static [Order],
+    /// As [`Game::KILL`](super::Game::KILL).
+    pub kill: Option<Kill>,
     /// As [`Game::BOTS`](super::Game::BOTS).
     pub bots: Bots,
     /// The options of its world.
@@ -69,6 +71,19 @@ pub struct About {
     pub restore: fn(&[u8]) -> Restored,
     /// The world of a snapshot, and what a client of this dialect would be told of it.
     pub look: fn(&[u8], &Arc<Dialect>) -> Looking,
+}
+
+/// The packet that tells everybody that a player was killed: names of its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kill {
+    /// The packet.
+    pub packet: &'static str,
+    /// The argument that is true if it was a kill; `None` if the packet tells nothing else.
+    pub only_if: Option<&'static str>,
+    /// The player who was killed: its number, or its name.
+    pub victim: &'static str,
+    /// The player who killed, likewise; nil if nobody did.
+    pub killer: &'static str,
 }
 
 impl About {

@@ -23,6 +23,7 @@ impl About {
             page: G::PAGE,
             rules: G::RULES,
             orders: G::ORDERS,
+            kill: G::KILL,
             bots: G::BOTS,
             options: G::Sim::OPTIONS,
             tick_rates: G::Sim::TICK_RATES,

@@ -81,7 +81,7 @@ mod verbs;
 /// it begins anew.
 pub const PLAYER_GONE: &str = "player_gone";
 
-pub use about::{About, Find, Given, Looking, Onlooker, Order, OrderError, Replica, Restored, Viewer};
+pub use about::{About, Find, Given, Kill, Looking, Onlooker, Order, OrderError, Replica, Restored, Viewer};
 pub use breach::Breach;
 pub use dice::Dice;
 pub use messages::{Messages, Writer};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tickwire_sim::state::{Difference, State, corrupted};
 use tickwire_sim::{Command, Encoded, Identity, PlayerId, Sim, Stepped};
 
-use super::about::{About, Order, Replica};
+use super::about::{About, Kill, Order, Replica};
 use super::agent::Bots;
 use super::messages::Messages;
 use super::predict::StartPredictor;
@@ -39,6 +39,8 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     const RULES: Option<fn() -> String> = None;
     /// The operator's commands for it.
     const ORDERS: &'static [Order] = &[];
+    /// The packet that tells of a kill: it is marked where a capture is watched again.
+    const KILL: Option<Kill> = None;
     /// What bots and the simulator need of it.
     const BOTS: Bots = Bots::NONE;
     /// What runs a client's own player ahead of the server, for its page.

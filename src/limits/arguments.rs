@@ -2,7 +2,7 @@
 
 use super::{
     CLIENT_MESSAGE_BYTES, FRAME_AHEAD_BYTES, HEAD_BYTES, HEAD_HEADERS, MESSAGE_BYTES, MESSAGE_FRAGMENTS,
-    TARGET_BYTES,
+    SELF_CHECK_MESSAGE_BYTES, TARGET_BYTES,
 };
 use crate::ws::{HeadLimits, Limits};
 
@@ -16,3 +16,6 @@ pub const FROM_CLIENTS: Limits =
 
 /// The limits on messages from a server.
 pub const FROM_SERVERS: Limits = Limits { message_bytes: CLIENT_MESSAGE_BYTES, ..FROM_CLIENTS };
+
+/// The limits on messages of a room's journal to `--self-check`.
+pub const FROM_ROOM: Limits = Limits { message_bytes: SELF_CHECK_MESSAGE_BYTES, ..FROM_CLIENTS };

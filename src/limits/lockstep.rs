@@ -52,6 +52,9 @@ pub const SELF_CHECK_CLIENTS: usize = 64;
 pub const SELF_CHECK_TICKS: usize = 120;
 /// Bytes that wait for `--self-check`. Beyond: the clients whose bytes are lost are followed no more.
 pub const SELF_CHECK_QUEUE_BYTES: usize = 8 * 1024 * 1024;
+/// Bytes of one message of a room's journal to `--self-check`: a snapshot of the largest world that can be
+/// restored ([`super::RESTORE_BYTES`]), also as text. Beyond: a finding, and the own world begins again.
+pub const SELF_CHECK_MESSAGE_BYTES: usize = 2 * super::RESTORE_BYTES as usize;
 /// Longest time until `--self-check` follows the rooms' journals again, when nothing is sent: it is then
 /// as far behind as [`SELF_CHECK_TICKS`] allows by far.
 pub const SELF_CHECK_WAIT: Duration = Duration::from_millis(100);

@@ -5,7 +5,7 @@
 //! Browsers let any page open a WebSocket to any host, so at `/wire` a page's `Origin` must be the
 //! server's own or, with the token, one that `--allow-origin` lists.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -118,12 +118,23 @@ pub fn check_token(host: &Host, said: &str, address: SocketAddr) -> Result<(), R
 /// a trusted proxy, the `Host` is a literal loopback address (which prevents DNS rebinding by
 /// another site), and there is no forwarding header.
 pub fn is_at_this_machine(head: &RequestHead, address: SocketAddr, proxies: &[Network]) -> bool {
+    is_here(head, address, proxies, None)
+}
+
+/// As [`is_at_this_machine`], for a server without proxies that listens on one loopback address alone: the
+/// `Host` may also be that address.
+pub fn is_at_address(head: &RequestHead, address: SocketAddr, bound: IpAddr) -> bool {
+    is_here(head, address, &[], Some(bound).filter(IpAddr::is_loopback))
+}
+
+fn is_here(head: &RequestHead, address: SocketAddr, proxies: &[Network], bound: Option<IpAddr>) -> bool {
     let host = head.header("Host").unwrap_or_default();
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
     };
-    let is_literal = matches!(name, "localhost" | "127.0.0.1" | "[::1]");
-    let is_here = address.ip().is_loopback() && !forwarded::is_trusted(proxies, address.ip());
-    is_here && is_literal && FORWARDING.iter().all(|name| head.header(name).is_none())
+    let is_bound = bound.is_some_and(|bound| name.parse() == Ok(bound));
+    let is_literal = is_bound || matches!(name, "localhost" | "127.0.0.1" | "[::1]");
+    let is_peer = address.ip().is_loopback() && !forwarded::is_trusted(proxies, address.ip());
+    is_peer && is_literal && FORWARDING.iter().all(|name| head.header(name).is_none())
 }

@@ -25,7 +25,10 @@ pub fn run(host: &Host, listener: &Listener) {
     loop {
         let taken = listener.take(limits::SELF_CHECK_WAIT);
         taken.items.iter().for_each(|seen| checks.take(host, seen));
-        for client in taken.lost.connections.keys().chain(&taken.lost.opened).chain(&taken.lost.ended) {
+        for client in taken.lost.connections.keys().chain(&taken.lost.opened) {
+            checks.rooms.values_mut().for_each(|room| room.lost(*client));
+        }
+        for client in &taken.lost.ended {
             checks.rooms.values_mut().for_each(|room| room.ended(*client));
         }
         checks.follow(host);

@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -51,8 +51,8 @@ pub struct Watched {
 #[derive(Debug)]
 struct Shared {
     served: Served,
-    /// Only requests of this machine are answered, because it listens here alone.
-    is_local: bool,
+    /// The loopback address on which it listens.
+    bound: IpAddr,
     connections: AtomicUsize,
     is_stopping: AtomicBool,
 }
@@ -61,13 +61,17 @@ impl Watched {
     /// Listens.
     ///
     /// # Errors
-    /// The address cannot be bound, or a thread cannot be started.
+    /// The address is no loopback address or cannot be bound, or a thread cannot be started.
     pub fn start(bind: SocketAddr, served: Served) -> io::Result<Watched> {
+        if !bind.ip().is_loopback() {
+            let why = "it is not an address of this machine alone, such as 127.0.0.1";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
         let listener = Arc::new(TcpListener::bind(bind)?);
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             served,
-            is_local: address.ip().is_loopback(),
+            bound: address.ip(),
             connections: AtomicUsize::new(0),
             is_stopping: AtomicBool::new(false),
         });
@@ -152,7 +156,7 @@ fn read_head(stream: &TcpStream) -> Result<Option<RequestHead>, Refused> {
 
 fn answer(shared: &Shared, stream: &TcpStream, head: &RequestHead, address: SocketAddr) -> io::Result<()> {
     let is_head = head.method == "HEAD";
-    let found = if shared.is_local && !access::is_at_this_machine(head, address, &[]) {
+    let found = if !access::is_at_address(head, address, shared.bound) {
         Found::text(403, "this is served to this machine only\n".to_owned())
     } else if head.method != "GET" && !is_head {
         Found { more: ("Allow", "GET, HEAD".into()), ..Found::text(405, "only GET and HEAD\n".to_owned()) }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tickwire_sim::state::Difference as Place;
 
-use super::{Asked, Changed, Differing, Frame, NotReplayable, Parting, Report, codes, replay};
+use super::{Asked, Bisected, Changed, Differing, Foreign, Frame, NotReplayable, Report, codes, replay};
 use crate::capture;
 use crate::game::About;
 use crate::packet::Codes;
@@ -77,6 +77,9 @@ fn as_json(report: &Report) -> Value {
     for (name, _, count) in counts(report) {
         all[name] = count.into();
     }
+    if let Some(tick) = report.ends_at {
+        all["ends_at_tick"] = tick.into();
+    }
     if let Some((client, Differing { recorded, replayed })) = &report.answer {
         all["answer"] = json!({
             "client": client.to_string(),
@@ -124,15 +127,24 @@ fn places(places: &[Place]) -> Vec<Value> {
     places.iter().map(place).collect()
 }
 
-/// The rooms of two recordings.
-pub fn parted(rooms: &[(String, Parting)]) -> Value {
-    let rooms_json = rooms.iter().map(|(name, parting)| {
-        let hex = |checksum: u64| format!("{checksum:016x}");
+/// Two recordings beside each other.
+pub fn bisected(bisected: &Bisected) -> Value {
+    let verdict = |is_same| if is_same { "same" } else { "differs" };
+    let hex = |checksum: u64| format!("{checksum:016x}");
+    let foreign = |foreign: &Option<Foreign>| {
+        foreign.map(|Foreign { tick, recorded, computed }| {
+            json!({ "tick": tick, "recorded_checksum": hex(recorded), "computed_checksum": hex(computed) })
+        })
+    };
+    let rooms = bisected.rooms.iter().map(|(name, parting)| {
         json!({
             "room": name,
-            "verdict": if parting.is_same() { "same" } else { "differs" },
+            "verdict": verdict(parting.is_same()),
             "first_tick": parting.first_tick,
             "ticks": parting.ticks,
+            "ends": parting.ends,
+            "identity": parting.identity,
+            "recorded": parting.recorded.iter().map(foreign).collect::<Vec<_>>(),
             "commands": parting.commands.as_ref().map(|(tick, [ours, theirs])| json!({
                 "tick": tick, "only_first": ours, "only_second": theirs,
             })),
@@ -141,9 +153,13 @@ pub fn parted(rooms: &[(String, Parting)]) -> Value {
             })),
         })
     });
-    let is_same = rooms.iter().all(|(_, parting)| parting.is_same());
-    let verdict = if is_same { "same" } else { "differs" };
-    json!({ "verdict": verdict, "rooms": rooms_json.collect::<Vec<Value>>() })
+    json!({
+        "verdict": verdict(bisected.is_same()),
+        "rooms": rooms.collect::<Vec<Value>>(),
+        "rooms_only_first": bisected.only[0],
+        "rooms_only_second": bisected.only[1],
+        "cut_at_byte": bisected.cut_at,
+    })
 }
 
 /// The first bytes of a frame, in hexadecimal.

@@ -18,6 +18,7 @@ mod client;
 mod decoded;
 mod fields;
 pub mod json;
+mod parting;
 mod pass;
 mod recording;
 mod refusal;
@@ -25,7 +26,7 @@ mod report;
 pub mod watch;
 
 use core::net::SocketAddr;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use tickwire_sim::Raw;
@@ -38,7 +39,8 @@ pub use answers::{Differing, Frame};
 use client::{Find, Hearing};
 use decoded::{Decoded, count_left, explain, issued};
 use fields::Beside;
-pub use fields::{Fields, Parting};
+pub use fields::Fields;
+pub use parting::{Bisected, Foreign, Parting};
 pub use pass::{Kept, Pass, Ran, Unfit, Worlds, at_once};
 use recording::Recording;
 pub use refusal::NotReplayable;
@@ -67,6 +69,9 @@ pub fn replay(
 ) -> Result<Vec<(String, Report)>, NotReplayable> {
     let connections = capture.connections();
     let recordings = recording::read(capture, games, &connections)?;
+    if let Some(tick) = asked.to_tick {
+        is_somewhere(tick, &recordings)?;
+    }
     if let Some((client, hole)) = first_hole(&connections) {
         let from = if hole.from == End::Client { "the client" } else { "the server" };
         let reason = format!("the capture lacks {} from {from}", count(hole.bytes, "byte"));
@@ -83,8 +88,7 @@ pub fn replay(
     replayed.collect()
 }
 
-/// Compares the rooms of two captures by their command frames: the names of rooms that both have, and
-/// where they part.
+/// Compares the rooms of two captures by their command frames and checksums.
 ///
 /// # Errors
 /// [`NotReplayable`]: one of them lacks data; or there is nothing to compare.
@@ -92,22 +96,39 @@ pub fn bisect(
     ours: &Capture<'_>,
     theirs: &Capture<'_>,
     games: &[&'static About],
-) -> Result<Vec<(String, Parting)>, NotReplayable> {
+) -> Result<Bisected, NotReplayable> {
     let refused = |reason: String| NotReplayable { reason, place: None, client: None };
     let (first, second) = (ours.connections(), theirs.connections());
     let (first, second) = (recording::read(ours, games, &first)?, recording::read(theirs, games, &second)?);
     let mut second: HashMap<_, _> = second.into_iter().collect();
-    let mut parted = Vec::new();
+    let mut bisected = Bisected { cut_at: [ours.cut_at, theirs.cut_at], ..Bisected::default() };
     for (name, recording) in first {
-        let Some(other) = second.remove(name) else { continue };
-        let parting =
-            fields::part(recording, other).map_err(|why| refused(format!("the recordings: {why}")))?;
-        parted.push((name.to_owned(), parting));
+        let Some(other) = second.remove(name) else {
+            bisected.only[0].push(name.to_owned());
+            continue;
+        };
+        let parting = parting::part(recording, other);
+        let parting = parting.map_err(|why| refused(format!("room {name:?} of the recordings: {why}")))?;
+        bisected.rooms.push((name.to_owned(), parting));
     }
-    if parted.is_empty() {
+    bisected.only[1] = second.into_keys().map(str::to_owned).collect();
+    bisected.only[1].sort_unstable();
+    if bisected.rooms.is_empty() {
         return Err(refused("the recordings have no room in common".to_owned()));
     }
-    Ok(parted)
+    Ok(bisected)
+}
+
+/// Refuses a tick that none of the recordings comes to.
+fn is_somewhere(tick: u32, recordings: &BTreeMap<&str, Recording<'_>>) -> Result<(), NotReplayable> {
+    let ranges: Vec<_> = recordings.values().map(Recording::range).collect();
+    if ranges.iter().any(|range| range.contains(&tick)) {
+        return Ok(());
+    }
+    let words: Vec<String> =
+        ranges.iter().map(|range| format!("{} to {}", range.start(), range.end())).collect();
+    let reason = format!("tick {tick} is not in this capture, which has the ticks {}", words.join(" and "));
+    Err(NotReplayable { reason, place: None, client: None })
 }
 
 fn first_hole(connections: &[Connection<'_>]) -> Option<(SocketAddr, Hole)> {
@@ -116,14 +137,15 @@ fn first_hole(connections: &[Connection<'_>]) -> Option<(SocketAddr, Hole)> {
 }
 
 fn run(recording: Recording<'_>, mut decoded: Decoded, asked: Asked) -> Report {
-    let Recording { about, mut world, mut ticks, .. } = recording;
+    let range = recording.range();
+    let Recording { about, mut world, ticks, .. } = recording;
     let mut beside = asked.fields.then(|| Beside::new(about, &*world)).flatten();
-    if let Some(last) = asked.to_tick {
-        ticks.truncate(last.saturating_sub(world.tick()) as usize);
-    }
+    let run = asked.to_tick.map_or(ticks.len(), |last| last.saturating_sub(world.tick()) as usize);
+    let run = run.min(ticks.len());
     let mut report = decoded.report(&*world);
+    report.ends_at = asked.to_tick.filter(|tick| !range.contains(tick)).map(|_| *range.end());
     let (mut changed, mut differs): (Option<(u32, Changed)>, _) = (None, None);
-    for (at, tick) in ticks.iter().enumerate() {
+    for (at, tick) in ticks[..run].iter().enumerate() {
         let mut commands: Vec<Raw> = Vec::new();
         let [server, operator] = issued(about, &tick.frame.commands);
         (report.server, report.operator) = (report.server + server, report.operator + operator);
@@ -159,6 +181,6 @@ fn run(recording: Recording<'_>, mut decoded: Decoded, asked: Asked) -> Report {
     let differs = differs.or_else(|| Some((changed.as_ref()?.0, None)));
     report.difference = differs.map(|(tick, checksums)| Difference { tick, command: changed, checksums });
     report.checksum = world.checksum();
-    count_left(about, &ticks, world.identity().tick_hz, &decoded, &mut report);
+    count_left(about, &ticks[..run], world.identity().tick_hz, &decoded, &mut report);
     report
 }

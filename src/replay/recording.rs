@@ -4,6 +4,7 @@
 //! reason why there is none.
 
 use core::net::SocketAddr;
+use core::ops::RangeInclusive;
 use std::collections::{BTreeMap, HashMap};
 
 use tickwire_sim::frame::Frame;
@@ -73,6 +74,12 @@ impl<'a> About<'a> {
 }
 
 impl Recording<'_> {
+    /// The ticks that its world has completed, from the beginning to the end.
+    pub fn range(&self) -> RangeInclusive<u32> {
+        let first = self.world.tick();
+        first..=first + self.ticks.len() as u32
+    }
+
     /// What a client may know of the room, as far as the records tell it.
     pub fn facts(&self) -> RoomFacts {
         let (about, identity) = (self.about, self.world.identity());

@@ -40,6 +40,9 @@ pub struct Report {
     /// The offset at which the file ends in the middle of a block, if it does: only the part before
     /// it was replayed.
     pub cut_at: Option<usize>,
+    /// The ticks completed at the end of the recording, if a tick was asked for to which it does not come, or
+    /// from which on it begins later.
+    pub ends_at: Option<u32>,
     /// The world's checksum after the last tick that was run.
     pub checksum: u64,
     /// The first difference, if any.

@@ -23,7 +23,9 @@ fn is_sound<G: Game>(seed: u32, kinds: &[&str]) {
         (report.expect("every tick is the same"), frames)
     };
     let (report, frames) = run();
-    assert_eq!((report.ticks, report.copies, frames.len()), (900, 896, 900));
+    assert_eq!((report.ticks, report.copies, frames.len()), (900, 897, 900));
+    // One of the eight may be away for five seconds.
+    assert!(report.least_acting.is_some_and(|least| least >= 6), "{:?}", report.least_acting);
     for kind in kinds {
         assert!(report.commands.get(*kind).is_some_and(|count| *count > 0), "{kind}: {:?}", report.commands);
     }
@@ -38,6 +40,32 @@ fn the_worlds_of_moo_run_again() {
 #[test]
 fn the_worlds_of_tanks_run_again() {
     is_sound::<Simple<Tanks>>(1, &["Join", "Leave", "Away", "Control"]);
+}
+
+#[test]
+fn a_run_that_would_compare_no_copy_is_refused() {
+    let run = |ticks, back| run(&Plan { back, ..plan::<Moo>(1, ticks) }, &mut |_| {});
+    let refused = "8 ticks: must be more than the 8 ticks that the copies are back";
+    assert_eq!(run(8, 8), Err(Failure::Failed(refused.to_owned())));
+    assert_eq!(run(20, 1_000).map(|report| report.copies).ok(), None);
+    assert_eq!(run(9, 8).map(|report| (report.ticks, report.copies)), Ok((9, 2)));
+}
+
+#[test]
+fn the_world_after_the_last_tick_is_compared_too() {
+    // The mistake decides something in tick 333, the last one.
+    for ticks in [333, 334] {
+        let ran = run(&plan::<Simple<Mistaken<AT_ONCE>>>(1, ticks), &mut |_| {});
+        assert_eq!(ran.is_err(), ticks == 334, "{ticks} ticks: {ran:?}");
+    }
+}
+
+#[test]
+fn a_snapshot_that_cannot_be_restored_is_named_with_its_seed_and_tick() {
+    let Err(Failure::Failed(words)) = run(&plan::<Simple<Mistaken<UNREADABLE>>>(5, 300), &mut |_| {}) else {
+        panic!("it was restored");
+    };
+    assert!(words.starts_with("seed 5, after tick 0: the snapshot cannot be read: "), "{words}");
 }
 
 /// A game whose author has made a mistake.
@@ -57,6 +85,8 @@ const OUTSIDE: u8 = 1;
 const AT_ONCE: u8 = 2;
 /// The same after a long time.
 const LATER: u8 = 3;
+/// A state cannot be read.
+const UNREADABLE: u8 = 4;
 
 static COUNTER: AtomicU16 = AtomicU16::new(0);
 
@@ -73,6 +103,9 @@ impl<const WHICH: u8> Field for Mistaken<WHICH> {
     }
 
     fn read(reader: &mut tickwire_sim::Reader<'_>) -> Result<Self, tickwire_sim::Malformed> {
+        if WHICH == UNREADABLE {
+            return Err(tickwire_sim::Malformed::Truncated);
+        }
         Ok(Mistaken { steps: Field::read(reader)?, sums: Field::read(reader)?, hidden: 0 })
     }
 }

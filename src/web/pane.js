@@ -1,12 +1,11 @@
 /**
- * The inspector beside the game: its page in an iframe, shown by a button or by `?wire` in the address. The game goes on while it comes and goes. What
+ * The inspector beside the game, or beside a capture that is watched: its page in an iframe, shown by a button or by `?wire` in the address. The game goes on while it comes and goes. What
  * the inspector does is its own business: it is told when it is shown and hidden, and may ask to be closed.
  *
  * @module pane
  */
 
 import { EDITION } from './edition.js';
-import { onPress } from './hud.js';
 import { queryWith } from './tab-net.js';
 
 /** A server answers for `wire` with the status that says whether one may watch; other hosts only have the file. */
@@ -20,7 +19,13 @@ export class Pane {
     /** @type {HTMLIFrameElement | null} kept when it is hidden: what is loaded needs no network */
     this.frame = null;
     this.buttons = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.see-wire')]);
-    for (const button of this.buttons) onPress(button, () => this.show(!this.isOpen));
+    for (const button of this.buttons) {
+      button.addEventListener('click', ({ detail }) => {
+        // After a press with the mouse the keyboard belongs to the page again.
+        if (detail > 0) button.blur();
+        this.show(!this.isOpen);
+      });
+    }
     // Only after the window has lost the focus is it told what has got it.
     addEventListener('blur', () => setTimeout(() => { if (this.isOpen && document.activeElement === this.frame) onKeysGone(); }));
     if (new URLSearchParams(location.search).has('wire')) this.show(true);

@@ -24,7 +24,7 @@ const ORDER = Object.freeze(['left', 'away', 'joined', 'killed']);
 const PLAY = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M7 4.5l13 7.5-13 7.5z"/></svg>';
 const PAUSE = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 4.5h4.5v15H6zM13.5 4.5H18v15h-4.5z"/></svg>';
 const HTML = `
-  <p class="told" role="status" hidden><span></span> <button type="button" class="choose">Open a capture</button></p>
+  <p class="told" role="status" hidden><span class="words"></span><span class="figures"></span> <button type="button" class="choose">Open a capture</button><button type="button" class="away" aria-label="Close this note" title="Close this note">×</button></p>
   <div class="time" role="slider" tabindex="0" aria-label="Time"><canvas></canvas><output hidden></output></div>
   <div class="deeds">
     <button type="button" class="play" title="Play or pause (Space)"></button>
@@ -91,6 +91,8 @@ export class WatchBar {
     this.pointed = null;
     this.dragging = false;
     this.playersSeen = '';
+    /** The note that was closed. */
+    this.closed = '';
     this.bar = document.createElement('section');
     this.bar.id = 'watch';
     this.bar.setAttribute('aria-label', 'Recording');
@@ -131,6 +133,7 @@ export class WatchBar {
     press('.play', () => watch.toggle());
     press('.link', () => this.copy());
     press('.wire', () => on.wire());
+    press('.told .away', () => { this.closed = noteOf(watch); });
     for (const selector of ['.file', '.choose']) press(selector, () => at('input[type=file]').click());
     /** @param {string} selector @param {(value: string) => void} act */
     const choose = (selector, act) => at(`${selector} select`).addEventListener('change', (/** @type {Event} */ { target }) => {
@@ -270,9 +273,14 @@ export class WatchBar {
     this.drawnMs = performance.now();
     const { status } = watch;
     const note = noteOf(watch);
-    setText(at('.told span'), note);
-    at('.told').hidden = note === '';
+    // Where there is little room, the figures are left out.
+    const [words, ...figures] = status?.differs && watch.why === '' ? note.split(/(?=: the checksum)/) : [note];
+    setText(at('.told .words'), words);
+    setText(at('.told .figures'), figures.join(''));
+    at('.told').hidden = note === '' || note === this.closed;
     at('.told').classList.toggle('bad', watch.why !== '' || Boolean(status?.differs));
+    at('.told .away').hidden = !status || watch.why !== '';
+    this.bar.classList.toggle('alone', !status && watch.why !== '');
     at('.told .choose').hidden = watch.why === '';
     for (const part of this.bar.querySelectorAll('.time, .deeds')) part.classList.toggle('off', !status);
     const button = at('.play');
@@ -324,7 +332,11 @@ export class WatchBar {
     const label = this.at('.room');
     label.hidden = rooms.length < 2;
     const select = /** @type {HTMLSelectElement} */ (this.at('.room select'));
-    if (label.hidden || select.options.length === rooms.length) return;
+    if (label.hidden || document.activeElement === select) return;
+    if (select.options.length === rooms.length) {
+      select.value = room ?? '';
+      return;
+    }
     select.replaceChildren(...rooms.map(({ name }) => new Option(name || 'default', name, false, name === room)));
   }
 

@@ -7,6 +7,7 @@
 
 import { tableText } from './codec.js';
 import { Link } from './link.js';
+import { Pane } from './pane.js';
 import { watchPage } from './watch-page.js';
 
 export class WatchLink extends Link {
@@ -36,6 +37,7 @@ export class WatchLink extends Link {
     const watch = watchPage(this.asked, {
       hear: (message, now) => /** @type {any} */ (this.listener).message(message, now),
       shown: () => {},
+      pane: new Pane(() => {}),
       tables: async () => [this.game, dialect.name, tableText(dialect.codes, dialect.name)],
     });
     this.watch = watch;

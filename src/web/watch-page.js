@@ -7,11 +7,20 @@
 
 import { roomOf } from './room.js';
 import { tabModule } from './tab-module.js';
+import { queryWith } from './tab-net.js';
 import { WatchBar, tickOf } from './watch-bar.js';
 import { Watch } from './watch.js';
 
 /** The capture that the address asks for: '' for one that is to be chosen, null for none. @param {string} search */
 export const watched = (search) => new URLSearchParams(search).get('watch');
+
+/** The room that the address asks for: by `room=`, or by its path. @param {{ search: string, pathname: string }} address */
+export const wishedRoom = ({ search, pathname }) => new URLSearchParams(search).get('room') ?? roomOf(pathname);
+
+/** The query of an address that asks for this room. @param {{ search: string, pathname: string }} address @param {string} room */
+export function withRoom({ search, pathname }, room) {
+  return queryWith(search, 'room', room === roomOf(pathname) ? null : `room=${encodeURIComponent(room)}`);
+}
 
 /**
  * @typedef {object} Page
@@ -30,13 +39,14 @@ export function watchPage(asked, { hear, shown, tables, pane }) {
     const [game, dialect, table] = await tables();
     return { game, dialect, table, room, tick };
   };
+  const hasLink = () => asked !== '' && source?.name === asked;
   /** @param {number | null} tick */
   const read = async (tick) => {
     const from = source;
     if (!from) return;
     document.title = `tickwire · ${from.name}`;
     try {
-      await watch.read(from.stream, await wish(new URLSearchParams(location.search).get('room') ?? roomOf(location.pathname), tick));
+      await watch.read(from.stream, await wish(wishedRoom(location), tick));
     } catch (error) {
       watch.fail(/** @type {Error} */ (error).message);
     }
@@ -49,10 +59,14 @@ export function watchPage(asked, { hear, shown, tables, pane }) {
       pane?.forget();
       read(null);
     },
-    room: async (name) => watch.choose(name, await wish(name, null)),
+    room: async (name) => {
+      // Another room is seen from its beginning; the link and a reload have it.
+      if (hasLink()) history.replaceState(null, '', withRoom(location, name) || location.pathname);
+      watch.choose(name, await wish(name, null));
+    },
     wire: () => pane?.show(!pane.isOpen),
     isWire: () => pane?.isOpen ?? null,
-    hasLink: () => asked !== '' && source?.name === asked,
+    hasLink,
   });
   share(watch, () => source);
   if (asked === '') {

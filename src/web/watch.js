@@ -193,7 +193,7 @@ export class Watch {
     this.room = null;
     this.marks = [];
     this.followed = null;
-    this.look({ ...wish, room: name });
+    this.tried(() => this.look({ ...wish, room: name }));
   }
 
   /** Brings what is known of the room up to date. @param {boolean} [now] whether it was told lately or not */
@@ -224,12 +224,28 @@ export class Watch {
     this.work();
   }
 
+  /**
+   * Runs the world. If that fails, its memory cannot be trusted any more: the recording ends with words instead of a picture that stands still.
+   * @template T @param {() => T} act @returns {T | undefined}
+   */
+  tried(act) {
+    try {
+      return act();
+    } catch (error) {
+      this.run += 1;
+      Object.assign(this, { wasm: null, isWorking: false, seeking: null, wanted: null });
+      this.fail(`the recording cannot be run any further: ${/** @type {Error} */ (error).message}`);
+      return undefined;
+    }
+  }
+
   /** Works in slices until nothing is left. */
   work() {
     if (this.isWorking) return;
     this.isWorking = true;
     const { run } = this;
-    const slice = () => {
+    const slice = () => this.tried(work);
+    const work = () => {
       this.isWorking = false;
       const { wasm } = this;
       if (run !== this.run || !wasm) return;
@@ -290,8 +306,9 @@ export class Watch {
   play(ticks, nowMs) {
     const { wasm } = this;
     if (!wasm) return;
-    for (const message of records(wasm.bytes(wasm.wasm.watch_play(ticks)).slice()).told) this.page.hear(message, nowMs);
-    this.tick = wasm.wasm.watch_tick();
+    const told = this.tried(() => records(wasm.bytes(wasm.wasm.watch_play(ticks)).slice()).told) ?? [];
+    for (const message of told) this.page.hear(message, nowMs);
+    this.tick = this.wasm?.wasm.watch_tick() ?? this.tick;
   }
 
   /** Plays, or pauses. @param {boolean} [plays] */

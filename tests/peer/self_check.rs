@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tickwire::game::Rates;
+use tickwire::game::{Game as _, Rates};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, TickHz, World};
 use tickwire::internal::host::audience::{Audience as _, Desk, Members, Served, Turns};
@@ -21,6 +21,7 @@ use tickwire::internal::self_check::{Finding, SelfCheck};
 use tickwire::limits;
 use tickwire::packet::{Codes, Direction, Value};
 use tickwire::sim::fixed::Angle;
+use tickwire::sim::frame::encode_raw;
 use tickwire::sim::{Action as _, Raw};
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Header, Opcode};
@@ -64,6 +65,8 @@ enum Fault {
     WrongClient,
     /// A command frame is left out.
     SkippedFrame,
+    /// A command frame has other commands.
+    WrongCommands,
 }
 
 struct Hall {
@@ -149,6 +152,11 @@ impl Hall {
         self.audience.serve(Some(&backlog), &mut self.desk, &mut All);
         let mut is_planted = false;
         let mut journal = self.check.journal();
+        if fault == Some(Fault::WrongCommands) {
+            let spoilt = astray(&journal);
+            is_planted = spoilt != journal;
+            journal = spoilt;
+        }
         if fault == Some(Fault::SkippedFrame) && !journal.is_empty() {
             (journal, is_planted) = (Vec::new(), true);
         }
@@ -249,6 +257,100 @@ fn after_a_skipped_frame_the_own_world_begins_again_and_goes_on() {
     (0..50).for_each(|_| _ = hall.tick(None));
     assert_eq!((found, hall.findings.len()), (1, 1), "{:?}", hall.findings);
     assert!(hall.check.counts().compared > compared + 90);
+}
+
+/// A message of the journal, as a frame.
+fn message(name: &str, values: &[Value]) -> Vec<u8> {
+    let message = endpoint(false).dialect.encode(Direction::ToClient, name, values).expect("by the table");
+    let mut frames = Vec::new();
+    frame::write_binary(&mut frames, &message);
+    frames
+}
+
+#[test]
+fn frames_that_break_a_rule_are_one_finding_and_the_own_world_begins_again() {
+    let mut hall = Hall::new(2, 2);
+    (0..30).for_each(|_| _ = hall.tick(None));
+    // An opcode that there is not, and what was behind it.
+    hall.check.hear(&[0x8f; 4_000]);
+    (0..5).for_each(|_| _ = hall.tick(None));
+    let compared = hall.check.counts().compared;
+    (0..50).for_each(|_| _ = hall.tick(None));
+    let [finding] = &hall.findings[..] else { panic!("{:?}", hall.findings) };
+    assert_eq!((finding.client, finding.rule), (None, "reserved_opcode"), "{finding}");
+    assert!(hall.check.counts().compared > compared + 90);
+}
+
+#[test]
+fn a_snapshot_may_be_as_long_as_a_world_that_can_be_restored() {
+    let mut hall = Hall::new(2, 1);
+    (0..30).for_each(|_| _ = hall.tick(None));
+    let bytes = vec![0; 2 * limits::CLIENT_MESSAGE_BYTES];
+    hall.check.hear(&message("snapshot", &[30.into(), Value::Binary(bytes)]));
+    let findings = hall.check.take_findings();
+    let [finding] = &findings[..] else { panic!("{findings:?}") };
+    assert_eq!(finding.rule, "snapshot", "it is read, and is not one: {finding}");
+}
+
+/// A command frame of the journal in which a player walks another way, as whole frames.
+fn astray(journal: &[u8]) -> Vec<u8> {
+    let dialect = endpoint(false).dialect;
+    let (mut out, mut rest) = (Vec::new(), journal);
+    while let Ok(Some((header, from))) = Header::decode(rest, Side::Server) {
+        let end = from + header.length as usize;
+        let packet = dialect.decode(Direction::ToClient, &rest[from..end]).expect("by the table");
+        let Some(bytes) = packet.get("frame").and_then(Value::as_slice) else { return journal.to_vec() };
+        let mut frame = (Moo::ABOUT.frame)(bytes).expect("a command frame");
+        let action = Action::Move { direction: Some(Angle(12_345)) }.encoded();
+        frame.commands.iter_mut().for_each(|command| command.action = action.clone());
+        let mut bytes = Vec::new();
+        encode_raw(frame.tick, &frame.commands, &mut bytes).expect("few commands");
+        out.extend(message("command_frame", &[Value::Binary(bytes)]));
+        rest = &rest[end..];
+    }
+    out
+}
+
+#[test]
+fn an_own_world_that_differs_is_found_by_itself_among_many_others() {
+    let mut hall = Hall::new(4, 3);
+    (0..60).for_each(|_| _ = hall.tick(None));
+    // More participants with checksums of their own than a report names.
+    let lockstep = &hall.room.handle().lockstep;
+    let liars = || 0..4 * limits::LOCKSTEP_GROUPS as u64;
+    liars().for_each(|liar| {
+        lockstep.follow(1_000 + liar, Household::of(std::net::Ipv4Addr::LOCALHOST.into()));
+        lockstep.next(1_000 + liar, 1);
+    });
+    assert!(hall.tick(Some(Fault::WrongCommands)));
+    while hall.room.handle().tick() < 200 {
+        let tick = hall.room.handle().tick();
+        let lockstep = &hall.room.handle().lockstep;
+        liars().for_each(|liar| lockstep.checksum(1_000 + liar, || format!("liar {liar}"), tick, liar));
+        hall.tick(None);
+    }
+    let own: Vec<&Finding> = hall.findings.iter().filter(|finding| finding.client.is_none()).collect();
+    let [finding] = own[..] else { panic!("{:?}", hall.findings) };
+    assert_eq!(finding.rule, "desync");
+    assert!(finding.detail.starts_with("after tick 100: players["), "{finding}");
+}
+
+#[test]
+fn a_room_with_clients_in_lockstep_alone_is_followed_until_they_leave() {
+    let mut hall = Hall::new(1, 0);
+    hall.client(3, false);
+    hall.client(2, true);
+    (0..30).for_each(|_| _ = hall.tick(None));
+    hall.check.ended(1);
+    assert_eq!(hall.check.len(), 0, "no stream is left");
+    hall.check.lost(2);
+    assert!(!hall.check.is_empty());
+    (0..200).for_each(|_| _ = hall.tick(None));
+    assert_eq!((&hall.findings[..], hall.check.counts().checksums), (&[][..], 2));
+    hall.check.ended(2);
+    assert!(!hall.check.is_empty());
+    hall.check.ended(3);
+    assert!(hall.check.is_empty());
 }
 
 #[test]

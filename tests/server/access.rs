@@ -117,6 +117,17 @@ fn this_machine_is_a_loopback_peer_and_host_without_a_proxy() {
 }
 
 #[test]
+fn a_server_at_one_loopback_address_is_also_asked_by_that_address() {
+    let asked = |host: &str, bound: &str| {
+        access::is_at_address(&head(host), socket("127.0.0.1:5000"), bound.parse().expect("an address"))
+    };
+    assert!(asked("127.0.0.2:41000", "127.0.0.2") && asked("localhost:41000", "127.0.0.2"));
+    assert!(!asked("127.0.0.3:41000", "127.0.0.2"));
+    assert!(!asked("evil.example:41000", "127.0.0.2"));
+    assert!(!asked("192.0.2.1:41000", "192.0.2.1"), "it is no loopback address");
+}
+
+#[test]
 fn a_network_has_the_addresses_with_its_prefix() {
     for (text, inside, outside) in [
         ("127.0.0.1", "127.0.0.1", "127.0.0.2"),

@@ -97,7 +97,7 @@ impl Locked {
 }
 
 /// The value of a metric.
-fn metric(server: &Server, name: &str) -> u64 {
+pub fn metric(server: &Server, name: &str) -> u64 {
     let text = server.metrics_text();
     let line = text.lines().find_map(|line| line.strip_prefix(&format!("tickwire_{name} ")));
     line.expect(name).parse().expect("a number")

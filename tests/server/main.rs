@@ -43,6 +43,7 @@ mod raw;
 #[cfg(target_os = "linux")]
 mod relay;
 mod replay;
+mod replay_asked;
 #[cfg(target_os = "linux")]
 mod resources;
 mod resume;
@@ -55,6 +56,7 @@ mod rows_wire;
 #[path = "../support/same_world.rs"]
 mod same_world;
 mod scribe;
+mod self_check;
 #[path = "../support/mod.rs"]
 mod support;
 mod tables;

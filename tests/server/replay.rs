@@ -283,7 +283,7 @@ fn standard_input_and_pipes_are_run_again_and_what_is_packed_is_named() {
 }
 
 /// The lesson's capture, whose world is one record.
-fn one_step() -> Vec<u8> {
+pub fn one_step() -> Vec<u8> {
     fs::read("docs/lessons/one-step.pcapng").expect("it is committed")
 }
 
@@ -399,10 +399,10 @@ fn one_pass_says_what_the_replay_of_the_whole_file_does_or_nothing() {
 }
 
 /// Kind, length, interface, time, two lengths: what stands in a block before the packet's bytes.
-const BEFORE_PACKET: usize = 28;
+pub const BEFORE_PACKET: usize = 28;
 
 /// Where in a file some bytes of it lie.
-fn offset(file: &[u8], part: &[u8]) -> usize {
+pub fn offset(file: &[u8], part: &[u8]) -> usize {
     part.as_ptr() as usize - file.as_ptr() as usize
 }
 

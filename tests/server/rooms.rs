@@ -52,7 +52,13 @@ fn room(config: &Config, name: &str, seed: u32) -> Box<dyn Core<Socket>> {
 
 /// A server with a default room of seed 1 and a room `two` of seed 2, and what makes the latter panic.
 pub fn two_rooms() -> (Server, Arc<AtomicBool>) {
-    let (config, panics) = (config(), Arc::new(AtomicBool::new(false)));
+    two_rooms_with(|_| {})
+}
+
+/// As [`two_rooms`], with other settings.
+pub fn two_rooms_with(set: impl FnOnce(&mut Config)) -> (Server, Arc<AtomicBool>) {
+    let (mut config, panics) = (config(), Arc::new(AtomicBool::new(false)));
+    set(&mut config);
     let fragile = Fragile { room: room(&config, "two", 2), panics: Arc::clone(&panics) };
     let rooms: Vec<Box<dyn Core<Socket>>> = vec![room(&config, "", 1), Box::new(fragile)];
     (Server::start_rooms(config, rooms).expect("a free port"), panics)

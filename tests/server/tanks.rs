@@ -25,8 +25,14 @@ pub const ABOUT: &About = Simple::<Tanks>::ABOUT;
 
 /// A server with the default game at `/` and tanks at `/r/arena/`.
 pub fn server() -> Server {
+    server_with(|_| {})
+}
+
+/// As [`server`], with other settings.
+pub fn server_with(set: impl FnOnce(&mut Config)) -> Server {
     let mut config = Config::new("127.0.0.1:0".parse().expect("an address"));
     (config.address_budgets, config.max_clients_per_address) = (false, config.max_clients);
+    set(&mut config);
     let kind = games::all().into_iter().find(|kind| kind.about.name == ABOUT.name).expect("registered");
     let identity = (ABOUT.identity)(7);
     let options = config.room_options("arena", identity.tick_hz);

@@ -6,11 +6,17 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { runTrace } from './games.mjs';
 
+// Players that must have acted in each 300 ticks.
+const ACTING = 8;
 // What must come in a game of this project. Others may have more.
 const COMMANDS = {
   moo: ['aim', 'attack', 'away', 'chat', 'clan_answer', 'clan_create', 'clan_kick', 'clan_leave', 'clan_request', 'enter', 'grant', 'join',
     'leave', 'map_ping', 'move', 'say', 'select', 'spawn', 'upgrade'],
   tanks: ['Away', 'Control', 'Join', 'Leave'],
+};
+const DEEDS = {
+  moo: ['animals', 'builds', 'clans', 'commands_accepted', 'commands_rejected', 'deaths', 'gathered', 'hits', 'kills', 'respawns', 'shots', 'upgrades'],
+  tanks: ['commands_accepted', 'commands_rejected', 'hits_seen', 'kills_seen', 'shots_seen'],
 };
 const plural = (count, name) => `${count} ${name}${count === 1 ? '' : 's'}`;
 
@@ -25,14 +31,18 @@ function counts(file, mustCome) {
   const lines = readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
   const sums = { commands: {}, deeds: {} };
   for (const name of COMMANDS[lines[0].game] ?? []) sums.commands[name] = 0;
-  let copies = 0;
+  for (const name of DEEDS[lines[0].game] ?? []) sums.deeds[name] = 0;
+  let [copies, least] = [0, Infinity];
   for (const line of lines) {
+    if (line.least_acting === null) throw new Error(`seed ${line.seed}: too few ticks to see how many players act`);
+    least = Math.min(least, line.least_acting);
     copies += line.copies;
     for (const kind of ['commands', 'deeds']) {
       for (const [name, count] of Object.entries(line[kind])) sums[kind][name] = (sums[kind][name] ?? 0) + count;
     }
   }
-  console.log(`${lines[0].game}: ${plural(copies, 'copy').replace('copys', 'copies')} from snapshots`);
+  console.log(`${lines[0].game}: ${plural(copies, 'copy').replace('copys', 'copies')} from snapshots; in each 300 ticks at least ${plural(least, 'player')} acted`);
+  if (least < ACTING) throw new Error(`only ${plural(least, 'player')} acted in some 300 ticks: ${ACTING} must`);
   const never = [];
   for (const kind of ['commands', 'deeds']) {
     const names = Object.keys(sums[kind]).sort();

@@ -157,6 +157,15 @@ fn a_controller_is_followed_no_farther_than_its_owner_could_have_come() {
 }
 
 #[test]
+fn a_way_on_a_slant_is_rounded_up() {
+    for (to, expected) in [((0, 0), 0), ((1, 0), 1), ((1, 1), 2), ((-3, 4), 5), ((3, 5), 6), ((-7, 0), 7)] {
+        assert_eq!(way((0, 0), to), expected, "{to:?}");
+    }
+    let far = way((i32::MIN, i32::MIN), (i32::MAX, i32::MAX));
+    assert_eq!(far, 1 << 32, "its square is more than 64 bits hold");
+}
+
+#[test]
 fn an_owner_goes_on_from_where_the_world_has_its_entity() {
     for silent in 1..20 {
         let mut beads = Entities::default();

@@ -39,6 +39,7 @@ use tickwire_sim::{Action as _, Encoded, Identity, PlayerId};
 use world::code_hash;
 pub use world::{Deed, World};
 
+use super::about::Kill;
 use super::agent::Bots;
 use super::answers::answers_commands;
 use super::messages::{Messages, Writer};
@@ -64,6 +65,7 @@ impl<S: SimpleGame> Game for Simple<S> {
     const PAGE: Option<&'static str> = Some(S::PAGE);
     const BOTS: Bots = trial::bots::<S>();
     const PREDICTOR: Option<StartPredictor> = S::PREDICTOR;
+    const KILL: Option<Kill> = S::KILL;
 
     type Sim = World<S>;
     type Events = Events;

@@ -7,6 +7,7 @@ use super::tactics::Tactics;
 use tickwire_sim::fields::Field;
 use tickwire_sim::{Declared, Identity, PlayerId, Rng};
 
+use crate::game::about::Kill;
 use crate::game::predict::StartPredictor;
 #[cfg(doc)]
 use crate::limits;
@@ -38,6 +39,8 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     /// What a player can do: a struct with [`fields!`](tickwire_sim::fields!).
     type Action: Field + Clone + Debug + Ord + Send + 'static;
 
+    /// The packet that tells everybody of a kill: it is marked where a capture is watched again.
+    const KILL: Option<Kill> = None;
     /// What runs a client's own player ahead of the server, for its page: see
     /// [`Foreseen`](super::Foreseen). The table then has the packet `own`, with the arguments `tick`,
     /// `sequence` and `margin`, which the server sets, and those of [`SimpleGame::own`].

@@ -16,7 +16,7 @@ use super::verbs::{Look, Verbs};
 use super::words::words;
 use crate::game::agent::Bots;
 use crate::game::predict::{self, StartPredictor};
-use crate::game::{self, Game, Messages, Order, Profile, Published, Rates, Roster, Turn, Writer};
+use crate::game::{self, Game, Kill, Messages, Order, Profile, Published, Rates, Roster, Turn, Writer};
 use crate::games::moo::feed::{
     Events, Layout, MoomooScratch, MoomooView, NativeScratch, NativeView, Since, State, WorldReader,
 };
@@ -37,6 +37,8 @@ impl Game for Moo {
     const TABLES: &'static [(&'static str, &'static str)] = &BUILTIN;
     const RULES: Option<fn() -> String> = Some(facts::json);
     const ORDERS: &'static [Order] = &ORDERS;
+    const KILL: Option<Kill> =
+        Some(Kill { packet: "kill", only_if: None, victim: "victim_name", killer: "killer_name" });
     const BOTS: Bots = BOTS;
     const PREDICTOR: Option<StartPredictor> = Some(predict::start::<OwnWorld>);
 

@@ -42,9 +42,10 @@ pub struct Gunner {
     /// The earliest ticks in which the last shots can have been, by player.
     fired: BTreeMap<i64, i64>,
     steers: i64,
-    /// Shots and hits that it has seen, of all players.
+    /// Shots, hits and destroyed tanks that it has seen, of all players.
     shots: u64,
     hits: u64,
+    kills: u64,
 }
 
 impl Tactics for Gunner {
@@ -76,8 +77,9 @@ impl Tactics for Gunner {
     }
 
     fn take_deeds(&mut self) -> Deeds {
-        let (shots, hits) = (std::mem::take(&mut self.shots), std::mem::take(&mut self.hits));
-        Deeds(vec![("shots_seen", "shots seen", shots), ("hits_seen", "hits seen", hits)])
+        let seen = [&mut self.shots, &mut self.hits, &mut self.kills].map(std::mem::take);
+        let names = [("shots_seen", "shots seen"), ("hits_seen", "hits seen"), ("kills_seen", "kills seen")];
+        Deeds(names.into_iter().zip(seen).map(|((name, words), seen)| (name, words, seen)).collect())
     }
 }
 
@@ -90,6 +92,8 @@ impl Gunner {
         }
         *self.damage.entry(get("player")).or_default() += get("damage");
         self.hits += 1;
+        let is_destroyed = packet.get("destroyed").and_then(Value::as_bool).unwrap_or_default();
+        self.kills += u64::from(is_destroyed);
     }
 
     fn state(&mut self, packet: &Decoded<'_>, out: &mut Outcome) {

@@ -22,6 +22,7 @@ use tickwire_sim::fixed::{Angle, Fixed, is_shorter, ray, square};
 use tickwire_sim::trig::direction;
 use tickwire_sim::{Declared, Identity, PlayerId, Rng, fields};
 
+use crate::game::Kill;
 use crate::game::predict::{StartPredictor, start};
 use crate::game::simple::{Local, Row, SimpleGame, Tactics, Turns};
 use crate::packet::{Decoded, Value};
@@ -57,6 +58,8 @@ impl SimpleGame for Tanks {
     const DIALECT: &'static str = "tanks";
     const PAGE: &'static str = include_str!("page.html");
     const VERSION: u32 = 2;
+    const KILL: Option<Kill> =
+        Some(Kill { packet: "hit", only_if: Some("destroyed"), victim: "player", killer: "by" });
     const TICK_RATES: &'static [u32] = &[rules::TICK_HZ];
     const OPTIONS: &'static [Declared] = &[Declared {
         name: "round_s",

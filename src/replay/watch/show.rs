@@ -7,9 +7,9 @@ use tickwire_sim::{Identity, Membership, PlayerId};
 
 use super::store::Store;
 use super::tape::Tape;
-use crate::game::{About, Messages, Onlooker, Replica};
+use crate::game::{About, Kill, Messages, Onlooker, Replica};
 use crate::limits;
-use crate::packet::{Dialect, Direction, Value};
+use crate::packet::{Decoded, Dialect, Direction, Value};
 use crate::session::NATIVE_VERSION;
 
 /// The epoch in the welcome of a world that is watched again.
@@ -200,6 +200,8 @@ impl Show {
         for (player, name) in index.names() {
             self.names.entry(player).or_insert(name);
         }
+        // The index runs from the beginning, and finds the kills again.
+        self.marks.retain(|mark| mark.kind != MarkKind::Killed);
         let first = (self.tape.first, self.begin.clone());
         self.open = Some(Open {
             dialect: Arc::clone(dialect),
@@ -228,8 +230,11 @@ impl Show {
     /// Runs about so many ticks: of a seek first, then of the index. At the end of a seek, appends what a
     /// client that has just come is told after its welcome.
     pub fn work(&mut self, ticks: u32, messages: &mut Messages) -> Work {
-        let Show { tape, identity, marks, open: Some(open), .. } = self else { return Work::default() };
+        let Show { tape, identity, marks, names, open: Some(open), .. } = self else {
+            return Work::default();
+        };
         let mut left = ticks;
+        let marks = &mut Marks { marks, names };
         let shown = open.seek_on(tape, &mut left, marks, messages);
         let welcome = shown.and_then(|tick| welcome(&open.dialect, tape.about, identity, tick));
         open.index_on(tape, &mut left, None, marks);
@@ -326,7 +331,7 @@ impl Open {
         &mut self,
         tape: &Tape,
         left: &mut u32,
-        marks: &mut Vec<Mark>,
+        marks: &mut Marks<'_>,
         messages: &mut Messages,
     ) -> Option<u32> {
         let mut seek = self.seek.take()?;
@@ -354,7 +359,7 @@ impl Open {
     }
 
     /// Goes on with the index, for so many ticks, or until so many are completed.
-    fn index_on(&mut self, tape: &Tape, left: &mut u32, until: Option<u32>, marks: &mut Vec<Mark>) {
+    fn index_on(&mut self, tape: &Tape, left: &mut u32, until: Option<u32>, marks: &mut Marks<'_>) {
         while *left > 0 && until.is_none_or(|until| self.indexed() < until) {
             let tick = self.indexed();
             let Some(commands) = tape.commands(tick) else { return };
@@ -370,7 +375,7 @@ impl Open {
             if tick.is_multiple_of(TOLD_TICKS) {
                 let mut told = Messages::default();
                 self.index.step(&commands, None, None, &mut told);
-                self.note_kills(tick + 1, &told, marks);
+                self.note_kills(tape.about, tick + 1, &told, marks);
             } else {
                 self.index.skip(&commands);
             }
@@ -378,13 +383,71 @@ impl Open {
         }
     }
 
-    fn note_kills(&self, tick: u32, told: &Messages, marks: &mut Vec<Mark>) {
-        let Some((prefix, _)) = self.dialect.prefix(Direction::ToClient, "kill") else { return };
+    fn note_kills(&self, about: &About, tick: u32, told: &Messages, marks: &mut Marks<'_>) {
+        let Some(kill) = about.kill else { return };
+        let Some((prefix, _)) = self.dialect.prefix(Direction::ToClient, kill.packet) else { return };
         for message in told.iter().filter(|message| message.starts_with(prefix)) {
             let Ok(packet) = self.dialect.decode(Direction::ToClient, message) else { continue };
-            let text = |name| packet.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-            let (name, killer) = (text("victim_name"), text("killer_name"));
-            mark(marks, Mark { tick, kind: MarkKind::Killed, name, killer });
+            let Some((name, killer)) = killed(kill, &packet, marks.names) else { continue };
+            mark(marks.marks, Mark { tick, kind: MarkKind::Killed, name, killer });
         }
+    }
+}
+
+/// Where marks go, and the names of the players.
+struct Marks<'a> {
+    marks: &'a mut Vec<Mark>,
+    names: &'a BTreeMap<PlayerId, String>,
+}
+
+/// Who was killed by whom, if a packet tells of a kill: their names, empty if there is none.
+fn killed(kill: Kill, packet: &Decoded<'_>, names: &BTreeMap<PlayerId, String>) -> Option<(String, String)> {
+    let is_true = |name| packet.get(name).and_then(Value::as_bool).unwrap_or_default();
+    let who = |name| {
+        let value = packet.get(name)?;
+        let number = || value.as_u64().and_then(|number| u16::try_from(number).ok());
+        value.as_str().map(str::to_owned).or_else(|| names.get(&PlayerId(number()?)).cloned())
+    };
+    let is_kill = kill.only_if.is_none_or(is_true);
+    is_kill.then(|| (who(kill.victim).unwrap_or_default(), who(kill.killer).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::{Game, Simple};
+    use crate::games;
+    use crate::games::moo::Moo;
+    use crate::games::tanks::Tanks;
+
+    #[test]
+    fn kills_are_told_by_the_packet_that_the_game_names() {
+        let names = BTreeMap::from([(PlayerId(3), "Ann".to_owned()), (PlayerId(9), "Bo".to_owned())]);
+        let names_of = |victim: &str, killer: &str| Some((victim.to_owned(), killer.to_owned()));
+        let hit = |destroyed: bool| vec![3.into(), 9.into(), 40.into(), destroyed.into()];
+        let (tanks, moo) = (Simple::<Tanks>::ABOUT, Moo::ABOUT);
+        for (about, dialect, values, expected) in [
+            (tanks, "tanks", hit(true), names_of("Ann", "Bo")),
+            (tanks, "tanks", hit(false), None),
+            (tanks, "tanks", vec![7.into(), 9.into(), 40.into(), true.into()], names_of("", "Bo")),
+            (moo, "native", vec![9.into(), "Bo".into(), 3.into(), "Ann".into()], names_of("Ann", "Bo")),
+            (moo, "native", vec![Value::Nil, Value::Nil, 3.into(), "Ann".into()], names_of("Ann", "")),
+        ] {
+            let kill = about.kill.expect("it has kills");
+            let dialect = games::codes().dialect(dialect).expect("built in");
+            let message = dialect.encode(Direction::ToClient, kill.packet, &values).expect("by the table");
+            let packet = dialect.decode(Direction::ToClient, &message).expect("just encoded");
+            assert_eq!(killed(kill, &packet, &names), expected, "{packet}");
+        }
+    }
+
+    #[test]
+    fn a_room_that_is_opened_again_has_each_mark_once() {
+        let world = (Moo::ABOUT.begin)(&(Moo::ABOUT.identity)(1));
+        let mut show = Show::new(Moo::ABOUT, &*world);
+        let mark = |kind| Mark { tick: 5, kind, name: "Ann".to_owned(), killer: String::new() };
+        show.marks = vec![mark(MarkKind::Joined), mark(MarkKind::Killed)];
+        show.open(&games::codes().dialect("native").expect("built in")).expect("it has a welcome");
+        assert_eq!(show.marks(), [mark(MarkKind::Joined)], "the index finds the kill again");
     }
 }

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clockOf, noteOf, tickOf, wordsOf } from '../../../src/web/watch-bar.js';
+import { Watch } from '../../../src/web/watch.js';
+import { wishedRoom, withRoom } from '../../../src/web/watch-page.js';
 import { lastBefore } from '../../../src/web/wire-frames.js';
 
 test('a time is minutes and seconds, and never rounds up to sixty', () => {
@@ -37,5 +39,38 @@ test('the last row at a time is found, whatever the length of the list', () => {
     for (let ms = -5; ms < 140; ms += 5) {
       assert.equal(lastBefore(count, (at) => rows[at], ms), rows.findLastIndex((at) => at <= ms), `${count} rows, ${ms} ms`);
     }
+  }
+});
+
+test('a link has the room that is watched, beside whatever else it asks for', () => {
+  const rows = [
+    ['?watch=a.pcapng', '/', 'arena', '?room=arena&watch=a.pcapng'],
+    ['?room=arena&watch=a.pcapng', '/', '', '?watch=a.pcapng'],
+    ['?watch=a.pcapng', '/r/arena/', '', '?room=&watch=a.pcapng'],
+    ['?watch=a.pcapng&net=wifi', '/', 'a b', '?room=a%20b&watch=a.pcapng&net=wifi'],
+  ];
+  for (const [search, pathname, room, expected] of rows) {
+    const found = withRoom({ search, pathname }, room);
+    assert.equal(found, expected);
+    assert.equal(wishedRoom({ search: found, pathname }), room, 'as a reload reads it');
+  }
+});
+
+/** A world that says of itself what it is told to, and traps when it is to work. */
+function trapping(parts) {
+  const wasm = { watch_work: () => { throw new Error('unreachable'); }, watch_play: () => { throw new Error('unreachable'); }, watch_seek: () => {}, watch_tick: () => 7, ...parts };
+  return { wasm, bytes: (out) => out, json: (out) => out };
+}
+
+test('a world that cannot be run any further ends with words, not with a picture that stands still', async () => {
+  for (const begin of [(watch) => watch.seek(5), (watch) => watch.step(1)]) {
+    let changed = 0;
+    const watch = new Watch(async () => { throw new Error('not loaded'); }, { hear: () => {}, shown: () => {}, changed: () => { changed += 1; } });
+    Object.assign(watch, { wasm: trapping({ watch_status: () => ({ marks: [], indexed: 9, last: 9, first: 0 }) }), room: '', tick: 7, status: { first: 0, last: 9, indexed: 0, tick_hz: 30 } });
+    begin(watch);
+    await new Promise((done) => { setTimeout(done, 5); });
+    assert.equal(watch.why, 'The recording cannot be run any further: unreachable.');
+    assert.deepEqual([watch.wasm, watch.seeking, watch.playing, watch.isWorking], [null, null, false, false]);
+    assert.ok(changed > 0);
   }
 });
