@@ -22,7 +22,7 @@
 import { tableText } from './codec.js';
 import { EDITION, GAME } from './edition.js';
 import { Link } from './link.js';
-import { LOCKSTEP, LOCKSTEP_OFF, Lockstep } from './lockstep.js';
+import { LOCKSTEP, NO_LOCKSTEP, Lockstep } from './lockstep.js';
 import { Prediction } from './prediction.js';
 import { fromRoot, isPrivate, privateName, roomOf } from './room.js';
 import { States } from './states.js';
@@ -421,7 +421,7 @@ export class Game {
 
   /** @param {import('./link.js').Closed} closed */
   #ended(closed) {
-    if (closed.reason === LOCKSTEP_OFF) this.#lockstep?.fail(closed.text);
+    if (NO_LOCKSTEP.includes(closed.reason)) this.#lockstep?.fail(closed.text);
     [this.closed, this.player, this.#pings] = [closed, null, []];
     this.state = closed.retryMs === null ? 'closed' : 'waiting';
     if (this.state === 'closed') {
