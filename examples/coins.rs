@@ -72,6 +72,11 @@ impl SimpleGame for Coins {
         self.runners.retain(|runner| runner.player != player);
     }
 
+    fn away(&mut self, player: PlayerId) {
+        let mut all = self.runners.iter_mut();
+        all.find(|runner| runner.player == player).into_iter().for_each(|runner| runner.direction = 0);
+    }
+
     fn action(packet: &Decoded<'_>) -> Option<Go> {
         match packet.row.name.as_str() {
             "go" => Some(Go { direction: packet.number("direction").filter(|way: &u8| *way <= 4)? }),

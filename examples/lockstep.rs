@@ -96,7 +96,11 @@ fn hello(dialect: &Dialect) -> Result<Vec<u8>, PacketError> {
     dialect.encode(Direction::ToServer, "hello", &values)
 }
 
+/// The texts are those of other clients: a server may let through what would control a terminal.
 fn print_report(report: &Report) -> std::io::Result<()> {
-    let fields: Vec<String> = report.fields.iter().map(|(_, field)| field.to_string()).collect();
+    let shown = |text: String| -> String {
+        text.chars().map(|sign| if sign.is_control() { '\u{fffd}' } else { sign }).collect()
+    };
+    let fields: Vec<String> = report.fields.iter().map(|(_, field)| shown(field.to_string())).collect();
     writeln!(stdout(), "worlds differ after tick {}: {}", report.tick, fields.join("; "))
 }

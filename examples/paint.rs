@@ -118,6 +118,11 @@ impl SimpleGame for Paint {
         self.painters.retain(|one| one.player != player);
     }
 
+    fn away(&mut self, player: PlayerId) {
+        let mut all = self.painters.iter_mut();
+        all.find(|one| one.player == player).into_iter().for_each(|one| one.direction = 0);
+    }
+
     fn action(packet: &Decoded<'_>) -> Option<Act> {
         match packet.row.name.as_str() {
             "go" => Some(Act::Go { direction: packet.number("direction").filter(|way: &u8| *way <= 4)? }),

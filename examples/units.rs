@@ -84,6 +84,12 @@ impl SimpleGame for Units {
         self.units.retain(|unit| unit.owner != player);
     }
 
+    fn away(&mut self, player: PlayerId) {
+        for unit in self.units.iter_mut().filter(|unit| unit.owner == player) {
+            (unit.to_x, unit.to_y) = (unit.x, unit.y);
+        }
+    }
+
     fn action(packet: &Decoded<'_>) -> Option<March> {
         let number =
             |value: &tickwire::packet::Value| value.as_u64().and_then(|number| u16::try_from(number).ok());

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Measures what a client costs that follows as a stream and what one costs that follows in lockstep, with players that do all that players do:
-# the table of docs/sync.md. Then runs both kinds in one room, where each bot in lockstep checks its world against the server's at every checksum
-# tick. Exits with 1 if a world differs, or a bot finds any other fault.
+# the table of docs/sync.md. Then runs both kinds in one room, where the bots in lockstep check a world against the server's at every checksum
+# tick: they are one process, and share one world as long as they run the same frames, so a process checks one world, and each bot sends its
+# checksum. Exits with 1 if a world differs, or a bot finds any other fault.
 #
 #   scripts/lockstep.sh [--game NAME] [--players "N …"] [--seconds N] [--both N] [--both-seconds N] [--attack]
 #
@@ -23,7 +24,7 @@ while (($#)); do
         --both) both=$2 ;;
         --both-seconds) both_seconds=$2 ;;
         --attack) attack=yes; shift; continue ;;
-        *) sed -n '2,15s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        *) sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
     shift 2
 done

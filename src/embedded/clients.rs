@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::line::{Pipe, Sight};
-use crate::host::audience::{Audience, Desk, Served, Turns};
+use crate::host::audience::{Audience, Desk, Serve, Turns};
 use crate::host::backlog::Backlog;
+use crate::host::budgets::Budgets;
 use crate::host::client::Client;
 use crate::host::inspect_key::InspectKey;
 use crate::host::watch;
@@ -33,15 +34,15 @@ pub struct Clients {
 }
 
 /// Turns at one time. A panic ends the program, as it would anywhere else in it.
-struct Now(Duration);
+struct Now<'a>(Duration, &'a Budgets);
 
-impl Turns<Pipe> for Now {
+impl Turns<Pipe> for Now<'_> {
     fn now(&self) -> Duration {
         self.0
     }
 
-    fn carry_out(&mut self, _: &Client<Pipe>, turn: &mut dyn FnMut() -> Option<Served>) -> bool {
-        turn();
+    fn carry_out(&mut self, _: &Client<Pipe>, turn: &mut Serve<'_>) -> bool {
+        turn(self.1);
         true
     }
 }
@@ -92,10 +93,10 @@ impl Clients {
     }
 
     /// Sends each client the update of a tick, and does what is due by its deadlines.
-    pub fn tell(&mut self, ticked: Ticked, now: Duration) {
+    pub fn tell(&mut self, ticked: Ticked, budgets: &Budgets, now: Duration) {
         self.players = ticked.published.players();
         let backlog = Backlog::new(ticked.published, ticked.answers);
         self.audience.visit(Some(&backlog), &mut std::iter::empty(), now);
-        self.audience.serve(Some(&backlog), &mut self.desk, &mut Now(now));
+        self.audience.serve(Some(&backlog), &mut self.desk, &mut Now(now, budgets));
     }
 }

@@ -362,7 +362,7 @@ impl Server {
             let published = Arc::clone(&ticked.published);
             recorded.push(Recorded { tick: ticked.tick, checksum, frame, snapshot, published });
         }
-        self.host.clients.tell(ticked, self.host.now);
+        self.host.clients.tell(ticked, &self.host.budgets, self.host.now);
         self.step_bots();
         for connection in self.connections.values_mut() {
             connection.turn(&mut self.host);

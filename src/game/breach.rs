@@ -50,12 +50,15 @@ pub enum Breach {
     TokenTooOften,
     /// The client asks to follow in lockstep, which its server does not offer, or not without a token.
     LockstepOff,
+    /// The client follows in lockstep a room whose snapshot is larger than
+    /// [`limits::SHARED_MESSAGE_BYTES`].
+    LockstepTooLarge,
     /// An internal bug.
     InternalError,
 }
 
 /// Each breach with its name, its close code (RFC 6455 7.4.1) and its sentence, in the order of the enum.
-const ROWS: [(Breach, &str, u16, &str); 19] = [
+const ROWS: [(Breach, &str, u16, &str); 20] = [
     (Breach::MessageRate, "message_rate", 1008, "more messages than a client may send"),
     (Breach::ByteRate, "byte_rate", 1008, "more bytes than a client may send"),
     (Breach::HelloLate, "hello_late", 1008, "no hello before the deadline"),
@@ -88,6 +91,12 @@ const ROWS: [(Breach, &str, u16, &str); 19] = [
         "lockstep_off",
         1008,
         "this server does not offer lockstep, or not without a token",
+    ),
+    (
+        Breach::LockstepTooLarge,
+        "lockstep_too_large",
+        1008,
+        "the world is too large to be sent: follow it as a stream",
     ),
     (Breach::InternalError, "internal_error", 1011, "a bug in the server"),
 ];

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use super::answers::Pending;
 use super::backlog::Backlog;
+use super::budgets::Budgets;
 use super::client::{Client, Line};
 use super::lockstep::Relay;
 use crate::game::{Breach, Game, Messages, Published, Turn, View as _};
@@ -55,10 +56,13 @@ pub trait Turns<L> {
     /// The host's clock.
     fn now(&self) -> Duration;
 
-    /// Carries out a client's turn. Returns whether it came to its end; if not, the buffers are made
-    /// anew.
-    fn carry_out(&mut self, client: &Client<L>, turn: &mut dyn FnMut() -> Option<Served>) -> bool;
+    /// Carries out a client's turn, by the budgets of the host. Returns whether it came to its end; if
+    /// not, the buffers are made anew.
+    fn carry_out(&mut self, client: &Client<L>, turn: &mut Serve<'_>) -> bool;
 }
+
+/// One client's turn.
+pub type Serve<'a> = dyn FnMut(&Budgets) -> Option<Served> + 'a;
 
 /// The members of a game.
 #[derive(Debug)]
@@ -176,7 +180,7 @@ impl<G: Game, L: Line> Audience<L> for Members<G, L> {
         let ticks = backlog.and_then(Ticks::of);
         for member in members {
             let (client, now) = (Arc::clone(&member.client), turns.now());
-            let mut turn = || member.serve(ticks.as_ref(), scratch, desk, now);
+            let mut turn = |budgets: &Budgets| member.serve(ticks.as_ref(), scratch, desk, (budgets, now));
             if !turns.carry_out(&client, &mut turn) {
                 (*scratch, *desk) = (G::Scratch::default(), Desk::default());
             }
@@ -202,14 +206,14 @@ impl<G: Game, L: Line> Member<G, L> {
         ticks: Option<&Ticks<'_, G>>,
         scratch: &mut G::Scratch,
         desk: &mut Desk,
-        now: Duration,
+        (budgets, now): (&Budgets, Duration),
     ) -> Option<Served> {
         self.client.send_waiting(now);
         self.client.yield_seat(now);
         let from = self.client.followed_from().filter(|_| self.client.sender.is_open());
         let since = ticks.zip(from).and_then(|(ticks, from)| Some((ticks, ticks.since(from)?)));
         let since = since.filter(|(ticks, _)| self.begins(ticks.newest.tick));
-        let served = since.map(|(ticks, missed)| self.update((ticks, missed), scratch, desk, now));
+        let served = since.map(|(ticks, missed)| self.update((ticks, missed), scratch, desk, (budgets, now)));
         self.client.look_after(now);
         served
     }
@@ -229,7 +233,7 @@ impl<G: Game, L: Line> Member<G, L> {
         (Ticks { newest, answers: brought, .. }, missed): (&Ticks<'_, G>, &[Arc<G::Events>]),
         scratch: &mut G::Scratch,
         Desk { answers, messages, frames }: &mut Desk,
-        now: Duration,
+        (budgets, now): (&Budgets, Duration),
     ) -> Served {
         let client = &self.client;
         answers.clear();
@@ -238,7 +242,7 @@ impl<G: Game, L: Line> Member<G, L> {
         if client.is_in_lockstep() {
             brought.iter().for_each(|tick| self.answers.take(tick, client.id));
             let about = (missed.len(), newest.tick);
-            return self.relay(about, (answers, messages), frames, now);
+            return self.relay(about, (answers, messages), frames, (budgets, now));
         }
         self.view.follow(client.player_after(newest.tick), client.watched());
         recall::<G, L>(client, &mut self.view, (missed.len(), newest.tick), messages);
@@ -259,6 +263,7 @@ impl<G: Game, L: Line> Member<G, L> {
         client.send(Frames::Lent(frames), now);
         Served { turn, sends: Some(client.sender.sends() - sends_before) }
     }
+
     /// What became of the commands of a client in lockstep, and what comes next in the journal of its
     /// room.
     fn relay(
@@ -266,7 +271,7 @@ impl<G: Game, L: Line> Member<G, L> {
         about: (usize, u32),
         (answers, messages): (&mut Messages, &mut Messages),
         frames: &mut Vec<u8>,
-        now: Duration,
+        (budgets, now): (&Budgets, Duration),
     ) -> Served {
         let Member { client, relay, view, answers: pending, .. } = self;
         let sends_before = client.sender.sends();
@@ -279,7 +284,7 @@ impl<G: Game, L: Line> Member<G, L> {
         for message in answers.iter().chain(messages.iter()) {
             client.endpoint.write_message(frames, message);
         }
-        relay.write(client, frames, now);
+        relay.write(client, budgets, frames, now);
         client.send(Frames::Lent(frames), now);
         Served { turn: Turn::Written, sends: Some(client.sender.sends() - sends_before) }
     }

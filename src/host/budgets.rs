@@ -12,6 +12,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use super::snapshots::{Asks, Snapshots};
 use crate::game::Shared;
 use crate::household::Household;
 use crate::limits;
@@ -28,12 +29,14 @@ pub enum Spending {
     Join,
     /// Making a room on demand.
     Room,
+    /// Being sent a snapshot, in lockstep.
+    Snapshot,
     /// An action of a game that reaches other players.
     Shared(&'static Shared),
 }
 
 /// How many kinds of spending there are that no game declares.
-const OWN_KINDS: usize = 4;
+const OWN_KINDS: usize = 5;
 /// How many kinds of spending there are.
 const KINDS: usize = OWN_KINDS + limits::GAME_BUDGETS;
 
@@ -76,6 +79,7 @@ impl Spending {
             Spending::Client => 1,
             Spending::Join => 2,
             Spending::Room => 3,
+            Spending::Snapshot => 4,
             Spending::Shared(shared) => OWN_KINDS + shared.slot.min(limits::GAME_BUDGETS - 1),
         }
     }
@@ -87,6 +91,7 @@ impl Spending {
             Spending::Client => "address_client_rate",
             Spending::Join => "address_join_rate",
             Spending::Room => "address_room_rate",
+            Spending::Snapshot => "address_snapshot_rate",
             Spending::Shared(shared) => shared.rule,
         }
     }
@@ -99,6 +104,7 @@ impl Spending {
             }
             Spending::Join => "too many joins from your address: wait a few seconds and enter again",
             Spending::Room => "too many new rooms from your address: wait a few seconds",
+            Spending::Snapshot => "too many snapshots for your address: the next one comes by itself",
             Spending::Shared(shared) => shared.detail,
         }
     }
@@ -114,6 +120,9 @@ impl Spending {
             }
             Spending::Join => Rate::per_second(limits::ADDRESS_JOINS_PER_SECOND, limits::ADDRESS_JOINS_BURST),
             Spending::Room => Rate { every: limits::ADDRESS_ROOM_EVERY, burst: limits::ADDRESS_ROOMS_BURST },
+            Spending::Snapshot => {
+                Rate { every: limits::ADDRESS_SNAPSHOT_EVERY, burst: limits::ADDRESS_SNAPSHOTS_BURST }
+            }
             Spending::Shared(shared) => Rate { every: shared.every, burst: shared.burst },
         }
     }
@@ -127,12 +136,13 @@ type Buckets = [Duration; KINDS];
 pub struct Budgets {
     are_in_force: bool,
     addresses: Mutex<HashMap<Household, Buckets>>,
+    snapshots: Mutex<Snapshots>,
 }
 
 impl Budgets {
     /// Unspent budgets. If `are_in_force` is false, nothing is ever limited.
     pub fn new(are_in_force: bool) -> Budgets {
-        Budgets { are_in_force, addresses: Mutex::default() }
+        Budgets { are_in_force, addresses: Mutex::default(), snapshots: Mutex::default() }
     }
 
     /// Takes a token from this address.
@@ -149,6 +159,18 @@ impl Budgets {
         }
         let buckets = addresses.entry(address).or_default();
         spending.rate().take(&mut buckets[spending.slot()], now)
+    }
+
+    /// Whether a client in lockstep is sent a snapshot now; if so, its tokens are taken. If not, it asks
+    /// again at its next turn.
+    pub fn may_sync(&self, asks: &Asks, now: Duration) -> bool {
+        let mut snapshots = self.snapshots.lock();
+        let is_turn = !self.are_in_force || snapshots.is_turn_of(asks, now);
+        let may = is_turn
+            && snapshots.has_room(asks, now)
+            && self.take(asks.household, Spending::Snapshot, now).is_ok();
+        snapshots.answered(asks, may, now);
+        may
     }
 
     /// When the bucket of this address is full again; zero for one that was never used.

@@ -2,7 +2,7 @@
 //!
 //! A client that is behind is sent nothing new: its place in the journal stays, and once it has fallen
 //! behind what the room keeps, it begins again at a snapshot. A snapshot is never queued behind
-//! anything else.
+//! anything else, and the [`Budgets`] say when a client may have one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +10,16 @@ use std::time::Duration;
 use rmpv::Value;
 use tickwire_sim::PlayerId;
 
+use super::budgets::Budgets;
 use super::client::{Client, Line};
+use super::snapshots::Asks;
+use crate::game::Breach;
 use crate::game::lockstep::{COMMAND_FRAME, DESYNC_REPORT, SNAPSHOT, STATE_SYNC};
 use crate::limits;
-use crate::peer::Endpoint;
 use crate::peer::sender::Frames;
+use crate::peer::{Ending, Endpoint};
 use crate::room::Handle;
-use crate::room::lockstep::{Content, Form, Part, Report};
+use crate::room::lockstep::{Content, Form, Next, Part, Report};
 
 /// One client's way through the journal. Its worker has it.
 #[derive(Debug)]
@@ -24,43 +27,82 @@ pub struct Relay {
     form: Form,
     /// The player that the client was told is its own.
     told: Option<PlayerId>,
+    /// When it was sent its last snapshot.
+    synced: Option<Duration>,
 }
 
 impl Relay {
     /// The relay of a client that knows nothing yet.
     pub fn new(endpoint: &Endpoint) -> Relay {
-        Relay { form: (endpoint.dialect.name().into(), endpoint.is_json), told: None }
+        Relay { form: (endpoint.dialect.name().into(), endpoint.is_json), told: None, synced: None }
     }
 
     /// Appends to `frames` what the client is sent next; a snapshot is sent at once, with what is before
-    /// it. Only for a client for which nothing waits.
-    pub fn write<L: Line>(&mut self, client: &Client<L>, frames: &mut Vec<u8>, now: Duration) {
-        let player = client.player_after(client.room.tick());
-        let next = client.room.lockstep.next(client.id, limits::LOCKSTEP_TURN_BYTES);
-        if let Some(snapshot) = next.snapshot {
-            sync((&client.room, player), &client.endpoint, &snapshot, frames);
+    /// it. Only for a client for which nothing waits. Without a token of the budgets for a snapshot, the
+    /// client waits for it.
+    pub fn write<L: Line>(
+        &mut self,
+        client: &Client<L>,
+        budgets: &Budgets,
+        frames: &mut Vec<u8>,
+        now: Duration,
+    ) {
+        let (player, synced) = (client.player_after(client.room.tick()), self.synced);
+        let (household, connection) = (client.household(), client.id);
+        let may_sync =
+            |part: &Part| budgets.may_sync(&Asks { household, connection, synced, bytes: part.bytes() }, now);
+        let next = client.room.lockstep.next(client.id, limits::LOCKSTEP_TURN_BYTES, may_sync);
+        if let Some(snapshot) = &next.snapshot {
+            let bytes = self.encoded(snapshot, &client.endpoint);
+            if bytes.len() > limits::SHARED_MESSAGE_BYTES {
+                client.room.lockstep.is_too_large();
+                return client.close(Ending::Breach(Breach::LockstepTooLarge), now);
+            }
+            self.synced = Some(now);
+            sync((&client.room, player), &client.endpoint, snapshot, frames);
             client.send(Frames::Lent(frames), now);
             frames.clear();
-            client.send(Frames::Shared(&self.encoded(&snapshot, &client.endpoint)), now);
+            client.send(Frames::Shared(&bytes), now);
         } else if let Some(player) = player.filter(|player| self.told != Some(*player)) {
             client.endpoint.write_named(frames, "spawned", &[("player", player.0.into())]);
         }
         self.told = player;
-        for part in &next.parts {
-            frames.extend_from_slice(&self.encoded(part, &client.endpoint));
+        let place = self.append(client, &next, frames, now);
+        client.room.lockstep.sent(client.id, &next, place);
+    }
+
+    /// Appends the parts as far as they are within [`limits::LOCKSTEP_TURN_BYTES`]. One that is longer by
+    /// itself is sent at once, if it is the first. Returns the place behind them.
+    fn append<L: Line>(&self, client: &Client<L>, next: &Next, frames: &mut Vec<u8>, now: Duration) -> u64 {
+        let most = frames.len() + limits::LOCKSTEP_TURN_BYTES;
+        for (at, (place, part)) in next.parts.iter().enumerate() {
+            let bytes = self.encoded(part, &client.endpoint);
+            if frames.len() + bytes.len() <= most {
+                frames.extend_from_slice(&bytes);
+                continue;
+            }
+            if at > 0 || next.snapshot.is_some() {
+                return *place;
+            }
+            client.send(Frames::Lent(frames), now);
+            frames.clear();
+            client.send(Frames::Shared(&bytes), now);
+            return place + 1;
         }
+        next.end
     }
 
     /// What follows for a connection without a client, such as the server's own: as [`Relay::write`], but a
-    /// snapshot is appended as well.
+    /// snapshot is appended as well, and costs no budget.
     pub fn take(&self, (room, connection): (&Handle, u64), endpoint: &Endpoint, frames: &mut Vec<u8>) {
-        let next = room.lockstep.next(connection, limits::LOCKSTEP_TURN_BYTES);
+        let next = room.lockstep.next(connection, limits::LOCKSTEP_TURN_BYTES, |_| true);
         if let Some(snapshot) = &next.snapshot {
             sync((room, None), endpoint, snapshot, frames);
         }
-        for part in next.snapshot.iter().chain(&next.parts) {
+        for part in next.snapshot.iter().chain(next.parts.iter().map(|(_, part)| part)) {
             frames.extend_from_slice(&self.encoded(part, endpoint));
         }
+        room.lockstep.sent(connection, &next, next.end);
     }
 
     fn encoded(&self, part: &Part, endpoint: &Endpoint) -> Arc<[u8]> {

@@ -10,7 +10,7 @@
 //! address), [`admission`] with its [`pool`]s (which connections get a thread), [`door`] (which
 //! requests become clients), [`refused`], [`client`] (a connection that is in a room),
 //! [`conversation`] (what its bytes ask of the room), [`backlog`] (ticks that wait for a worker),
-//! [`audience`] (updates). A request for `/wire` becomes a [`watch`]. The drivers are `net` (sockets,
+//! [`audience`] (updates), [`snapshots`] (which client in lockstep is sent one next). A request for `/wire` becomes a [`watch`]. The drivers are `net` (sockets,
 //! threads, a clock), `embedded` (function calls) and `simulate` (a model of the network in virtual
 //! time). [`tokens`] say who may play, and a [`gate`] limits how often an address may guess a [`secret`].
 //! [`secrets`] are overwritten before anybody sees a request.
@@ -31,5 +31,6 @@ pub mod pool;
 pub mod refused;
 pub mod secret;
 pub mod secrets;
+pub mod snapshots;
 pub mod tokens;
 pub mod watch;

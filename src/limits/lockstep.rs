@@ -17,21 +17,33 @@ pub const LOCKSTEP_INTERVAL_TICKS_MOST: u32 = 10_000;
 pub const LOCKSTEP_LOG_BYTES: usize = 1024 * 1024;
 /// Snapshots that a room keeps: the newest, and the one before it for a checksum that arrives late.
 pub const LOCKSTEP_SNAPSHOTS: usize = 2;
-/// Snapshots that the clients of one address are sent at once: all that the address may have join
-/// together. Beyond the burst, the next one waits for [`LOCKSTEP_SYNC_EVERY`].
-pub const LOCKSTEP_SYNC_BURST: u32 = CLIENTS_PER_ADDRESS as u32;
+/// Shortest time between a room's last snapshot and the first one for clients that come after all
+/// others have left: one that comes and goes must not have one made each time. Sooner: they wait.
+pub const LOCKSTEP_SNAPSHOT_LEAST: Duration = Duration::from_secs(1);
+/// Snapshots that the clients of one address are sent at once, in all rooms of a server together, unless
+/// `--address-budgets off` lifts the limit: all that the address may have join together. Beyond the
+/// burst, the next one waits for [`ADDRESS_SNAPSHOT_EVERY`], and the clients take turns.
+pub const ADDRESS_SNAPSHOTS_BURST: u32 = CLIENTS_PER_ADDRESS as u32;
 /// Time between two snapshots for the clients of one address in the long run.
-pub const LOCKSTEP_SYNC_EVERY: Duration = Duration::from_secs(1);
-/// Addresses whose snapshots are counted. Beyond: those with a full budget are forgotten, which loses
-/// nothing; if none has one, further snapshots wait.
-pub const LOCKSTEP_SYNC_ADDRESSES: usize = 4096;
+pub const ADDRESS_SNAPSHOT_EVERY: Duration = Duration::from_secs(1);
+/// Time for which a client that waits for a snapshot goes before others of its address that had one
+/// later: many ticks, in each of which it asks again. Beyond: it has not asked again, and waits no more.
+pub const LOCKSTEP_SYNC_TURN: Duration = Duration::from_secs(1);
+/// Bytes of snapshots that a server sends in a second in the long run, to all addresses together:
+/// 134 Mbit/s, a fair part of its line. Beyond the burst: snapshots wait.
+pub const LOCKSTEP_SYNC_BYTES_PER_SECOND: u32 = 16 * 1024 * 1024;
+/// Time for which a server may send snapshots at that rate at once: 64 MiB, those of some hundred
+/// clients that join together. The second half is for clients that have no world yet.
+pub const LOCKSTEP_SYNC_BURST: Duration = Duration::from_secs(4);
 /// Bytes of one message that is shared and may exceed [`super::OUTBOX_BYTES`], if nothing else waits
-/// for its client: a snapshot. Beyond: close 1008 `slow_client`.
+/// for its client: a snapshot. Beyond: close 1008 `lockstep_too_large`.
 pub const SHARED_MESSAGE_BYTES: usize = super::CLIENT_MESSAGE_BYTES;
-/// Bytes of command frames that a client is sent in one turn. Beyond: in the next one.
+/// Bytes of command frames and reports, as they are sent, that a client is sent in one turn, besides a
+/// snapshot and answers. Beyond: in the next one. A frame that is larger by itself goes alone.
 pub const LOCKSTEP_TURN_BYTES: usize = super::OUTBOX_BYTES / 2;
-/// Checksum ticks whose checksums a room keeps: those from its oldest snapshot on. Beyond: the newest
-/// ones, and a checksum that comes later is dropped.
+/// Checksum ticks whose checksums a room keeps: those from its oldest snapshot on, one checksum of each
+/// client. Beyond: the newest ones and those that are to be reported, and a checksum that comes later is
+/// dropped.
 pub const LOCKSTEP_ROUNDS: usize = 64;
 /// Time for which a report waits for the fields that differ, if that is longer than an interval. Beyond:
 /// it names the participants alone.
@@ -40,7 +52,8 @@ pub const LOCKSTEP_DETAILS_TIME: Duration = Duration::from_secs(1);
 pub const LOCKSTEP_GROUPS: usize = 16;
 /// Participants that a `desync_report` lists in a group. Beyond: counted only.
 pub const LOCKSTEP_PARTICIPANTS: usize = 32;
-/// Fields that a client in lockstep may name as different. Beyond: the first ones count.
+/// Fields that a client in lockstep may name as different, and that a `desync_report` lists. Beyond: the
+/// first ones count, of each client in turn.
 pub const LOCKSTEP_FIELDS: usize = 8;
 /// Characters of the name of an entity or a field, or of a value, in a `desync_report`. Beyond: cut.
 pub const LOCKSTEP_FIELD_CHARS: usize = 48;

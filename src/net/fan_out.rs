@@ -22,7 +22,7 @@ use super::bell::Backlogs;
 use super::client::{Client, Socket};
 use super::host::{Bell, Host};
 use crate::game::{Breach, Turn};
-use crate::host::audience::{Audience, Desk, Served, Turns};
+use crate::host::audience::{Audience, Desk, Serve, Turns};
 use crate::peer::Ending;
 
 /// A worker: its part of the clients of each room in which it has any, by the number of the room's run.
@@ -77,9 +77,9 @@ impl Turns<Socket> for Guarded<'_> {
         self.host.now()
     }
 
-    fn carry_out(&mut self, client: &Client, turn: &mut dyn FnMut() -> Option<Served>) -> bool {
+    fn carry_out(&mut self, client: &Client, turn: &mut Serve<'_>) -> bool {
         let host = self.host;
-        let Ok(served) = catch_unwind(AssertUnwindSafe(turn)) else {
+        let Ok(served) = catch_unwind(AssertUnwindSafe(|| turn(&host.budgets))) else {
             host.metrics.panics.inc();
             client.close(Ending::Breach(Breach::InternalError), host.now());
             return false;

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use tracing::info;
+use tracing::{info, warn};
 
 use super::metrics::{Figures, Metrics};
 use super::tap::Tap;
@@ -239,6 +239,13 @@ impl Hosted {
                 info!(
                     room = self.label(),
                     tick, clients, "worlds of clients in lockstep differ from the room's"
+                );
+            }
+            if counts.too_large > before.too_large {
+                warn!(
+                    room = self.label(),
+                    most_bytes = limits::SHARED_MESSAGE_BYTES,
+                    "a snapshot of the world is larger than a message may be, so no client can follow in lockstep"
                 );
             }
             *before = counts;

@@ -10,14 +10,18 @@
 //! behind it, once and in order; each part is encoded once for all clients that speak alike. At each
 //! checksum tick a client sends the checksum of its world. One that differs from the room's begins
 //! again at a snapshot, says which fields differ, and all are sent a [`Report`].
+//!
+//! Whether a client may have a snapshot now is up to the host, whose rooms share a budget.
 
 mod part;
+mod rounds;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 pub use part::{Content, Field, Form, Part, Report};
+use rounds::{Claim, Rounds};
 
 use crate::household::Household;
 use crate::limits;
@@ -61,8 +65,10 @@ impl Default for Rules {
 pub struct Next {
     /// The snapshot with which it begins, or begins again.
     pub snapshot: Option<Arc<Part>>,
-    /// The parts behind its place.
-    pub parts: Vec<Arc<Part>>,
+    /// The parts behind its place, each with its number: at least as many as fit what was asked for.
+    pub parts: Vec<(u64, Arc<Part>)>,
+    /// Its place once it is sent all of them.
+    pub end: u64,
 }
 
 /// Counts since the room began.
@@ -76,6 +82,8 @@ pub struct Counts {
     pub checksums: u64,
     /// Of these, those that differed.
     pub desyncs: u64,
+    /// Clients that were closed because the snapshot is larger than a message may be.
+    pub too_large: u64,
 }
 
 /// See the [module](self).
@@ -86,13 +94,13 @@ pub struct Journal {
     syncs: AtomicU64,
     checksums: AtomicU64,
     desyncs: AtomicU64,
+    too_large: AtomicU64,
     inner: Mutex<Inner>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
     followers: BTreeMap<u64, Follower>,
-    budgets: BTreeMap<Household, Budget>,
     /// Ticks per second.
     tick_hz: u32,
     /// Ticks completed.
@@ -106,7 +114,9 @@ struct Inner {
     bytes: usize,
     /// With the tick before which it was taken, and the number of the part behind it.
     snapshots: VecDeque<(u32, u64, Arc<Part>)>,
-    rounds: BTreeMap<u32, Round>,
+    /// The tick of the last snapshot, even if it is forgotten.
+    made: Option<u32>,
+    rounds: Rounds,
 }
 
 #[derive(Debug)]
@@ -116,33 +126,22 @@ struct Follower {
     since: u32,
     /// The number of its next part.
     place: u64,
+    /// Reports before this part were told, or were of others before it came.
+    told: u64,
     /// It begins again at a snapshot not after this tick.
     wants_snapshot: Option<u32>,
 }
 
-/// A token bucket, in ticks.
-#[derive(Debug, Clone, Copy)]
-struct Budget {
-    left: u32,
-    at: u32,
-}
+impl Follower {
+    /// Whether it has a world.
+    fn has_begun(&self) -> bool {
+        self.since != u32::MAX
+    }
 
-/// The checksums of one tick.
-#[derive(Debug, Default)]
-struct Round {
-    room: Option<u64>,
-    said: BTreeMap<u64, Said>,
-    /// Since when a world is known to differ.
-    differs_since: Option<u32>,
-    is_reported: bool,
-}
-
-#[derive(Debug)]
-struct Said {
-    label: String,
-    checksum: u64,
-    /// What differs; it is asked for if it begins again at a snapshot.
-    fields: Option<Vec<Field>>,
+    /// It begins again at a snapshot not after this tick, nor after one that it waits for.
+    fn want(&mut self, not_after: u32) {
+        self.wants_snapshot = Some(self.wants_snapshot.map_or(not_after, |tick| tick.min(not_after)));
+    }
 }
 
 /// What a tick is to make for those who follow.
@@ -165,6 +164,7 @@ impl Journal {
             syncs: AtomicU64::new(0),
             checksums: AtomicU64::new(0),
             desyncs: AtomicU64::new(0),
+            too_large: AtomicU64::new(0),
             inner: Mutex::new(Inner { tick_hz, ..Inner::default() }),
         }
     }
@@ -181,22 +181,24 @@ impl Journal {
             syncs: self.syncs.load(Ordering::Relaxed),
             checksums: self.checksums.load(Ordering::Relaxed),
             desyncs: self.desyncs.load(Ordering::Relaxed),
+            too_large: self.too_large.load(Ordering::Relaxed),
         }
     }
 
-    /// A connection follows from now on: it is sent a snapshot as soon as there is one and its address
-    /// may have it.
+    /// A connection follows from now on: it is sent a snapshot as soon as there is one and its host lets
+    /// it have it.
     pub fn follow(&self, connection: u64, household: Household) {
         let mut inner = self.inner.lock();
-        let follower = Follower { household, since: u32::MAX, place: 0, wants_snapshot: Some(u32::MAX) };
-        inner.followers.insert(connection, follower);
+        let (since, place, told, wants_snapshot) = (u32::MAX, 0, 0, Some(u32::MAX));
+        inner.followers.insert(connection, Follower { household, since, place, told, wants_snapshot });
         self.followers.store(inner.followers.len(), Ordering::Relaxed);
     }
 
-    /// A connection no longer follows.
+    /// A connection no longer follows. What it has said is forgotten, unless a report of it is due.
     pub fn leave(&self, connection: u64) {
         let mut inner = self.inner.lock();
         inner.followers.remove(&connection);
+        inner.rounds.leave(connection);
         self.followers.store(inner.followers.len(), Ordering::Relaxed);
     }
 
@@ -204,28 +206,27 @@ impl Journal {
     pub fn ask(&self, connection: u64) {
         let mut inner = self.inner.lock();
         if let Some(follower) = inner.followers.get_mut(&connection) {
-            follower.wants_snapshot.get_or_insert(u32::MAX);
+            follower.want(u32::MAX);
         }
     }
 
     /// A participant's checksum of its world after `tick` ticks. Only the first one of each tick counts,
-    /// and only of a checksum tick from the oldest snapshot that is kept to one interval from now.
+    /// and only of a checksum tick since it has a world, and from the oldest snapshot that is kept to one
+    /// interval from now.
     pub fn checksum(&self, connection: u64, label: impl FnOnce() -> String, tick: u32, checksum: u64) {
         let inner = &mut *self.inner.lock();
         let every = self.rules.checksum_ticks;
         let oldest = inner.snapshots.front().map_or(u32::MAX, |(tick, ..)| *tick);
         let is_due = tick.is_multiple_of(every) && (oldest..=inner.tick + every).contains(&tick);
         // The rounds that are over, and that are still kept, have the room's checksum.
-        let is_kept = tick >= inner.tick || inner.rounds.contains_key(&tick);
-        if !is_due || !is_kept || !inner.followers.contains_key(&connection) {
+        let is_kept = tick >= inner.tick || inner.rounds.has(tick);
+        let Some(follower) = inner.followers.get(&connection) else { return };
+        if !is_due || !is_kept || tick < follower.since || inner.rounds.has_claim(tick, connection) {
             return;
         }
-        let round = inner.rounds.entry(tick).or_default();
-        if round.said.contains_key(&connection) {
-            return;
-        }
-        round.said.insert(connection, Said { label: label(), checksum, fields: None });
-        if let Some(room) = round.room {
+        let (household, since) = (follower.household, follower.since);
+        let claim = Claim { label: label(), household, since, checksum, fields: None };
+        if let Some(room) = inner.rounds.claim(tick, connection, claim) {
             self.compare(inner, connection, tick, room == checksum);
         }
     }
@@ -234,23 +235,17 @@ impl Journal {
         self.checksums.fetch_add(1, Ordering::Relaxed);
         if !is_same {
             self.desyncs.fetch_add(1, Ordering::Relaxed);
-            if let Some(round) = inner.rounds.get_mut(&tick) {
-                round.differs_since.get_or_insert(inner.tick);
-            }
+            inner.rounds.differs(tick, inner.tick);
             if let Some(follower) = inner.followers.get_mut(&connection) {
-                follower.wants_snapshot.get_or_insert(tick);
+                follower.want(tick);
             }
         }
     }
 
-    /// What a participant whose world differed after `tick` ticks found different. The first ones count.
-    pub fn details(&self, connection: u64, tick: u32, mut fields: Vec<Field>) {
-        let mut inner = self.inner.lock();
-        let said = inner.rounds.get_mut(&tick).and_then(|round| round.said.get_mut(&connection));
-        if let Some(said) = said.filter(|said| said.fields.is_none()) {
-            fields.truncate(limits::LOCKSTEP_FIELDS);
-            said.fields = Some(fields);
-        }
+    /// What a participant whose world differed after `tick` ticks found different. The first ones count,
+    /// and only until that tick is reported.
+    pub fn details(&self, connection: u64, tick: u32, fields: Vec<Field>) {
+        self.inner.lock().rounds.details(connection, tick, fields);
     }
 
     /// A tick begins: what it is to make.
@@ -259,14 +254,19 @@ impl Journal {
         inner.tick = tick;
         if inner.followers.is_empty() {
             if inner.is_on {
-                let (tick_hz, budgets) = (inner.tick_hz, std::mem::take(&mut inner.budgets));
-                *inner = Inner { tick_hz, tick, budgets, ..Inner::default() };
+                let (tick_hz, made) = (inner.tick_hz, inner.made);
+                *inner = Inner { tick_hz, tick, made, ..Inner::default() };
             }
             return Due::default();
         }
         inner.is_on = true;
-        let newest = inner.snapshots.back().map(|(tick, ..)| *tick);
-        let is_old = newest.is_none_or(|newest| tick >= newest.saturating_add(self.rules.snapshot_ticks));
+        let is_past = |made: u32, ticks: u32| tick >= made.saturating_add(ticks);
+        let least = limits::LOCKSTEP_SNAPSHOT_LEAST.as_secs() as u32 * inner.tick_hz;
+        let is_old = match inner.snapshots.back() {
+            Some((newest, ..)) => is_past(*newest, self.rules.snapshot_ticks),
+            // Whoever comes and goes has one made no more often than this.
+            None => inner.made.is_none_or(|made| is_past(made, least)),
+        };
         let snapshot = is_old || inner.bytes > limits::LOCKSTEP_LOG_BYTES;
         Due { frame: true, checksum: tick.is_multiple_of(self.rules.checksum_ticks), snapshot }
     }
@@ -283,10 +283,8 @@ impl Journal {
         }
         if let Some(checksum) = checksum {
             let tick = inner.tick;
-            let round = inner.rounds.entry(tick).or_default();
-            round.room = Some(checksum);
-            let said: Vec<_> = round.said.iter().map(|(one, said)| (*one, said.checksum)).collect();
-            said.iter().for_each(|(one, own)| self.compare(inner, *one, tick, *own == checksum));
+            let claims = inner.rounds.settle(tick, checksum);
+            claims.iter().for_each(|(one, own)| self.compare(inner, *one, tick, *own == checksum));
         }
         match frame {
             Some(frame) => inner.push(Content::Frame(frame)),
@@ -301,46 +299,65 @@ impl Journal {
         inner.report(self.rules.checksum_ticks);
     }
 
-    /// What a connection is sent now, about so many bytes besides a snapshot; its place moves behind
-    /// it.
-    pub fn next(&self, connection: u64, bytes: usize) -> Next {
+    /// What a connection is sent now: parts that have so many bytes when they are encoded, or more. Whether it
+    /// begins at a snapshot that it lacks is asked for with that snapshot. Its place stays what it is, or moves
+    /// to the snapshot, until it is [`sent`](Self::sent) something.
+    pub fn next(&self, connection: u64, bytes: usize, may_sync: impl FnOnce(&Part) -> bool) -> Next {
         let inner = &mut *self.inner.lock();
         let Some(follower) = inner.followers.get(&connection) else { return Next::default() };
-        let is_lost = follower.place < inner.first && follower.since != u32::MAX;
+        let has_begun = follower.has_begun();
+        let is_lost = follower.place < inner.first && has_begun;
         let wanted = follower.wants_snapshot.or(is_lost.then_some(u32::MAX));
-        let household = follower.household;
         let snapshot = wanted.and_then(|not_after| inner.snapshot(not_after));
-        let snapshot = snapshot.filter(|_| inner.may_sync(household));
-        let (end, tick) = (inner.first + inner.log.len() as u64, inner.tick);
+        let snapshot = snapshot.filter(|(_, part)| may_sync(part));
+        let (end, tick) = (inner.end(), inner.tick);
         let Some(follower) = inner.followers.get_mut(&connection) else { return Next::default() };
-        let mut next = Next::default();
-        // Reports that it has been told, or that were of others before it came, are not told again.
-        let mut told = follower.place;
+        let mut next = Next { end, ..Next::default() };
         if let Some((place, part)) = snapshot {
-            self.syncs.fetch_add(1, Ordering::Relaxed);
-            told = if follower.since == u32::MAX { end } else { told };
+            follower.told = if has_begun { follower.told } else { end };
             (follower.place, follower.wants_snapshot) = (place, None);
             follower.since = follower.since.min(tick);
             next.snapshot = Some(part);
-        } else if is_lost || follower.since == u32::MAX {
-            return next;
+        } else if is_lost || !has_begun {
+            return Next::default();
         }
-        let behind = (follower.place..end).zip(inner.log.range((follower.place - inner.first) as usize..));
+        let told = follower.told;
+        let behind = inner.log.range((follower.place - inner.first) as usize..);
         let is_new = |place: u64, part: &Part| place >= told || !matches!(part.content, Content::Report(_));
         let mut left = bytes;
-        for (place, part) in behind.take_while(|(_, part)| {
-            let is_room = left > 0;
-            left = left.saturating_sub(part.bytes());
-            is_room
-        }) {
-            follower.place = place + 1;
-            next.parts.extend(is_new(place, part).then(|| Arc::clone(part)));
+        for (place, part) in (follower.place..).zip(behind) {
+            if left == 0 {
+                next.end = place;
+                break;
+            }
+            left = left.saturating_sub(part.bytes().max(1));
+            next.parts.extend(is_new(place, part).then(|| (place, Arc::clone(part))));
         }
         next
+    }
+
+    /// A connection was sent the snapshot of this, if there is one, and the parts before a place.
+    pub fn sent(&self, connection: u64, next: &Next, place: u64) {
+        self.syncs.fetch_add(u64::from(next.snapshot.is_some()), Ordering::Relaxed);
+        let mut inner = self.inner.lock();
+        if let Some(follower) = inner.followers.get_mut(&connection) {
+            follower.place = follower.place.max(place);
+            follower.told = follower.told.max(place);
+        }
+    }
+
+    /// A client is closed because the snapshot is larger than a message may be.
+    pub fn is_too_large(&self) {
+        self.too_large.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 impl Inner {
+    /// The number of the part that comes next.
+    fn end(&self) -> u64 {
+        self.first + self.log.len() as u64
+    }
+
     fn push(&mut self, content: Content) {
         let part = Part::new(content);
         self.bytes += part.bytes();
@@ -349,7 +366,8 @@ impl Inner {
 
     /// Keeps a snapshot of the present tick, and forgets what is before the oldest one.
     fn keep(&mut self, bytes: Arc<[u8]>) {
-        let place = self.first + self.log.len() as u64;
+        let place = self.end();
+        self.made = Some(self.tick);
         self.snapshots.push_back((self.tick, place, Part::new(Content::Snapshot(self.tick, bytes))));
         self.bytes = 0;
         if self.snapshots.len() > limits::LOCKSTEP_SNAPSHOTS {
@@ -367,76 +385,17 @@ impl Inner {
         found.map(|(_, place, part)| (*place, Arc::clone(part)))
     }
 
-    /// Takes a snapshot of the budget of an address.
-    fn may_sync(&mut self, household: Household) -> bool {
-        let every = (limits::LOCKSTEP_SYNC_EVERY.as_secs() as u32 * self.tick_hz).max(1);
-        let (now, burst) = (self.tick, limits::LOCKSTEP_SYNC_BURST);
-        let filled = |budget: &Budget| {
-            let more = now.saturating_sub(budget.at) / every;
-            Budget { left: budget.left.saturating_add(more).min(burst), at: budget.at + more * every }
-        };
-        if self.budgets.len() >= limits::LOCKSTEP_SYNC_ADDRESSES && !self.budgets.contains_key(&household) {
-            self.budgets.retain(|_, budget| filled(budget).left < burst);
-            if self.budgets.len() >= limits::LOCKSTEP_SYNC_ADDRESSES {
-                return false;
-            }
-        }
-        let budget = self.budgets.entry(household).or_insert(Budget { left: burst, at: now });
-        *budget = filled(budget);
-        let may = budget.left > 0;
-        budget.left = budget.left.saturating_sub(1);
-        may
-    }
-
     /// Reports the differences of which everything is known, or that waited for one interval and for
     /// details, and forgets the rounds before the oldest snapshot.
     fn report(&mut self, every: u32) {
-        let Inner { rounds, followers, snapshots, tick, tick_hz, .. } = self;
-        let details_ticks = limits::LOCKSTEP_DETAILS_TIME.as_secs() as u32 * *tick_hz;
-        let mut reports = Vec::new();
-        for (at, round) in rounds.iter_mut() {
-            let Some(room) = round.room.filter(|_| !round.is_reported) else { continue };
-            let is_known = |connection: &u64, follower: &Follower| match round.said.get(connection) {
-                None => follower.since > *at,
-                Some(said) => said.checksum == room || said.fields.is_some(),
-            };
-            let is_whole = || followers.iter().all(|(connection, follower)| is_known(connection, follower));
-            let Some(since) = round.differs_since else { continue };
-            let latest = at.saturating_add(every).max(since.saturating_add(details_ticks));
-            if *tick >= latest || is_whole() {
-                round.is_reported = true;
-                reports.push(round.reported(*at, room));
-            }
-        }
-        let oldest = snapshots.front().map_or(u32::MAX, |(tick, ..)| *tick);
-        let is_due = |round: &Round| round.differs_since.is_some() && !round.is_reported;
-        rounds.retain(|at, round| *at >= oldest || is_due(round));
-        while rounds.len() > limits::LOCKSTEP_ROUNDS {
-            rounds.pop_first();
-        }
+        let details_ticks = limits::LOCKSTEP_DETAILS_TIME.as_secs() as u32 * self.tick_hz;
+        let since: BTreeMap<u64, u32> = match self.rounds.is_any_due() {
+            true => self.followers.iter().map(|(one, follower)| (*one, follower.since)).collect(),
+            false => BTreeMap::new(),
+        };
+        let reports = self.rounds.report(self.tick, every, details_ticks, &since);
+        let oldest = self.snapshots.front().map_or(u32::MAX, |(tick, ..)| *tick);
+        self.rounds.forget_before(oldest);
         reports.into_iter().for_each(|report| self.push(Content::Report(report)));
-    }
-}
-
-impl Round {
-    /// What there is to report, if the room has this checksum.
-    fn reported(&self, tick: u32, room: u64) -> Report {
-        let mut groups = vec![(room, vec!["server".to_owned()])];
-        let (mut more, mut fields) = (0, Vec::new());
-        for said in self.said.values() {
-            let known = groups.iter().position(|(checksum, _)| *checksum == said.checksum);
-            match known {
-                Some(at) if groups[at].1.len() < limits::LOCKSTEP_PARTICIPANTS => {
-                    groups[at].1.push(said.label.clone());
-                }
-                None if groups.len() < limits::LOCKSTEP_GROUPS => {
-                    groups.push((said.checksum, vec![said.label.clone()]));
-                }
-                _ => more += 1,
-            }
-            let own = said.fields.iter().flatten().map(|field| (said.label.clone(), field.clone()));
-            fields.extend(own.take(limits::LOCKSTEP_FIELDS - fields.len()));
-        }
-        Report { tick, groups, more, fields }
     }
 }

@@ -18,7 +18,7 @@ use super::worlds::Worlds;
 use crate::game::agent::Spoken;
 use crate::game::{Breach, Dice, Tick, Turn};
 use crate::host::admission::{Admission, Caps, Permit, Place};
-use crate::host::audience::{self, Audience, Desk, Turns};
+use crate::host::audience::{Audience, Desk, Serve, Turns};
 use crate::host::backlog::Backlog;
 use crate::host::budgets::{Budgets, Spending};
 use crate::host::client::Client;
@@ -342,7 +342,8 @@ impl SimHost {
                 }
                 part.audience.visit(Some(&backlog), &mut std::iter::empty(), now);
                 let ticks = std::mem::take(&mut part.ticks);
-                let mut turns = Checked { now, counts, told: Vec::new(), broken: None };
+                let mut turns =
+                    Checked { now, budgets: &self.budgets, counts, told: Vec::new(), broken: None };
                 part.audience.serve(Some(&backlog), &mut worker.desk, &mut turns);
                 let Checked { told, broken, .. } = turns;
                 broken.map_or(Ok(()), Err)?;
@@ -432,6 +433,7 @@ fn expect(expected: &mut Vec<u32>, client: &Client<ServerEnd>, ticks: &[Arc<dyn 
 /// Turns whose sends are checked.
 struct Checked<'a> {
     now: Duration,
+    budgets: &'a Budgets,
     counts: &'a mut Counts,
     /// The clients that were informed of the ticks, and whether they know the whole state.
     told: Vec<(u64, bool)>,
@@ -443,11 +445,7 @@ impl Turns<ServerEnd> for Checked<'_> {
         self.now
     }
 
-    fn carry_out(
-        &mut self,
-        client: &Client<ServerEnd>,
-        turn: &mut dyn FnMut() -> Option<audience::Served>,
-    ) -> bool {
+    fn carry_out(&mut self, client: &Client<ServerEnd>, turn: &mut Serve<'_>) -> bool {
         match self.check(client, turn) {
             Ok(told) => self.told.extend(told.map(|knows_all| (client.id, knows_all))),
             Err(broken) => _ = self.broken.get_or_insert(broken),
@@ -459,17 +457,13 @@ impl Turns<ServerEnd> for Checked<'_> {
 impl Checked<'_> {
     /// Runs one client's turn. `None` if it was not informed of the ticks; otherwise whether it knows
     /// the whole state.
-    fn check(
-        &mut self,
-        client: &Client<ServerEnd>,
-        turn: &mut dyn FnMut() -> Option<audience::Served>,
-    ) -> Result<Option<bool>, Broken> {
+    fn check(&mut self, client: &Client<ServerEnd>, turn: &mut Serve<'_>) -> Result<Option<bool>, Broken> {
         client.send_waiting(self.now);
         let is_behind = client.sender.backlog() > 0;
         if is_behind {
             client.line.0.note();
         }
-        let served = turn();
+        let served = turn(self.budgets);
         if is_behind {
             lanes::check(&client.endpoint, &client.line.0.noted())?;
         }

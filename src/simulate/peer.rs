@@ -30,7 +30,8 @@ pub enum Kind {
     Honest,
     /// It changes a field of its own world now and then.
     Corrupts,
-    /// It sends false checksums, of other ticks too, and false details, and asks for snapshots.
+    /// It sends false checksums, of other ticks too, and false details, also where it agrees, and asks
+    /// for snapshots.
     Lies,
 }
 
@@ -198,20 +199,22 @@ impl Peer {
                 Ok(packet) if packet.row.name == CHECKSUM => packet.number::<u32>("tick"),
                 _ => None,
             };
+            let fields = ["players[1]", "body.x", "1", "2"].map(Value::from).to_vec();
+            let details = |tick: u32| encode(DESYNC_DETAILS, &[tick.into(), Value::Array(fields.clone())]);
             let Some(tick) = tick.filter(|_| self.dice.below(2) == 0) else {
+                // Details of a tick at which it agrees are false as well.
                 out.packets.push(message);
+                out.packets.extend(tick.filter(|_| self.dice.below(4) == 0).and_then(details));
                 continue;
             };
             let mut say =
                 |tick: u32| encode(CHECKSUM, &[tick.into(), format!("{:016x}", self.dice.bits()).into()]);
             out.packets.extend(say(tick));
             let (again, ahead) = (say(tick), say(tick.saturating_add(self.every)));
-            let fields = ["players[1]", "body.x", "1", "2"].map(Value::from).to_vec();
-            let details = encode(DESYNC_DETAILS, &[tick.into(), Value::Array(fields)]);
             match self.dice.below(24) {
                 0 => out.packets.extend(again),
                 1 => out.packets.extend(ahead),
-                2 => out.packets.extend(details),
+                2 => out.packets.extend(details(tick)),
                 3 => out.packets.extend(encode(STATE_SYNC_REQUEST, &[])),
                 _ => {}
             }

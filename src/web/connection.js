@@ -7,7 +7,7 @@
 
 import { TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, textOf } from './endings.js';
 import { History } from './history.js';
-import { LOCKSTEP, LOCKSTEP_OFF } from './lockstep.js';
+import { LOCKSTEP, NO_LOCKSTEP } from './lockstep.js';
 import { MODE, SUBPROTOCOL, VERSION, decode, encode, loadCodes, predicted } from './protocol.js';
 import { forgetToken, ownToken } from './own-token.js';
 import { loadRules } from './rules.js';
@@ -228,7 +228,7 @@ export class Connection {
     const now = performance.now();
     if (this.state === 'live' && now - this.liveSince > GOOD_MS) this.attempt = 0;
     if (reason === TOKEN_WRONG) forgetToken();
-    if (reason === LOCKSTEP_OFF) this.lockstep?.fail(textOf(0, reason));
+    if (NO_LOCKSTEP.includes(reason)) this.lockstep?.fail(textOf(0, reason));
     // Two pages with one player must not take it from each other for ever, and a token does not become right.
     const isUnwanted = [TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG].includes(reason);
     // What does not go in lockstep goes on as a stream, at once.

@@ -24,6 +24,7 @@ const BY_REASON = {
   [TOKEN_WRONG]: 'The server does not know your token: ask its operator for a new link.',
   token_too_often: 'Too many wrong tokens came from your address: wait a minute.',
   lockstep_off: 'This server does not offer lockstep, or not without a token.',
+  lockstep_too_large: 'The world of this server is too large for lockstep.',
   kicked: 'The operator has removed you from the game.',
   banned: 'The operator has banned your address.',
   hello_version: 'This page and the server have different versions: reload the page.',

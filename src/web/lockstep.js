@@ -10,8 +10,8 @@ import { Wasm } from './tab-wasm.js';
 
 /** The bit of the mode in `hello` that asks for lockstep. */
 export const LOCKSTEP = 2;
-/** The server's reason when it does not offer lockstep to this page. */
-export const LOCKSTEP_OFF = 'lockstep_off';
+/** The reasons of the server for which a page cannot follow in lockstep. */
+export const NO_LOCKSTEP = ['lockstep_off', 'lockstep_too_large'];
 /** Ticks whose arrival is kept: at 30 a second, about four seconds. */
 const ARRIVALS = 128;
 /** Kinds of records that `follow_hear` puts out; the other one is to be sent. */

@@ -24,7 +24,7 @@ import { EDITION, GAME } from './edition.js';
 import { History } from './history.js';
 import { Line } from './line.js';
 import { Link } from './link.js';
-import { LOCKSTEP, LOCKSTEP_OFF, Lockstep } from './lockstep.js';
+import { LOCKSTEP, NO_LOCKSTEP, Lockstep } from './lockstep.js';
 import { Prediction } from './prediction.js';
 import { States } from './states.js';
 import { tabHost } from './tab-host.js';
@@ -479,7 +479,7 @@ export class Game {
 
   /** @param {import('./link.js').Closed} closed */
   #ended(closed) {
-    if (closed.reason === LOCKSTEP_OFF) this.#lockstep?.fail(closed.text);
+    if (NO_LOCKSTEP.includes(closed.reason)) this.#lockstep?.fail(closed.text);
     [this.closed, this.player, this.#pings] = [closed, null, []];
     this.state = closed.retryMs === null ? 'closed' : 'waiting';
     if (this.state === 'closed') {

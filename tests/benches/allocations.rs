@@ -14,8 +14,9 @@ use std::time::Duration;
 use tickwire::game::{Messages, Publisher as _, Rates, View as _};
 use tickwire::internal::games::moo::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
 use tickwire::internal::games::moo::{Moo, Publisher, Scratch, View};
-use tickwire::internal::host::audience::{Audience as _, Desk, Members, Served, Turns};
+use tickwire::internal::host::audience::{Audience as _, Desk, Members, Serve, Turns};
 use tickwire::internal::host::backlog::Backlog;
+use tickwire::internal::host::budgets::Budgets;
 use tickwire::internal::host::client::{Client, Line};
 use tickwire::internal::host::door::Entry;
 use tickwire::internal::household::Household;
@@ -155,9 +156,9 @@ impl Turns<Open> for Counted {
     fn now(&self) -> Duration {
         Duration::ZERO
     }
-    fn carry_out(&mut self, client: &Client<Open>, turn: &mut dyn FnMut() -> Option<Served>) -> bool {
+    fn carry_out(&mut self, client: &Client<Open>, turn: &mut Serve<'_>) -> bool {
         let before = counting::allocations();
-        let served = turn();
+        let served = turn(&Budgets::new(true));
         if client.id == 2 {
             self.0 = counting::allocations() - before;
             assert!(served.is_some_and(|served| served.sends == Some(1)), "it is told something");

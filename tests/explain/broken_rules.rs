@@ -24,7 +24,7 @@ const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 const ALLOWED: &str = "https://game.example";
 /// Breaches that no byte shows: they are about time, about room, and about what the operator does. `hello_first` and `hello_version` are about
 /// the order of good packets, which `explain` does not judge.
-const NOT_IN_A_MESSAGE: [Breach; 18] = [
+const NOT_IN_A_MESSAGE: [Breach; 19] = [
     Breach::MessageRate,
     Breach::ByteRate,
     Breach::HelloLate,
@@ -37,6 +37,7 @@ const NOT_IN_A_MESSAGE: [Breach; 18] = [
     Breach::TokenWrong,
     Breach::TokenTooOften,
     Breach::LockstepOff,
+    Breach::LockstepTooLarge,
     Breach::Silent,
     Breach::Full,
     Breach::Kicked,

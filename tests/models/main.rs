@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub use tickwire::internal::net::{metrics, tap};
 /// What the product's files see as their crate.
 pub use tickwire::internal::peer::{Ending, life};
-pub use tickwire::internal::{host, household};
+pub use tickwire::internal::{host, household, visible};
 pub use tickwire::{game, limits};
 
 /// The same, with a private part of it.

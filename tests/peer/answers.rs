@@ -9,8 +9,9 @@ use std::time::Duration;
 use tickwire::game::Rates;
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, Selection, TickHz, World};
-use tickwire::internal::host::audience::{Audience as _, Desk, Members, Served, Turns};
+use tickwire::internal::host::audience::{Audience as _, Desk, Members, Serve, Turns};
 use tickwire::internal::host::backlog::Backlog;
+use tickwire::internal::host::budgets::Budgets;
 use tickwire::internal::host::client::{Client, Line};
 use tickwire::internal::host::door::Entry;
 use tickwire::internal::household::Household;
@@ -170,8 +171,8 @@ impl Turns<Kept> for All {
     fn now(&self) -> Duration {
         NOW
     }
-    fn carry_out(&mut self, _: &Client<Kept>, turn: &mut dyn FnMut() -> Option<Served>) -> bool {
-        turn();
+    fn carry_out(&mut self, _: &Client<Kept>, turn: &mut Serve<'_>) -> bool {
+        turn(&Budgets::new(true));
         true
     }
 }

@@ -3,11 +3,15 @@
 mod admission;
 mod answers;
 mod budgets;
-
+mod hall;
 mod in_lockstep;
 mod inbox;
 mod limits;
 mod lockstep;
+mod lockstep_behind;
+mod lockstep_reports;
+mod lockstep_snapshots;
+mod lockstep_tokens;
 mod pool;
 #[path = "../support/raw.rs"]
 mod raw;

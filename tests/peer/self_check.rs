@@ -7,8 +7,9 @@ use std::time::Duration;
 use tickwire::game::{Game as _, Rates};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, TickHz, World};
-use tickwire::internal::host::audience::{Audience as _, Desk, Members, Served, Turns};
+use tickwire::internal::host::audience::{Audience as _, Desk, Members, Serve, Turns};
 use tickwire::internal::host::backlog::Backlog;
+use tickwire::internal::host::budgets::Budgets;
 use tickwire::internal::host::client::{Client, Line};
 use tickwire::internal::host::conversation::{Asked, hear};
 use tickwire::internal::host::door::Entry;
@@ -50,8 +51,8 @@ impl Turns<Noted> for All {
     fn now(&self) -> Duration {
         NOW
     }
-    fn carry_out(&mut self, _: &Client<Noted>, turn: &mut dyn FnMut() -> Option<Served>) -> bool {
-        turn();
+    fn carry_out(&mut self, _: &Client<Noted>, turn: &mut Serve<'_>) -> bool {
+        turn(&Budgets::new(true));
         true
     }
 }

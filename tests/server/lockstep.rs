@@ -4,14 +4,16 @@
 use std::time::Instant;
 
 use tickwire::client::follower::{Follower, Heard, Report};
-use tickwire::game::simple::Simple;
+use tickwire::game::simple::{Row, Simple, SimpleGame, Turns};
 use tickwire::game::{Game as _, Messages};
 use tickwire::internal::net::{Config, Server};
 use tickwire::internal::room::lockstep::{Access, Rules};
-use tickwire::packet::{Direction, Value, json};
+use tickwire::limits;
+use tickwire::packet::{Decoded, Direction, Value, json};
+use tickwire::sim::{Identity, PlayerId, fields};
 
 use crate::guest::config_of;
-use crate::program_of_units::Units;
+use crate::program_of_units::{March, Units};
 use crate::support::{PATIENCE, Peer};
 
 /// A client that runs the world itself.
@@ -209,6 +211,69 @@ fn without_a_token_nobody_else_sees_the_whole_world() {
     let server = Server::start(config(Access::Off)).expect("a free port");
     let mut refused = Locked::connect(&server, false, 2, None);
     assert_eq!(refused.peer.receive_close(), "1008 lockstep_off");
+    server.stop();
+}
+
+/// Units whose state is larger than a message may be.
+#[derive(Clone, Debug, PartialEq)]
+struct Huge {
+    units: Units,
+    padding: Vec<u8>,
+}
+
+fields!(Huge: units: Units, padding: Vec<u8>);
+
+impl SimpleGame for Huge {
+    const NAME: &'static str = Units::NAME;
+    const DIALECT: &'static str = Units::DIALECT;
+    const TABLE: (&'static str, &'static str) = Units::TABLE;
+    const PAGE: &'static str = Units::PAGE;
+    const TICK_RATES: &'static [u32] = Units::TICK_RATES;
+
+    type Action = March;
+
+    fn new(identity: &Identity) -> Huge {
+        Huge { units: Units::new(identity), padding: vec![7; limits::SHARED_MESSAGE_BYTES] }
+    }
+
+    fn join(&mut self, player: PlayerId, name: &str, turns: &mut Turns<'_>) {
+        self.units.join(player, name, turns);
+    }
+
+    fn leave(&mut self, player: PlayerId) {
+        self.units.leave(player);
+    }
+
+    fn action(packet: &Decoded<'_>) -> Option<March> {
+        Units::action(packet)
+    }
+
+    fn act(&mut self, player: PlayerId, march: March, turns: &mut Turns<'_>) -> Result<(), &'static str> {
+        self.units.act(player, march, turns)
+    }
+
+    fn tick(&mut self, turns: &mut Turns<'_>) {
+        self.units.tick(turns);
+    }
+
+    fn show(&self, row: &mut Row) {
+        self.units.show(row);
+    }
+}
+
+#[test]
+fn of_a_world_too_large_to_be_sent_clients_are_told_and_those_of_a_stream_stay() {
+    let mut config = config_of::<Simple<Huge>>();
+    config.lockstep = Rules { access: Access::Open, snapshot_ticks: 30, checksum_ticks: 10 };
+    let server = Server::start(config).expect("a free port");
+    let mut stream = Locked::connect(&server, false, 1, None);
+    stream.until("a state", |one| one.others.iter().any(|other| other.starts_with("state ")));
+    let mut follows = Locked::connect(&server, true, 2, None);
+    assert_eq!(follows.peer.receive_close(), "1008 lockstep_too_large");
+    stream.others.clear();
+    stream.march(1, &[1]);
+    stream.hears("command_accepted");
+    assert_eq!(metric(&server, "lockstep_snapshots_total"), 0);
     server.stop();
 }
 

@@ -2,9 +2,10 @@
 //! are refused one by one.
 
 use tickwire::game::simple::{Deed, Simple};
+use tickwire::game::{Game, Profile};
 use tickwire::packet::msgpack::write_value;
 use tickwire::packet::{Decoded, Value};
-use tickwire::sim::Rng;
+use tickwire::sim::{Command, Encoded, Identity, PlayerId, Rng, Sim, Stepped};
 
 use crate::guest::{Guest, server_of};
 use crate::program_of_units::{March, Units};
@@ -72,4 +73,28 @@ fn the_world_is_the_same_in_any_order_and_from_any_snapshot() {
         checksums.map(|checksum| format!("{checksum:016x}")),
         ["8f92abd8d97259b9", "96d05c9bf83d8b03"]
     );
+}
+
+#[test]
+fn the_units_of_an_absent_player_stand_where_they_are_and_march_when_it_is_back() {
+    type World = <Simple<Units> as Game>::Sim;
+    let (ann, mut sequence) = (PlayerId(1), 0);
+    let mut world = World::new(&Identity::of::<World>(1));
+    let mut step = |player: PlayerId, action: Option<Deed<March>>| {
+        sequence += 1;
+        let command = action.map(|action| Command { player, sequence, action });
+        world.step(&mut command.into_iter().collect(), &mut Stepped::default());
+        (0..5).for_each(|_| world.step(&mut Vec::new(), &mut Stepped::default()));
+        // All of the state but the tick.
+        format!("{:?}", world.game())
+    };
+    let profile = Profile { name: "Ann".to_owned(), more: Encoded::new(&[]) };
+    step(PlayerId::OPERATOR, Simple::<Units>::join(ann, &profile).pop());
+    let march = || Some(Deed::Act(March { targets: vec![1, 2], x: 600, y: 400 }));
+    let marched = step(ann, march());
+    assert_ne!(step(ann, None), marched, "they are on their way");
+    step(PlayerId::OPERATOR, Some(Simple::<Units>::away(ann)));
+    let stands = step(ann, None);
+    assert_eq!(step(ann, None), stands);
+    assert_ne!(step(ann, march()), stands);
 }

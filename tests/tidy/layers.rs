@@ -21,7 +21,7 @@ const LAYERS: [(&str, &[&str]); 33] = [
     ("game", &["packet", "sim", "limits"]),
     ("session", &["packet", "game", "sim", "limits"]),
     ("peer", &["ws", "packet", "session", "game", "sim", "sync", "limits"]),
-    ("room", &["game", "sim", "household", "sync", "limits"]),
+    ("room", &["visible", "game", "sim", "household", "sync", "limits"]),
     ("host", &["ws", "packet", "session", "peer", "game", "room", "sim", "household", "sync", "limits"]),
     ("games/*/feed", &["packet", "game", "games/*/world", "sim", "limits"]),
     ("games", &["packet", "session", "game", "host", "games/*/feed", "games/*/world", "sim", "limits"]),

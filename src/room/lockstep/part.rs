@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::limits;
 use crate::sync::Mutex;
+use crate::visible;
 
 /// One piece of the log, and its encodings.
 #[derive(Debug)]
@@ -43,11 +45,11 @@ impl Part {
         bytes
     }
 
-    /// The bytes of its content.
-    pub(super) fn bytes(&self) -> usize {
+    /// The bytes of its content: fewer than any encoding has.
+    pub fn bytes(&self) -> usize {
         match &self.content {
             Content::Snapshot(_, bytes) | Content::Frame(bytes) => bytes.len(),
-            Content::Report(_) => 0,
+            Content::Report(report) => report.bytes(),
         }
     }
 }
@@ -65,6 +67,18 @@ pub struct Report {
     pub fields: Vec<(String, Field)>,
 }
 
+impl Report {
+    /// The bytes of its texts.
+    fn bytes(&self) -> usize {
+        let groups = self.groups.iter().flat_map(|(_, labels)| labels).map(String::len);
+        let texts = self.fields.iter().flat_map(|(label, field)| {
+            let values = [&field.room, &field.own].into_iter().flatten();
+            [label, &field.entity, &field.field].into_iter().chain(values).map(String::len)
+        });
+        groups.chain(texts).sum()
+    }
+}
+
 /// A field that differs, as a participant says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
@@ -76,4 +90,20 @@ pub struct Field {
     pub room: Option<String>,
     /// The participant's own value.
     pub own: Option<String>,
+}
+
+impl Field {
+    /// The field as others are shown it: without hidden characters, and each text cut to
+    /// [`limits::LOCKSTEP_FIELD_CHARS`].
+    pub(super) fn shown(self) -> Field {
+        let shown = |text: String| -> String {
+            visible::line(&text).chars().take(limits::LOCKSTEP_FIELD_CHARS).collect()
+        };
+        Field {
+            entity: shown(self.entity),
+            field: shown(self.field),
+            room: self.room.map(shown),
+            own: self.own.map(shown),
+        }
+    }
 }

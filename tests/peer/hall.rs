@@ -1,0 +1,274 @@
+//! A room with clients that run its world themselves: what the tests of lockstep share.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tickwire::client::follower::{Follower, Heard, Report};
+use tickwire::game::{Game as _, Messages, Rates};
+use tickwire::internal::games::moo::Moo;
+use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, TickHz, World};
+use tickwire::internal::host::audience::{Audience as _, Desk, Members, Serve, Turns};
+use tickwire::internal::host::backlog::Backlog;
+use tickwire::internal::host::budgets::Budgets;
+use tickwire::internal::host::client::{Client, Line};
+use tickwire::internal::host::conversation::{Asked, hear};
+use tickwire::internal::host::door::Entry;
+use tickwire::internal::host::tokens::Guard;
+use tickwire::internal::household::Household;
+use tickwire::internal::peer::Endpoint;
+use tickwire::internal::room::lockstep::{Access, Counts, Rules};
+use tickwire::internal::room::{Options, Room, Wants};
+use tickwire::packet::{Codes, Direction, Value};
+use tickwire::sim::{Action as _, Raw};
+use tickwire::ws::Side;
+use tickwire::ws::frame::{self, Header, Opcode};
+
+/// When a hall begins.
+pub const START: Duration = Duration::from_secs(1);
+const TICK: Duration = Duration::from_nanos(1_000_000_000 / 30);
+
+/// A line that keeps what it is given, or takes nothing.
+#[derive(Debug)]
+pub struct Kept {
+    bytes: Mutex<Vec<u8>>,
+    /// The bytes that it takes at most, of each send.
+    pub takes: AtomicUsize,
+}
+
+impl Line for Kept {
+    fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+        let mut slices = slices.collect::<Vec<_>>().concat();
+        slices.truncate(self.takes.load(Ordering::Relaxed));
+        self.bytes.lock().expect("no panic").extend(&slices);
+        Ok(slices.len())
+    }
+    fn queued(&self, _client: &Client<Kept>, _frames: &[u8], _now: Duration) {}
+    fn cut(&self) {}
+}
+
+struct All<'a>(Duration, &'a Budgets);
+
+impl Turns<Kept> for All<'_> {
+    fn now(&self) -> Duration {
+        self.0
+    }
+    fn carry_out(&mut self, _: &Client<Kept>, turn: &mut Serve<'_>) -> bool {
+        turn(self.1);
+        true
+    }
+}
+
+/// One end of a connection, and the other.
+pub struct End {
+    pub client: Arc<Client<Kept>>,
+    pub follower: Follower,
+    pub reports: Vec<Report>,
+    /// Ticks whose frames have come, in order.
+    pub frames: Vec<u32>,
+    /// Names of other packets.
+    pub others: Vec<String>,
+}
+
+/// A client that is not the usual one.
+#[derive(Debug, Clone, Copy)]
+pub struct Who {
+    pub mode: u8,
+    pub is_local: bool,
+    pub is_json: bool,
+    /// Its address is 127.0.0.x.
+    pub address: u8,
+    pub token: Option<&'static str>,
+}
+
+/// A spectator in lockstep.
+pub const SPECTATOR: Who = Who { mode: 2, is_local: false, is_json: false, address: 1, token: None };
+
+pub struct Hall {
+    pub room: Room<Moo>,
+    audience: Members<Moo, Kept>,
+    desk: Desk,
+    pub guard: Guard,
+    pub budgets: Arc<Budgets>,
+    pub ends: Vec<End>,
+    pub now: Duration,
+    sequence: u64,
+}
+
+impl Hall {
+    pub fn new(access: Access) -> Hall {
+        Hall::with((access, 20, 5), Arc::new(Budgets::new(true)))
+    }
+
+    /// With so many ticks between snapshots and between checksums, in a host with these budgets.
+    pub fn with((access, snapshot_ticks, checksum_ticks): (Access, u32, u32), budgets: Arc<Budgets>) -> Hall {
+        let world = World::new(Identity { seed: 1, map_size_px: 3_000, tick_hz: TickHz::Hz30 });
+        let options = Options {
+            name: "".into(),
+            epoch: "0".to_owned(),
+            rates: Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 },
+            delay_ticks: 0,
+            seat_time: START,
+            max_clients: 99,
+            lockstep: Rules { access, snapshot_ticks, checksum_ticks },
+        };
+        Hall {
+            room: Room::new(world, options),
+            audience: Members::default(),
+            desk: Desk::default(),
+            guard: Guard::default(),
+            budgets,
+            ends: Vec::new(),
+            now: START,
+            sequence: 0,
+        }
+    }
+
+    /// Its world begins anew, with a map of this size. Nobody has come yet.
+    pub fn is_as_large_as(&mut self, map_size_px: u32) {
+        let world = World::new(Identity { seed: 1, map_size_px, tick_hz: TickHz::Hz30 });
+        self.room = Room::new(world, self.room.handle().options.clone());
+    }
+
+    /// A client that says hello with this mode; its place in `ends`.
+    pub fn client(&mut self, mode: u8, is_local: bool) -> usize {
+        self.comes(Who { mode, is_local, ..SPECTATOR })
+    }
+
+    pub fn comes(&mut self, Who { mode, is_local, is_json, address, token }: Who) -> usize {
+        let endpoint = Endpoint::new(Codes::builtin().dialect("native").expect("built in"), is_json);
+        let number = self.ends.len() as u64 + 1;
+        let who = (number, SocketAddr::from(([127, 0, 0, address], 5_000)));
+        let room = Arc::clone(self.room.handle());
+        let entry = Entry { room, endpoint, inspect_key: None, token: None, is_local, response: Vec::new() };
+        let client = Arc::new(Client::new(
+            who,
+            Kept { bytes: Mutex::default(), takes: AtomicUsize::new(usize::MAX) },
+            entry,
+            self.now,
+        ));
+        self.audience.take_up(Arc::clone(&client));
+        let follower = Follower::new(Moo::ABOUT, Arc::clone(&client.endpoint.dialect));
+        self.ends.push(End { client, follower, reports: Vec::new(), frames: Vec::new(), others: Vec::new() });
+        let at = self.ends.len() - 1;
+        self.say(
+            at,
+            "hello",
+            &[1.into(), mode.into(), "Ann".into(), Value::Nil, token.map_or(Value::Nil, Value::from)],
+        );
+        at
+    }
+
+    /// A client sends a packet.
+    pub fn say(&self, at: usize, name: &str, values: &[Value]) {
+        let dialect = &self.ends[at].client.endpoint.dialect;
+        let message = dialect.encode(Direction::ToServer, name, values).expect("by the table");
+        self.send(at, &message);
+    }
+
+    pub fn send(&self, at: usize, message: &[u8]) {
+        let client = &self.ends[at].client;
+        let mut bytes = Vec::new();
+        if client.endpoint.is_json {
+            let text = client.endpoint.dialect.json_from_msgpack(Direction::ToServer, message);
+            let text = text.expect("just encoded");
+            frame::write(&mut bytes, Opcode::Text, Some([1, 2, 3, 4]), text.as_bytes());
+        } else {
+            frame::write(&mut bytes, Opcode::Binary, Some([1, 2, 3, 4]), message);
+        }
+        let now = client.at(self.now);
+        let (budgets, guard) = (&*self.budgets, &self.guard);
+        let mut asked = Asked { client, budgets, guard, books: &(), at: now };
+        if let Err(ending) = hear(client, &bytes, now, &mut asked) {
+            client.close(ending, self.now);
+        }
+    }
+
+    /// One tick, in which all players walk; then everybody hears what came.
+    pub fn tick(&mut self) {
+        self.sequence += 1;
+        self.now += TICK;
+        for player in self.players() {
+            let direction = (self.sequence * 7_919 + u64::from(player.0) * 20_011) as u16;
+            let action = Action::Move { direction: Some(tickwire::sim::fixed::Angle(direction)) }.encoded();
+            let command = Raw { player, sequence: self.sequence, action };
+            let connection =
+                self.ends.iter().find(|end| end.client.player() == Some(player)).expect("of a client");
+            let household = Household::of(std::net::Ipv4Addr::LOCALHOST.into());
+            self.room.handle().push((household, connection.client.id), command, None).expect("there is room");
+        }
+        let ticked = self.room.tick(self.now, Wants::default());
+        let backlog = Backlog::new(ticked.published, ticked.answers);
+        self.audience.serve(Some(&backlog), &mut self.desk, &mut All(self.now, &self.budgets));
+        (0..self.ends.len()).for_each(|at| self.listen(at));
+    }
+
+    pub fn players(&self) -> Vec<PlayerId> {
+        self.ends.iter().filter_map(|end| end.client.player()).collect()
+    }
+
+    pub fn ticks(&mut self, count: u32) {
+        (0..count).for_each(|_| self.tick());
+    }
+
+    /// Decodes what a client was sent, and sends what its follower says.
+    pub fn listen(&mut self, at: usize) {
+        let bytes = std::mem::take(&mut *self.ends[at].client.line.bytes.lock().expect("no panic"));
+        let (mut say, mut told) = (Vec::new(), Messages::default());
+        let End { client, follower, reports, frames, others } = &mut self.ends[at];
+        let mut rest = &bytes[..];
+        while let Ok(Some((header, from))) = Header::decode(rest, Side::Server) {
+            let end = from + header.length as usize;
+            let Some(message) = rest.get(from..end) else { break };
+            rest = &rest[end..];
+            if matches!(header.opcode, Opcode::Binary | Opcode::Text) {
+                let dialect = &client.endpoint.dialect;
+                let packet = match header.opcode {
+                    Opcode::Text => {
+                        let text = std::str::from_utf8(message).expect("JSON");
+                        dialect.decode_json(Direction::ToClient, text)
+                    }
+                    _ => dialect.decode(Direction::ToClient, message),
+                };
+                let packet = packet.expect("by the table");
+                match follower.hear(&packet, &mut say, &mut told).expect("the same rules") {
+                    Heard::Report(report) => reports.push(report),
+                    Heard::Stepped(tick) => frames.push(tick - 1),
+                    Heard::Began(_) | Heard::Noted => {}
+                    Heard::Other => others.push(packet.row.name.clone()),
+                }
+            }
+        }
+        let rest = rest.to_vec();
+        self.ends[at].client.line.bytes.lock().expect("no panic").splice(..0, rest);
+        say.iter().for_each(|message| self.send(at, message));
+    }
+
+    pub fn counts(&self) -> Counts {
+        self.room.handle().lockstep.counts()
+    }
+
+    /// The room's world after the last tick.
+    pub fn checksum(&mut self) -> u64 {
+        let wants = Wants { snapshot: true, ..Wants::default() };
+        let snapshot = self.room.tick(self.now, wants).snapshot.expect("wanted");
+        World::restore(&snapshot.bytes).expect("its own").checksum()
+    }
+
+    /// Whether the worlds of these clients are that of the room.
+    pub fn agree(&mut self, ends: &[usize]) {
+        let tick = self.room.handle().tick();
+        let own: Vec<u64> = ends
+            .iter()
+            .map(|at| {
+                let world = self.ends[*at].follower.world().expect("it follows");
+                assert_eq!(world.tick(), tick);
+                world.checksum()
+            })
+            .collect();
+        let room = self.checksum();
+        assert!(own.iter().all(|own| *own == room), "{own:x?}, not {room:x}");
+    }
+}
