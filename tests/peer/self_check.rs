@@ -321,7 +321,7 @@ fn an_own_world_that_differs_is_found_by_itself_among_many_others() {
     let liars = || 0..4 * limits::LOCKSTEP_GROUPS as u64;
     liars().for_each(|liar| {
         lockstep.follow(1_000 + liar, Household::of(std::net::Ipv4Addr::LOCALHOST.into()));
-        lockstep.next(1_000 + liar, 1);
+        lockstep.next(1_000 + liar, 1, |_| true);
     });
     assert!(hall.tick(Some(Fault::WrongCommands)));
     while hall.room.handle().tick() < 200 {
