@@ -1,4 +1,4 @@
-//! `tickwire replay --bisect`, `--to-tick` and `--diff` of the lesson's capture and of changed copies of it.
+//! `tickwire replay --bisect`, `--to-tick` and `--diff` of the lesson's capture and of changed copies of it; and what `tickwire synctest` refuses.
 
 use std::fs;
 
@@ -117,4 +117,31 @@ fn a_recording_of_a_program_that_computes_otherwise_is_said_by_its_tick() {
     assert_eq!(number(&report["fields"], "foreign_from_tick"), CHANGED as u64 - 1);
     let (text, _) = replay(&with_another_checksum(), "foreign-text", &["--diff"]);
     assert!(text.contains("\nfrom tick 19 on, the recorded commands lead to another checksum"), "{text}");
+}
+
+/// What `tickwire synctest` says, and whether it succeeds.
+fn synctest(arguments: &str) -> (String, bool) {
+    let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_tickwire"));
+    let output = program.arg("synctest").args(arguments.split(' ')).output().expect("the program runs");
+    (String::from_utf8([output.stdout, output.stderr].concat()).expect("text"), output.status.success())
+}
+
+#[test]
+fn synctest_refuses_what_would_compare_nothing_and_runs_the_last_seed() {
+    for (arguments, expected) in [
+        ("--ticks 8", "--ticks 8: must be more than --back 8"),
+        ("--ticks 20 --back 1000", "--ticks 20: must be more than --back 1000"),
+        (
+            "--ticks 20 --seed 4294967295 --seeds 2",
+            "--seed 4294967295 --seeds 2: the last seed would exceed 4294967295",
+        ),
+    ] {
+        let (text, is_done) = synctest(arguments);
+        assert!(!is_done && text.contains(expected), "{arguments}: {text}");
+    }
+    let (text, is_done) = synctest("--ticks 20 --seed 4294967295");
+    assert!(
+        is_done && text.contains("seed 4294967295, 8 players, 20 ticks: the same in 13 copies"),
+        "{text}"
+    );
 }
