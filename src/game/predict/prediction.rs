@@ -284,10 +284,16 @@ impl<W: LocalWorld> Prediction<W> {
         let far = self.clock.ticks(limits::PREDICTED_BACK);
         if let Some(ahead) = self.ahead.as_mut().filter(|ahead| ahead.tick.saturating_sub(tick) > far) {
             // The clock has jumped back.
-            (ahead.tick, self.is_stale) = (tick, true);
+            ahead.tick = tick;
+            self.run_again();
         }
         if self.is_stale {
+            // News between two updates, such as where another tank is, corrects as an update does.
+            let before = self.shown_now();
             self.run_again();
+            if let (Some(before), Some(after)) = (before, self.shown_now()) {
+                self.corrections.amend(before, after);
+            }
         }
         let is_stalled = self.clock.silence(now) > limits::PREDICTED_SILENCE;
         let first = self.confirmed.as_ref()?.0;
@@ -356,9 +362,14 @@ impl<W: LocalWorld> Prediction<W> {
         &self.corrections
     }
 
+    /// The greatest correction since the last call, in 1/65,536 px: as [`Corrections::take_greatest`].
+    pub fn take_greatest_correction(&mut self) -> Option<u32> {
+        self.corrections.take_greatest()
+    }
+
     /// Turns parts off or on.
     pub fn switch(&mut self, switches: Switches) {
         self.switches = switches;
-        self.is_stale = true;
+        self.run_again();
     }
 }
