@@ -36,6 +36,8 @@ pub const CORRECTIONS_KEPT: usize = 4_096;
 /// Time for which others are run on without news: on a line that loses 2 %, more makes the rare long errors longer.
 /// Beyond: they stand.
 pub const RECKONED_MOST: Duration = Duration::from_millis(500);
+/// Time in which others glide from where they were run on to where they are, once that is heard.
+pub const GLIDE_TIME: Duration = Duration::from_millis(100);
 /// Most time by which others are shown behind the newest update, however bad the line.
 pub const SHOWN_DELAY_MOST: Duration = Duration::from_millis(400);
 /// Positions of another player that a client remembers: a second and more.

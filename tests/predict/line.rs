@@ -8,7 +8,7 @@ use tickwire::client::player::Player;
 use tickwire::game::predict::{LocalWorld, Prediction, Shown};
 use tickwire::internal::embedded::{Options, Server, game};
 use tickwire::internal::link::Conditions;
-use tickwire::packet::{Codes, Decoded, Dialect, Value};
+use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
 
 /// Time from one frame of a client's display to the next.
 pub const FRAME: Duration = Duration::from_micros(16_667);
@@ -33,12 +33,24 @@ pub fn server(name: &str, seed: u32, bots: usize, net: Conditions) -> Server {
     Server::new(&options, Duration::ZERO).expect("its tables fit")
 }
 
+/// What one update corrected.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Corrected {
+    /// The update's tick; `None` if news between two updates moved the player.
+    pub tick: Option<u32>,
+    pub at: Duration,
+    pub px: f64,
+}
+
 /// One client.
 pub struct Client<W: LocalWorld> {
     connection: u32,
     pub player: Player<W>,
     pub dialect: Arc<Dialect>,
     pub shown: Option<Shown>,
+    /// Each comparison with the server's word, whether it moved the player or not.
+    pub corrected: Vec<Corrected>,
+    compared: u64,
 }
 
 impl<W: LocalWorld> Client<W> {
@@ -48,7 +60,8 @@ impl<W: LocalWorld> Client<W> {
         let dialect = codes.dialect(name).expect("the dialect");
         let link = Link::new("tab", "/play", true, keys());
         let player = Player::new(link, Arc::clone(&dialect), &[("name", "ann".into())]);
-        Client { connection: server.open().expect("a place"), player, dialect, shown: None }
+        let connection = server.open().expect("a place");
+        Client { connection, player, dialect, shown: None, corrected: Vec::new(), compared: 0 }
     }
 
     pub fn prediction(&self) -> &Prediction<W> {
@@ -60,13 +73,25 @@ impl<W: LocalWorld> Client<W> {
         &mut self,
         server: &mut Server,
         now: Duration,
-        see: impl FnMut(&Decoded<'_>, &Prediction<W>),
+        mut see: impl FnMut(&Decoded<'_>, &Prediction<W>),
     ) {
         let mut bytes = Vec::new();
         assert!(server.take(self.connection, &mut bytes), "the server closed the connection");
-        self.player.receive(&bytes, now, see);
+        let (list, compared) = (&mut self.corrected, &mut self.compared);
+        let mut note = |prediction: &Prediction<W>, tick| {
+            let corrections = prediction.corrections();
+            let new = corrections.compared - std::mem::replace(compared, corrections.compared);
+            assert!(new <= 1, "{new} comparisons at once: all but one would be lost");
+            let px = f64::from(corrections.last()) / 65_536.0;
+            list.extend((new > 0).then_some(Corrected { tick, at: now, px }));
+        };
+        self.player.receive(&bytes, now, |packet, prediction| {
+            note(prediction, packet.number("tick"));
+            see(packet, prediction);
+        });
         assert_eq!(self.player.ended(), None);
         self.shown = self.player.advance(now);
+        note(self.player.prediction(), None);
         self.flush(server, now);
     }
 
@@ -92,4 +117,33 @@ pub fn run_until(server: &mut Server, from: Duration, to: Duration) {
         now = (now + server.advance(now).max(Duration::from_micros(100))).min(to);
     }
     server.advance(to);
+}
+
+/// Runs a server and its clients for some seconds; `act` is called in every frame before theirs.
+pub fn play<W: LocalWorld>(
+    server: &mut Server,
+    players: &mut [Client<W>],
+    now: &mut Duration,
+    seconds: u64,
+    mut act: impl FnMut(&mut [Client<W>], &mut Server, Duration, u64),
+    mut see: impl FnMut(usize, &Client<W>, &Decoded<'_>, Duration),
+) {
+    let (end, mut frame) = (*now + Duration::from_secs(seconds), 0);
+    while *now < end {
+        run_until(server, *now, *now + FRAME);
+        *now += FRAME;
+        for (at, player) in players.iter_mut().enumerate() {
+            let mut heard = Vec::new();
+            let dialect = player.dialect.clone();
+            player.frame(server, *now, |packet, _| {
+                heard.push((packet.row.name.clone(), packet.values.clone()))
+            });
+            for (name, values) in heard {
+                let row = dialect.row(Direction::ToClient, &name).expect("its row");
+                see(at, player, &Decoded { row, values }, *now);
+            }
+        }
+        frame += 1;
+        act(players, server, *now, frame);
+    }
 }

@@ -1,8 +1,10 @@
 //! Prediction, reconciliation and dead reckoning against a whole server on a bad line, in virtual time.
 
+mod corrections;
 mod hostile;
 mod line;
 mod moo;
+mod others;
 mod pictures;
 mod shots;
 mod tanks;

@@ -2,15 +2,17 @@
 //!
 //! `TICKWIRE_BLESS=1 cargo test --test predict pictures` writes them again.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use tickwire::game::predict::LocalWorld as _;
+use tickwire::game::predict::{LocalWorld as _, Switches};
 use tickwire::packet::{Decoded, Value};
 
-use crate::line::bad;
-use crate::moo::{Player, play, player};
+use crate::line::{bad, play};
+use crate::moo::{Player, player};
+use crate::shots::{Seen, duel};
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 260.0;
@@ -80,8 +82,9 @@ fn draw(title: &str, (from, to): (f64, f64), keys: &[f64], all: &[Series]) -> St
         let points =
             one.points.iter().filter(inside).copied().chain(end).map(|(second, px)| (x(second), y(px)));
         if one.dots {
+            let size = if one.points.len() < 100 { 5 } else { 2 };
             points.for_each(|(x, y)| {
-                line(format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2\" fill=\"{}\"/>", one.colour))
+                line(format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{size}\" fill=\"{}\"/>", one.colour))
             });
         } else {
             let path: Vec<String> = points.map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
@@ -114,8 +117,8 @@ fn px(fixed: i32) -> f64 {
     f64::from(fixed) / 65_536.0
 }
 
-/// What a walk to the right and back looks like: at the server, at a client that shows what it hears, and
-/// at one that predicts; and when the keys were pressed.
+/// What a walk to the right looks like: at the server, as a client hears it, and as it shows it; and when the keys
+/// were pressed.
 #[derive(Default)]
 struct Walk {
     server: Vec<(f64, f64)>,
@@ -124,10 +127,12 @@ struct Walk {
     keys: Vec<f64>,
 }
 
-fn walk() -> Walk {
+fn walk(is_predicted: bool) -> Walk {
     let mut server = crate::line::server("moo", 3, 0, bad());
     let (mut players, mut now) = ([player(&mut server)], Duration::ZERO);
     let mut walk = Walk::default();
+    let switches = Switches { prediction: is_predicted, reconciliation: true };
+    players[0].player.prediction_mut().switch(switches);
     play(&mut server, &mut players, &mut now, 12, |_, _, _, _| {}, |_, _, _, _| {});
     let act = |players: &mut [Player], server: &mut _, now: Duration, frame: u64| {
         let way = match frame {
@@ -154,13 +159,14 @@ fn walk() -> Walk {
 
 #[test]
 fn pictures_of_the_own_player() {
-    let Walk { server, heard, shown, keys } = walk();
+    let Walk { server, heard, keys, .. } = walk(false);
     let begin = keys[0] - 0.4;
     let server = series("on the server", SERVER, &server);
     let heard = series("shown without prediction", OTHER, &heard);
     let title = "A walk to the right on a line of 150 ms each way: without prediction";
     check("off.svg", &draw(title, (begin, begin + 3.0), &keys, &[server, heard]));
-    let Walk { server, .. } = walk();
+    let Walk { server, shown, keys, .. } = walk(true);
+    let begin = keys[0] - 0.4;
     let server = series("on the server", SERVER, &server);
     let shown = series("shown with prediction", SHOWN, &shown);
     let title = "The same walk with prediction";
@@ -206,6 +212,7 @@ fn pictures_of_others() {
     let (mut players, mut now) = ([player(&mut server), player(&mut server)], Duration::ZERO);
     let (mut walker, mut heard) = (None, Vec::new());
     let mut shown = [Vec::new(), Vec::new(), Vec::new()];
+    let (mut ticks, mut exact) = (Vec::new(), BTreeMap::new());
     let act = |players: &mut [Player], server: &mut _, now: Duration, frame: u64| {
         let (watcher, walks) = players.split_at_mut(1);
         walker = walker.or_else(|| Some(walks[0].prediction().world()?.own()?.0.into()));
@@ -219,15 +226,23 @@ fn pictures_of_others() {
             let place = watcher[0].player.others(now).into_iter().find(|(id, _)| Some(*id) == walker);
             shown.extend(place.map(|(_, (x, _))| (now.as_secs_f64(), px(x))));
         }
+        let tick = watcher[0].prediction().clock().others(now).map_or(0, |tick| (tick >> 16) as u32);
+        ticks.resize(shown[0].len(), tick);
     };
     let see = |at: usize, _: &Player, packet: &Decoded<'_>, now: Duration| {
         if at == 0 && packet.row.name == "update" {
             heard.push(now.as_secs_f64());
         }
+        let own = packet.get("own").and_then(Value::as_array).and_then(|own| own.get(2)?.as_i64());
+        exact.extend(packet.number::<u32>("tick").zip(own).filter(|_| at == 1));
     };
     play(&mut server, &mut players, &mut now, 40, act, see);
-    let apart = |at: &usize| (shown[1][*at].1 - shown[2][*at].1).abs();
-    let most = (0..shown[1].len()).max_by(|a, b| apart(a).total_cmp(&apart(b))).expect("frames");
+    // The frame in which dead reckoning helps most.
+    let gain = |at: &usize| {
+        let Some(exact) = exact.get(&ticks[*at]).map(|x| px(*x as i32)) else { return 0.0 };
+        (shown[1][*at].1 - exact).abs() - (shown[2][*at].1 - exact).abs()
+    };
+    let most = (0..shown[1].len()).max_by(|a, b| gain(a).total_cmp(&gain(b))).expect("frames");
     let at = shown[1][most].0;
     let arrivals: Vec<(f64, f64)> = heard
         .iter()
@@ -247,4 +262,18 @@ fn pictures_of_others() {
         series("run on (dead reckoning)", SHOWN, run_on),
     ];
     check("reckoning.svg", &draw("A loss: for a while no update comes", (at - 1.0, at + 1.0), &[], &all));
+}
+
+/// A tank is fired at: where it is on the shooter's screen, and on the server.
+#[test]
+fn picture_of_lag_compensation() {
+    let Seen { on_screen, on_server, met, judged } = duel(3, 60, true).seen;
+    let begin = met[met.len() / 2].0 - 1.0;
+    let all = [
+        series("target on the server", SERVER, &on_server),
+        series("target on the screen", SHOWN, &on_screen),
+        dots("hit on the screen", SHOWN, &met),
+        dots("hit on the server", OTHER, &judged),
+    ];
+    check("lag.svg", &draw("A shot at a tank that drives past", (begin, begin + 3.0), &[], &all));
 }

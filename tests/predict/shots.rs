@@ -43,6 +43,16 @@ struct Shot {
     is_hit: bool,
 }
 
+/// What a picture of a duel shows: seconds, and px from the left.
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub on_screen: Vec<(f64, f64)>,
+    pub on_server: Vec<(f64, f64)>,
+    /// Where shells met it: when they did on the screen, and in the server's tick.
+    pub met: Vec<(f64, f64)>,
+    pub judged: Vec<(f64, f64)>,
+}
+
 /// Where Ann stands, and the middle of Bo's way: tiles around the depot in the middle, which are free on every
 /// map.
 const ANN: (i32, i32) = (30, 32);
@@ -50,7 +60,8 @@ const BO: (i32, i32) = (30, 29);
 
 /// A player that fires at whoever drives past.
 #[derive(Default)]
-struct Shooter {
+pub struct Shooter {
+    pub seen: Seen,
     /// Where the others were shown in the last frames.
     before: Vec<BTreeMap<u32, Place>>,
     shots: Vec<Shot>,
@@ -97,7 +108,12 @@ impl Shooter {
             let near = |(_, at): &(&u32, &Place)| {
                 apart((px(at.0), px(at.1)), (px(shell[1]), px(shell[2]))) <= REACH_PX
             };
-            shot.met = shot.met.or(others.iter().find(near).map(|(player, _)| (*player, now)));
+            let meets = others.iter().find(near).filter(|_| shot.met.is_none());
+            let Some((player, _)) = meets else { continue };
+            shot.met = Some((*player, now));
+            let tick = ann.shown.map_or(0, |shown| shown.tick.0);
+            self.seen.met.push((now.as_secs_f64(), px(shell[1])));
+            self.seen.judged.push((f64::from(tick) / 60.0, px(shell[1])));
         }
     }
 
@@ -120,12 +136,12 @@ impl Shooter {
 }
 
 /// What a tank asks for, in the order of the packet: drive, turn, aim, fires, kind.
-fn asks(drive: i8, turn: i8, aim: u16, fires: bool) -> Vec<Value> {
+pub fn asks(drive: i8, turn: i8, aim: u16, fires: bool) -> Vec<Value> {
     vec![drive.into(), turn.into(), aim.into(), fires.into(), 0.into()]
 }
 
 /// Tiles from one to another, without the first, around walls.
-fn path(world: &Local<Tanks>, from: (i32, i32), to: (i32, i32)) -> Vec<(i32, i32)> {
+pub fn path(world: &Local<Tanks>, from: (i32, i32), to: (i32, i32)) -> Vec<(i32, i32)> {
     let mut before = BTreeMap::from([(to, to)]);
     let mut next = VecDeque::from([to]);
     while let Some((x, y)) = next.pop_front().filter(|_| !before.contains_key(&from)) {
@@ -149,26 +165,31 @@ fn middle((x, y): (i32, i32)) -> Place {
     ((x * 50 + 25) << 16, (y * 50 + 25) << 16)
 }
 
-fn tile(at: Place) -> (i32, i32) {
+pub fn tile(at: Place) -> (i32, i32) {
     ((at.0 >> 16) / 50, (at.1 >> 16) / 50)
 }
 
 /// What a tank asks for that drives along a path. It turns on the spot.
-fn follows(ann: &Player, path: &mut Vec<(i32, i32)>) -> Option<Vec<Value>> {
+pub fn follows(ann: &Player, path: &mut Vec<(i32, i32)>) -> Option<Vec<Value>> {
     let at = ann.shown?.at;
     let near = |to: (i32, i32)| apart((px(at.0), px(at.1)), (px(middle(to).0), px(middle(to).1))) < 6.0;
     if near(*path.first()?) {
         path.remove(0);
     }
-    let to = middle(*path.first()?);
+    Some(turns_to(ann, middle(*path.first()?)))
+}
+
+/// What a tank asks for that drives to a place as soon as it points there.
+pub fn turns_to(ann: &Player, to: Place) -> Vec<Value> {
+    let at = ann.shown.map_or(to, |shown| shown.at);
     let way = f64::atan2(f64::from(to.1 - at.1), f64::from(to.0 - at.0));
     let off = ((way / TAU * 65_536.0) as i64 as u16).wrapping_sub(ways(ann)[0]) as i16;
     let turn = if off.unsigned_abs() > 400 { off.signum() as i8 } else { 0 };
-    Some(asks(i8::from(off.unsigned_abs() < 800), turn, 0, false))
+    asks(i8::from(off.unsigned_abs() < 800), turn, 0, false)
 }
 
 /// Bo drives to and fro at the depot in the middle, Ann fires at Bo from below it. Each first drives there.
-fn duel(seed: u32, seconds: u64, is_compensated: bool) -> Shooter {
+pub fn duel(seed: u32, seconds: u64, is_compensated: bool) -> Shooter {
     let mut server: Server = server("tanks", seed, 0, bad());
     let mut ann: Player = Client::new(&mut server, "tanks", "tanks");
     let mut bo: Player = Client::new(&mut server, "tanks", "tanks");
@@ -180,8 +201,13 @@ fn duel(seed: u32, seconds: u64, is_compensated: bool) -> Shooter {
         frame += 1;
         let own = ann.prediction().world().and_then(|world| world.own()).map_or(0, |own| own.0.into());
         ann.frame(&mut server, now, |packet, _| shooter.hear(packet, own, now));
-        bo.frame(&mut server, now, |_, _| ());
+        let seen = &mut shooter.seen;
+        bo.frame(&mut server, now, |packet, _| {
+            let x = packet.number("x").filter(|_| packet.row.name == "own").map(px);
+            seen.on_server.extend(packet.number::<u32>("tick").map(|tick| f64::from(tick) / 60.0).zip(x));
+        });
         let others: BTreeMap<u32, Place> = ann.player.others(now).into_iter().collect();
+        seen.on_screen.extend(others.values().next().map(|at| (now.as_secs_f64(), px(at.0))));
         let ticks = ann.prediction().command_tick().zip(ann.player.seen(now));
         let delay = ticks.map_or(0, |(tick, seen)| tick.saturating_sub(seen));
         shooter.follow(&ann, &others, delay, now);
@@ -254,6 +280,7 @@ fn shots_hit_where_their_player_aimed_with_compensation_and_miss_without() {
             [10, 50, 90].map(|percent| delays[delays.len() * percent / 100])
         );
         assert!(met > 30, "{met} shots are too few");
+        assert!(!is_compensated || unseen == 0, "{unseen} hits of which the screen showed nothing");
         share.push(hit as f64 / f64::from(met as u32));
     }
     assert!(share[0] > 0.9 && share[1] < 0.3, "{share:?}");

@@ -11,6 +11,11 @@ const UPDATES: usize = 16;
 const DELAYS: usize = 48;
 /// A delay counts for longer if there were so many as long.
 const REPEATED: usize = 3;
+/// A lead is longer than what was needed by this part of the jitter beyond a tick: the next loss may take a
+/// little longer than the last ones.
+const MARGIN: i64 = 10;
+/// Updates after which the line counts as known: ten seconds at 30 a second.
+const FIRST: usize = 300;
 /// Pings that wait for their pong.
 const PINGS: usize = 16;
 /// Part of the elapsed time by which the client may catch up with a longer lead, and by which it may
@@ -51,6 +56,8 @@ pub struct Clock {
     offset_ns: Option<i64>,
     /// The same for the time at which others are shown.
     shown_ns: Option<i64>,
+    /// Updates heard, up to [`FIRST`].
+    measured: usize,
     advanced_ns: i64,
     heard_ns: i64,
 }
@@ -79,6 +86,7 @@ impl Clock {
 
     /// An update of this tick has arrived.
     pub(super) fn heard(&mut self, tick: u32, now: Duration) {
+        self.measured = (self.measured + 1).min(FIRST);
         self.origins.push_back(nanos(now) - i64::from(tick) * self.tick_ns);
         if self.origins.len() > UPDATES {
             self.origins.pop_front();
@@ -174,7 +182,17 @@ impl Clock {
         let mut sorted: Vec<i64> = self.needs.iter().map(|need| need.offset_ns).collect();
         sorted.sort_unstable();
         let repeated = sorted.iter().rev().nth(REPEATED - 1).copied().unwrap_or(fresh);
-        Some(fresh.max(repeated).min(least + limits::LEAD_JITTER_MOST.as_nanos() as i64))
+        let longer = fresh.max(repeated) - least;
+        let margin = (longer - self.tick_ns).max(0) / MARGIN;
+        let jitter = (longer + margin).max(self.unknown_ns());
+        Some(least + jitter.min(limits::LEAD_JITTER_MOST.as_nanos() as i64))
+    }
+
+    /// How long a loss may take on a line that is new: nothing has been lost yet, and TCP's timeout is a round trip
+    /// and four times its variation.
+    fn unknown_ns(&self) -> i64 {
+        let is_new = self.measured < FIRST;
+        self.rtt_ns.filter(|_| is_new).map_or(0, |rtt| rtt * 3 / 2)
     }
 
     /// Time passes: the client's lead approaches the one that it needs.
@@ -275,5 +293,16 @@ mod tests {
         pass(&mut clock, 185_000, 260_000, 800, 1_500);
         let slow = clock.lead();
         assert!((800..=900).contains(&slow.as_millis()), "the round trip is 0.8 s now: {slow:?}");
+    }
+
+    #[test]
+    fn the_lead_of_a_new_line_covers_a_loss_and_that_of_a_known_one_without_losses_does_not() {
+        let mut clock = Clock::new(20, 20);
+        pass(&mut clock, 5_000, 6_000, 300, 0);
+        let new = clock.lead();
+        assert!((750..=850).contains(&new.as_millis()), "two and a half round trips: {new:?}");
+        pass(&mut clock, 6_000, 90_000, 300, 0);
+        let known = clock.lead();
+        assert!((300..=400).contains(&known.as_millis()), "a round trip and a tick: {known:?}");
     }
 }

@@ -18,6 +18,8 @@ pub struct Corrections {
     pub compared: u64,
     /// The last distances in 1/65,536 px, the newest at the end; 0 where both agreed.
     recent: VecDeque<u32>,
+    /// The greatest since it was taken.
+    greatest: Option<u32>,
 }
 
 impl Corrections {
@@ -33,6 +35,7 @@ impl Corrections {
         }
         self.compared += 1;
         self.count += u64::from(far > 0);
+        self.greatest = self.greatest.max(Some(far));
         self.recent.push_back(far);
         if self.recent.len() > limits::CORRECTIONS_KEPT {
             self.recent.pop_front();
@@ -41,6 +44,19 @@ impl Corrections {
         if self.offset.0.abs().max(self.offset.1.abs()) > limits::CORRECTION_SMOOTHED_PX << 16 {
             self.offset = (0, 0);
         }
+    }
+
+    /// News between two updates has moved the own player, or has not.
+    pub(super) fn amend(&mut self, before: Place, after: Place) {
+        if before != after {
+            self.correct(before, after);
+        }
+    }
+
+    /// The greatest correction since the last call, in 1/65,536 px; `None` if nothing was compared. After a
+    /// stall many updates arrive in one frame, and the last of them may correct nothing.
+    pub fn take_greatest(&mut self) -> Option<u32> {
+        self.greatest.take()
     }
 
     /// Time passes: what is to be made up becomes less.
@@ -74,5 +90,32 @@ impl Corrections {
         let mut sorted: Vec<u32> = self.recent.iter().copied().collect();
         sorted.sort_unstable();
         sorted.get((sorted.len() * percent / 100).min(sorted.len().saturating_sub(1))).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_greatest_correction_of_updates_that_arrive_together_is_not_lost() {
+        let mut corrections = Corrections::default();
+        assert_eq!(corrections.take_greatest(), None);
+        for (before, after) in [((0, 0), (3 << 16, 4 << 16)), ((0, 0), (1 << 16, 0)), ((7, 7), (7, 7))] {
+            corrections.correct(before, after);
+        }
+        assert_eq!((corrections.last(), corrections.compared, corrections.count), (0, 3, 2));
+        assert_eq!(corrections.take_greatest(), Some(5 << 16));
+        assert_eq!(corrections.take_greatest(), None);
+    }
+
+    #[test]
+    fn news_between_two_updates_counts_if_it_moves_the_player() {
+        let mut corrections = Corrections::default();
+        corrections.amend((5, 5), (5, 5));
+        assert_eq!((corrections.compared, corrections.count), (0, 0));
+        corrections.amend((0, 0), (2 << 16, 0));
+        assert_eq!((corrections.compared, corrections.count, corrections.last()), (1, 1, 2 << 16));
+        assert_eq!(corrections.smoothed((2 << 16, 0)), (0, 0), "it is made up over the next frames");
     }
 }

@@ -32,7 +32,7 @@ pub type StartPredictor = fn(Arc<Dialect>) -> Box<dyn Predictor>;
 
 /// The predictor of a game whose client's world this is.
 pub fn start<W: LocalWorld + 'static>(dialect: Arc<Dialect>) -> Box<dyn Predictor> {
-    Box::new(Numbers::<W> { prediction: Prediction::new(&dialect), dialect, p99: (0, 0) })
+    Box::new(Numbers::<W> { prediction: Prediction::new(&dialect), dialect, p99: (0, 0), greatest: 0 })
 }
 
 /// [`Predictor::advance`] appends, as numbers of 32 bits:
@@ -41,7 +41,8 @@ pub fn start<W: LocalWorld + 'static>(dialect: Arc<Dialect>) -> Box<dyn Predicto
 ///   0  whether there is an own player       6  the round trip of the last ping, µs
 ///   1  the running tick                     7  updates compared
 ///   2  its fraction, 1/65,536               8  updates that moved the own player
-///   3  x, 4  y, in 1/65,536 px              9  the last correction, 1/65,536 px
+///   3  x, 4  y, in 1/65,536 px              9  the greatest correction since the last call in which
+///                                              an update was compared, 1/65,536 px
 ///   5  the lead, µs                        10  the correction that 99 % did not exceed, 1/65,536 px
 ///  11  the number of events, and each of them as two numbers;
 ///      then what the game shows besides (`LocalWorld::numbers`)
@@ -51,6 +52,8 @@ struct Numbers<W: LocalWorld> {
     prediction: Prediction<W>,
     /// How many updates were compared when the percentile was computed, and the percentile.
     p99: (u64, u32),
+    /// The greatest correction of the last updates that arrived together.
+    greatest: u32,
 }
 
 /// Updates after which the percentile is computed again.
@@ -79,6 +82,7 @@ impl<W: LocalWorld> Predictor for Numbers<W> {
     fn advance(&mut self, now: Duration, out: &mut Vec<i32>) {
         let shown = self.prediction.advance(now);
         let events = self.prediction.take_events();
+        self.greatest = self.prediction.take_greatest_correction().unwrap_or(self.greatest);
         let (clock, corrections) = (self.prediction.clock(), self.prediction.corrections());
         let (tick, part, (x, y)) =
             shown.map_or((0, 0, (0, 0)), |shown| (shown.tick.0, shown.tick.1, shown.at));
@@ -88,8 +92,8 @@ impl<W: LocalWorld> Predictor for Numbers<W> {
         if corrections.compared < self.p99.0 || corrections.compared >= self.p99.0 + PERCENTILE_EVERY {
             self.p99 = (corrections.compared, corrections.percentile(99));
         }
-        let last = [corrections.last(), self.p99.1];
-        out.extend(last.map(|far| number(far.into())));
+        let corrected = [self.greatest, self.p99.1];
+        out.extend(corrected.map(|far| number(far.into())));
         out.push(number(events.len() as u64));
         events.iter().for_each(|event| out.extend(W::event_numbers(event)));
         if let Some(state) = self.prediction.state() {

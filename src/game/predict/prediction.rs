@@ -7,7 +7,7 @@ use tickwire_sim::Command;
 use super::clock::Clock;
 use super::corrections::Corrections;
 use super::local::{Acked, LocalWorld};
-use super::others::Others;
+use super::others::{Moment, Others};
 use super::pending::{One, Pending};
 use super::place::Place;
 use crate::game::verbs::{Ask, Verbs};
@@ -100,14 +100,22 @@ impl<W: LocalWorld> Prediction<W> {
             name if name == W::UPDATE => self.update(packet, now),
             _ => self.learn(packet),
         }
-        if let (Some(others), Some(world)) = (&mut self.others, &self.world) {
-            world.others(packet, others);
-            // A pong may overtake the update of its tick.
-            let is_pong = packet.row.name == "pong";
-            if let Some(tick) = packet.number::<u32>("tick").filter(|_| packet.row.name != "welcome") {
-                others.news(tick.saturating_sub(if is_pong { self.clock.update_ticks() } else { 0 }));
-            }
-        }
+        self.hear_of_others(packet, now);
+    }
+
+    fn hear_of_others(&mut self, packet: &Decoded<'_>, now: Duration) {
+        let (Some(others), Some(world)) = (&mut self.others, &self.world) else { return };
+        let walk_on = |from, velocity, ticks| world.walk_on(from, velocity, ticks);
+        let moment = Moment { clock: &self.clock, now, tick_hz: world.tick_hz(), walk_on };
+        let Some(tick) = packet.number::<u32>("tick").filter(|_| packet.row.name != "welcome") else {
+            return world.others(packet, others);
+        };
+        let shown = others.run_on(&moment);
+        world.others(packet, others);
+        // A pong may overtake the update of its tick.
+        let is_pong = packet.row.name == "pong";
+        others.news(tick.saturating_sub(if is_pong { self.clock.update_ticks() } else { 0 }));
+        others.glide(&shown, &moment);
     }
 
     /// From now on, notes where others are.
@@ -121,7 +129,7 @@ impl<W: LocalWorld> Prediction<W> {
         let known = self.others.as_ref().zip(self.world.as_ref());
         let shown = known.map(|(others, world)| {
             let walk_on = |from, velocity, ticks| world.walk_on(from, velocity, ticks);
-            others.shown(world.tick_hz(), walk_on, &self.clock, now)
+            others.shown(&Moment { clock: &self.clock, now, tick_hz: world.tick_hz(), walk_on })
         });
         shown.unwrap_or_default()
     }
@@ -284,10 +292,16 @@ impl<W: LocalWorld> Prediction<W> {
         let far = self.clock.ticks(limits::PREDICTED_BACK);
         if let Some(ahead) = self.ahead.as_mut().filter(|ahead| ahead.tick.saturating_sub(tick) > far) {
             // The clock has jumped back.
-            (ahead.tick, self.is_stale) = (tick, true);
+            ahead.tick = tick;
+            self.run_again();
         }
         if self.is_stale {
+            // News between two updates, such as where another tank is, corrects as an update does.
+            let before = self.shown_now();
             self.run_again();
+            if let (Some(before), Some(after)) = (before, self.shown_now()) {
+                self.corrections.amend(before, after);
+            }
         }
         let is_stalled = self.clock.silence(now) > limits::PREDICTED_SILENCE;
         let first = self.confirmed.as_ref()?.0;
@@ -356,9 +370,14 @@ impl<W: LocalWorld> Prediction<W> {
         &self.corrections
     }
 
+    /// The greatest correction since the last call, in 1/65,536 px: as [`Corrections::take_greatest`].
+    pub fn take_greatest_correction(&mut self) -> Option<u32> {
+        self.corrections.take_greatest()
+    }
+
     /// Turns parts off or on.
     pub fn switch(&mut self, switches: Switches) {
         self.switches = switches;
-        self.is_stale = true;
+        self.run_again();
     }
 }

@@ -41,6 +41,11 @@ impl Track {
         }
     }
 
+    /// Whether a tick, in 1/65,536 tick, is behind the newest sample.
+    pub(super) fn is_behind(&self, tick: i64) -> bool {
+        self.samples.back().is_some_and(|(last, _)| tick > i64::from(*last) << 16)
+    }
+
     /// Where it was at a tick, in 1/65,536 tick; the newest place behind the newest sample. `None`
     /// without samples.
     pub fn at(&self, tick: i64) -> Option<Place> {

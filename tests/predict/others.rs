@@ -1,0 +1,111 @@
+//! How far from its place another player is shown, with and without dead reckoning.
+
+use std::time::Duration;
+
+use tickwire::game::predict::{LocalWorld, Place, Track};
+use tickwire::game::simple::Local;
+use tickwire::internal::embedded::Server;
+use tickwire::internal::games::moo::predict::OwnWorld;
+use tickwire::internal::games::tanks::Tanks;
+use tickwire::packet::{Decoded, Value};
+
+use crate::line::{Client, bad, play, server};
+use crate::moo::apart_px;
+use crate::tanks::turns;
+
+/// Errors of the position at which another player is shown, px: where it is held without news, and where
+/// it is run on. Both by the track of all its positions, as they were heard in the end. `drive` is called for that
+/// player in every frame, and `exact` finds its place in the packets of its server.
+fn errors<W: LocalWorld>(
+    mut server: Server,
+    (dialect, game): (&str, &str),
+    seconds: u64,
+    mut drive: impl FnMut(&mut Client<W>, &mut Server, Duration, u64),
+    exact: fn(&Decoded<'_>) -> Option<Place>,
+) -> [Vec<f64>; 2] {
+    let mut players = [(); 2].map(|()| Client::<W>::new(&mut server, dialect, game));
+    let (mut now, mut walker) = (Duration::ZERO, None);
+    let mut shown: [Vec<(i64, Place)>; 2] = [Vec::new(), Vec::new()];
+    let mut truth = Vec::<(u32, Place)>::new();
+    let act = |players: &mut [Client<W>], server: &mut Server, now: Duration, frame: u64| {
+        let (watchers, walks) = players.split_at_mut(1);
+        walker = walker.or_else(|| Some(walks[0].prediction().world()?.own()?.0.into()));
+        if walks[0].shown.is_some() {
+            drive(&mut walks[0], server, now, frame);
+        }
+        let client = &mut watchers[0];
+        for (shown, is_reckoned) in shown.iter_mut().zip([false, true]) {
+            client.player.prediction_mut().follow_others().is_reckoned = is_reckoned;
+            let place = client.player.others(now).into_iter().find(|(id, _)| Some(*id) == walker);
+            shown.extend(client.prediction().clock().others(now).zip(place.map(|(_, place)| place)));
+        }
+    };
+    let see = |at: usize, _: &Client<W>, packet: &Decoded<'_>, _| {
+        truth.extend(packet.number("tick").zip(exact(packet)).filter(|_| at == 1));
+    };
+    play(&mut server, &mut players, &mut now, seconds, act, see);
+    shown.map(|shown| compare(&shown, &truth))
+}
+
+fn compare(shown: &[(i64, Place)], truth: &[(u32, Place)]) -> Vec<f64> {
+    let (mut track, mut rest) = (Track::default(), truth.iter().copied().peekable());
+    let mut errors = Vec::new();
+    for (tick, shown) in shown {
+        while rest.peek().is_some_and(|(at, _)| i64::from(*at) << 16 <= tick + (8 << 16)) {
+            rest.next().into_iter().for_each(|(at, place)| track.push(at, place));
+        }
+        let place = track.at(*tick).filter(|_| rest.peek().is_some());
+        errors.extend(place.map(|place| apart_px(*shown, place)));
+    }
+    errors
+}
+
+/// Prints p50 and p99 of both kinds, and returns p99 of both.
+#[allow(clippy::print_stdout, reason = "docs/sync.md quotes the figures")]
+fn print(name: &str, runs: impl Iterator<Item = [Vec<f64>; 2]>) -> [f64; 2] {
+    let mut all = [Vec::new(), Vec::new()];
+    for run in runs {
+        all.iter_mut().zip(run).for_each(|(all, run)| all.extend(run));
+    }
+    assert!(all[0].len() > 5_000, "{} frames", all[0].len());
+    let figures = all.map(|mut errors| {
+        errors.sort_by(f64::total_cmp);
+        [50, 95, 99].map(|percent| (errors[errors.len() * percent / 100] * 10.0).round() / 10.0)
+    });
+    println!("{name}: p50, p95, p99 px held {:?}, run on {:?}", figures[0], figures[1]);
+    figures.map(|[.., p99]| p99)
+}
+
+#[test]
+fn dead_reckoning_brings_others_nearer_to_where_they_are() {
+    let drive = |walker: &mut Client<OwnWorld>, server: &mut Server, now, frame: u64| {
+        if frame.is_multiple_of(90) {
+            let way = (frame as u32 / 90).wrapping_mul(40_503) as u16;
+            walker.command(server, "move", &[way.into()], now);
+        }
+    };
+    let exact = |packet: &Decoded<'_>| {
+        let own = packet.get("own").and_then(Value::as_array).filter(|own| own.len() > 3)?;
+        own[2].as_i64().zip(own[3].as_i64()).map(|(x, y)| (x as i32, y as i32))
+    };
+    let runs = (3..5).map(|seed| errors(server("moo", seed, 0, bad()), ("native", "moo"), 90, drive, exact));
+    let [held, run_on] = print("another player of moo", runs);
+    assert!(run_on < held, "{run_on} {held}");
+}
+
+#[test]
+fn dead_reckoning_brings_other_tanks_nearer_to_where_they_are() {
+    let drive = |walker: &mut Client<Local<Tanks>>, server: &mut Server, now, frame: u64| {
+        if frame.is_multiple_of(90) {
+            walker.command(server, "control", &turns(frame / 90), now);
+        }
+    };
+    let exact = |packet: &Decoded<'_>| {
+        let is_own = packet.row.name == "own";
+        packet.number("x").zip(packet.number("y")).filter(|_| is_own)
+    };
+    let runs =
+        (3..5).map(|seed| errors(server("tanks", seed, 0, bad()), ("tanks", "tanks"), 60, drive, exact));
+    let [held, run_on] = print("another tank", runs);
+    assert!(run_on < held, "{run_on} {held}");
+}
