@@ -17,6 +17,7 @@
 mod books;
 pub mod budgets;
 mod cover;
+mod driver;
 pub mod ending;
 pub mod endpoint;
 pub mod life;

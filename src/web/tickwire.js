@@ -26,6 +26,7 @@ import { Line } from './line.js';
 import { Link } from './link.js';
 import { LOCKSTEP, NO_LOCKSTEP, Lockstep } from './lockstep.js';
 import { Prediction } from './prediction.js';
+import { Since } from './since.js';
 import { States } from './states.js';
 import { tabHost } from './tab-host.js';
 import { compile, tabModule } from './tab-module.js';
@@ -44,10 +45,6 @@ const PING_MS = 2000;
 const PINGS = 5;
 /** Silence after a ping that means the connection is dead, though nobody closed it. */
 const SILENCE_MS = 8000;
-/** Packets that tell nothing of the game. */
-const OF_NOW = ['pong', 'error', 'command_accepted', 'command_rejected'];
-/** The rule by which the server says that the player of a page that comes back is gone. */
-const PLAYER_GONE = 'player_gone';
 /** Names for `on` that are no packets. */
 const EVENTS = ['open', 'close', 'error'];
 
@@ -103,8 +100,7 @@ export class Game {
   #who;
   #watches;
   #sequence = 0;
-  /** The last tick of which the page was told while it had a player. @type {number | null} */
-  #since = null;
+  #since = new Since();
   #heardAt = 0;
   #nonce = 0;
   /** Nonce and time of the pings that are not answered. @type {Map<number, number>} */
@@ -342,7 +338,7 @@ export class Game {
     if (run !== this.#link.run) return;
     this.#isInLockstep = lockstep?.works ?? false;
     const mode = (this.#watches ? WATCH : PLAY) | (this.#isInLockstep ? LOCKSTEP : 0);
-    const said = { version: VERSION, mode, token: this.#link.token, since: this.#since, ...this.#who };
+    const said = { version: VERSION, mode, token: this.#link.token, since: this.#since.tick, ...this.#who };
     this.#write(dialect.encode('hello', this.#known('hello', said)));
   }
 
@@ -428,8 +424,7 @@ export class Game {
       this.history.update(now);
     }
     if (name === 'spawned') this.player = values.player;
-    if (this.player !== null && !OF_NOW.includes(name)) this.#told(values.tick, now);
-    if (name === 'error' && values.rule === PLAYER_GONE) this.#since = null;
+    this.#since.take(name, values, this.player !== null, () => this.#states?.clock.tickHeard(now) ?? 0);
     else if (name === 'pong') this.#ponged(values.nonce, now);
     else if (name === 'error') this.#refused(values.rule);
     this.#emit(name, values);
@@ -438,12 +433,6 @@ export class Game {
       this.#refused(reason);
       this.#emit('error', { rule: reason, detail: `command ${sequence} was rejected` });
     }
-  }
-
-  /** A client that comes back to its player says of which tick it was told last. @param {any} tick of the packet, if it says one @param {number} now */
-  #told(tick, now) {
-    const told = typeof tick === 'number' ? tick : this.#states?.clock.tickHeard(now) ?? 0;
-    this.#since = Math.max(this.#since ?? 0, told);
   }
 
   /** Somebody else has sent a command for this client, such as the inspector. @param {string} rule */
