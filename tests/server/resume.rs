@@ -82,6 +82,37 @@ fn a_kicked_client_and_an_absent_player_are_gone_though_they_have_a_key() {
     server.stop();
 }
 
+#[test]
+fn a_client_that_comes_back_is_told_what_it_missed_or_that_its_player_is_gone_and_a_replay_agrees() {
+    let (server, file) = (server(), File::new("missed"));
+    server.capture(Target::File(file.0.clone())).expect("a new file");
+    let run = |line: &str| {
+        let done = server.console().run(line, Source::Terminal).expect("an answer");
+        assert!(done.done, "{}", done.text);
+    };
+    let (one, welcome, player) = Native::play_at(server.address(), PATH, "Ann");
+    let since = welcome[7].clone();
+    drop(one);
+    run("say the server restarts at noon");
+    let come_back = || {
+        let mut native = Native { peer: Peer::connect(server.address(), PATH) };
+        native.say("hello", &[1.into(), 1.into(), "Ann".into(), 2.into(), Value::Nil, since.clone()]);
+        native
+    };
+    let mut two = come_back();
+    assert_eq!(two.hear("say"), ["the server restarts at noon".into()]);
+    run(&format!("kick {player}"));
+    assert!(two.peer.receive_close().contains("kicked"));
+    drop(two);
+    let mut three = come_back();
+    assert_eq!(three.hear("error")[0], "player_gone".into());
+    assert_ne!(three.hear("spawned")[0], player.into());
+    server.stop();
+    let bytes = fs::read(&file.0).expect("the file");
+    let report = replay::json::of_file(&bytes, games::ABOUT, None).expect("a capture");
+    assert_eq!(report["verdict"], "same", "{report:#}");
+}
+
 /// Six clients of which one after the other loses its connection and comes back, twice each.
 fn returned(seat_time: Duration) -> Returned {
     let server = server_with(|config| config.seat_time = seat_time);
