@@ -179,6 +179,7 @@ function receive(packet, nowMs) {
     if (!watch) foresee();
     welcomeTick = packet.values.tick;
   }
+  if (packet.name === 'error' && packet.values.rule === PLAYER_GONE) return beginAnew();
   world.apply(packet, nowMs);
   if (packet.name === 'pong') world.clock.pingMs = connection.pingMs;
   if (packet.name === 'spawned') {
@@ -190,10 +191,12 @@ function receive(packet, nowMs) {
   // Until one plays again one is a watcher, also for a server that is met anew.
   if (packet.name === 'died') connection.player = had = null;
   if (packet.name === 'error' && packet.values.rule === TOKEN_MISSING) refuse(TOKEN_MISSING);
-  if (packet.name === 'error' && packet.values.rule === PLAYER_GONE && had) {
-    hud.tell(whyAnew(had, welcomeTick));
-    had = null;
-  }
+}
+
+/** The player that the page had is gone: says why it gets a new one. */
+function beginAnew() {
+  if (had) hud.tell(whyAnew(had, welcomeTick));
+  had = null;
 }
 
 /**
