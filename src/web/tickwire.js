@@ -424,9 +424,9 @@ export class Game {
       this.history.update(now);
     }
     if (name === 'spawned') this.player = values.player;
-    this.#since.take(name, values, this.player !== null, () => this.#states?.clock.tickHeard(now) ?? 0);
     else if (name === 'pong') this.#ponged(values.nonce, now);
     else if (name === 'error') this.#refused(values.rule);
+    this.#since.take(name, values, this.player !== null, () => this.#states?.clock.tickHeard(now) ?? 0);
     this.#emit(name, values);
     if (name !== 'command_rejected') return;
     for (const { sequence, reason } of values.commands) {
