@@ -41,7 +41,7 @@ test('it names the dialect, offers the subprotocol, and says hello with what the
   const { game, socket } = await begin({ name: 'Ann', hello: { skin: 3 } });
   assert.match(socket.url, /^ws:\/\/game\.test\/play\?dialect=native&inspect_key=[0-9a-f]{32}$/);
   assert.deepEqual(socket.protocols, ['tickwire.v1']);
-  assert.deepEqual(socket.last('hello'), { version: 1, mode: 1, name: 'Ann', skin: 3, token: null });
+  assert.deepEqual(socket.last('hello'), { version: 1, mode: 1, name: 'Ann', skin: 3, token: null, since: null });
   assert.equal(game.state, 'open');
   assert.equal(game.welcome.map_size_px, 3600);
   game.close();
@@ -77,7 +77,7 @@ test('a watcher looks on until it enters, also after an outage', async () => {
   assert.equal(game.player, null);
   await pass(200);
   sockets[1].welcome();
-  assert.deepEqual(sockets[1].last('hello'), { version: 1, mode: 1, name: 'Bo', skin: null, token: null });
+  assert.deepEqual(sockets[1].last('hello'), { version: 1, mode: 1, name: 'Bo', skin: null, token: null, since: 100 });
   game.send('move', { direction: 1 });
   assert.equal(sockets[1].last('move').sequence, 1, 'a connection counts from 1');
   game.close();
