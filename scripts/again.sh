@@ -3,7 +3,7 @@
 # live is the room; the replay is a world that runs its command frames again, as `tickwire replay` runs those of a capture; besides, a copy
 # from the snapshot of eight ticks back in each tick, and one that runs from a snapshot to the end. The recorded frames are then run by the
 # unoptimised build and by the WebAssembly of the page. All must come to the same checksums, every 100 ticks and after the last one. Eleven
-# bots play, of whom one is away now and then, so that at least eight act in each 300 ticks. Reports what happened in the worlds, and exits
+# bots play, and one bot is away now and then, so that at least eight act in each 300 ticks. Reports what happened in the worlds, and exits
 # with 1 at the first difference, if fewer than eight acted, or if a kind of command or of deed (hits, builds, kills) never came. What the
 # clients' bytes decode to is not part of it: that is what tests/server/replay.rs is for.
 #
