@@ -9,8 +9,8 @@
 use std::ops::Range;
 
 use super::tree::{BYTE, Node, bits};
-use crate::ws::Violation;
 use crate::ws::frame::{self, KEY_BYTES, LENGTH, LENGTH_IN_16, LENGTH_IN_64, MASK, OPCODE, Opcode};
+use crate::ws::{Side, Violation};
 
 /// Names of the fields, as RFC 6455 section 5.2 has them.
 pub mod field {
@@ -38,14 +38,14 @@ pub struct Layout {
     pub key: Option<[u8; KEY_BYTES]>,
 }
 
-/// Lays out the header that begins at byte `start`.
-pub fn lay_out(bytes: &[u8], start: usize) -> Layout {
+/// Lays out the header of a frame of this side that begins at byte `start`.
+pub fn lay_out(bytes: &[u8], start: usize, from: Side) -> Layout {
     let mut layout = Layout { fields: Vec::new(), end: start, length: None, key: None };
     let Some(&first) = bytes.get(start) else { return layout };
     layout.fields.extend(first_byte(first, start * BYTE));
     layout.end += 1;
     let Some(&second) = bytes.get(layout.end) else { return layout };
-    layout.fields.extend(second_byte(second, layout.end * BYTE));
+    layout.fields.extend(second_byte(second, layout.end * BYTE, from));
     layout.end += 1;
 
     let extended_bytes = match second & LENGTH {
@@ -98,9 +98,14 @@ fn first_byte(byte: u8, at: usize) -> [Node; 5] {
     ]
 }
 
-fn second_byte(byte: u8, at: usize) -> [Node; 2] {
+fn second_byte(byte: u8, at: usize, from: Side) -> [Node; 2] {
     let is_masked = byte & MASK != 0;
-    let masked = if is_masked { "1, masked: as a client must" } else { "0, not masked: as a server must" };
+    let masked = match (is_masked, from) {
+        (true, Side::Client) => "1, masked: as a client must",
+        (true, Side::Server) => "1, masked: a server must not mask",
+        (false, Side::Client) => "0, not masked: a client must mask",
+        (false, Side::Server) => "0, not masked: as a server must",
+    };
     let length = match byte & LENGTH {
         LENGTH_IN_16 => "126: the length follows in 16 bits".to_owned(),
         LENGTH_IN_64 => "127: the length follows in 64 bits".to_owned(),

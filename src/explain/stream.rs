@@ -339,7 +339,7 @@ impl<'c> Conversation<'c> {
     }
 
     fn frame(&mut self, bytes: &[u8], start: usize, from: Side) -> Frame<'c> {
-        let layout = header::lay_out(bytes, start);
+        let layout = header::lay_out(bytes, start, from);
         let header = match Header::decode(&bytes[start..], from) {
             Ok(Some((header, _))) => header,
             Ok(None) => return unread(bytes, start, layout, Problem::Incomplete { missing: None }),

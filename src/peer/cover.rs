@@ -13,7 +13,7 @@ use crate::limits;
 use crate::packet::msgpack::{self, Kind, Token};
 use crate::packet::{Decoded, Dialect, Direction, PacketError};
 use crate::ws::Side;
-use crate::ws::frame::{self, Header};
+use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::message::Message;
 
 /// The packet with a token, and its argument.
@@ -233,12 +233,36 @@ pub fn unfinished(wire: &mut [u8]) {
             frame::mask(&mut wire[place], key, 0);
         }
     }
-    // A broken header says where its payload would be.
     let rest = &mut wire[end..];
-    let Some(second) = rest.get(1) else { return };
-    let key = if second & 0x80 == 0 { 0 } else { 4 };
-    let header = 2 + key + [0, 2, 8][usize::from(second & 0x7f).saturating_sub(125).min(2)];
+    let header = broken_header(rest);
     rest.iter_mut().skip(header).for_each(|byte| *byte = COVER);
+}
+
+/// The length of a header that breaks a rule, or of one that is cut.
+fn broken_header(bytes: &[u8]) -> usize {
+    let Some(second) = bytes.get(1) else { return bytes.len() };
+    let key = if second & 0x80 == 0 { 0 } else { 4 };
+    2 + key + [0, 2, 8][usize::from(second & 0x7f).saturating_sub(125).min(2)]
+}
+
+/// Whether a message among frames that end none is long enough for a `hello` with a token. The declared
+/// length of a cut frame counts, so that no part of a token is shown either.
+pub fn may_hold_token(wire: &[u8]) -> bool {
+    let (mut message_bytes, mut at) = (0_u64, 0);
+    while let Ok(Some((header, size))) = Header::decode(&wire[at..], Side::Client) {
+        let length = usize::try_from(header.length).unwrap_or(usize::MAX);
+        at = at.saturating_add(size).saturating_add(length).min(wire.len());
+        message_bytes = match header.opcode {
+            opcode if opcode.is_control() => message_bytes,
+            Opcode::Continuation => message_bytes.saturating_add(header.length),
+            _ => header.length,
+        };
+        if message_bytes > SHORT as u64 {
+            return true;
+        }
+    }
+    let rest = &wire[at..];
+    message_bytes + rest.len().saturating_sub(broken_header(rest)) as u64 > SHORT as u64
 }
 
 /// Overwrites bytes of which nobody knows where a frame begins.

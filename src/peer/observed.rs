@@ -75,6 +75,11 @@ impl Observed {
         self.is_injected &= !self.bytes.is_empty();
     }
 
+    /// Whether what is not shown yet is long enough for a token.
+    pub fn may_hold_token(&self) -> bool {
+        !self.begins || cover::may_hold_token(&self.bytes)
+    }
+
     /// Shows what is left at the end of the connection. If it `tells` what nobody may learn, its
     /// payload is overwritten, and behind the beginning of a message, which says where its payload is,
     /// everything.

@@ -170,7 +170,8 @@ impl Receiver {
     /// Shows what is unfinished. Nothing more is read.
     fn end(&mut self, at: At, books: &dyn Books) {
         self.is_deaf = true;
-        let tells = self.talk.tells() || says_hello(&self.talk.endpoint.dialect);
+        let says_hello = says_hello(&self.talk.endpoint.dialect);
+        let tells = self.talk.tells() || says_hello && self.observed.may_hold_token();
         self.observed.end(tells, at, &|| self.talk.save(at.now), books);
     }
 

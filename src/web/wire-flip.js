@@ -12,7 +12,7 @@ import { hex, layOut, unhex } from './wire-tree.js';
 /** @param {string} id @returns {any} */
 const at = (id) => document.getElementById(id);
 
-const MARKS = { sent: '↑', no: '✕', broken: '✕', fine: '✓', wait: '…', close: '↓', over: '■', back: '✓' };
+const MARKS = { sent: '↑', no: '✕', covered: '*', broken: '✕', fine: '✓', wait: '…', close: '↓', over: '■', back: '✓' };
 
 /** @param {Uint8Array} bytes */
 const digits = (bytes) => [...bytes].map(hex).join('');
@@ -156,7 +156,7 @@ export class Flip {
     const told = difference(edit, this.leaves, this.rewritten);
     if (!this.own.inject(digits(edit.bytes))) return;
     this.close();
-    this.story.begin(edit.bytes.length, told);
+    this.story.begin(digits(edit.bytes), told);
     this.drawStory();
     this.on.sent();
   }

@@ -8,6 +8,10 @@
 
 import { find } from './wire-edit.js';
 import { isCommand } from './wire-press.js';
+import { unhex } from './wire-tree.js';
+
+/** The byte that overwrites what may be a token. */
+const COVER = 0x2a;
 
 const RFC = /^RFC (\d+) section ([\d.]+)$/;
 
@@ -23,19 +27,23 @@ export const problemOf = (explained) => explained.frames.find((frame) => frame.p
 /** Whether a frame begins a message, or goes on with one, that does not end with it. @param {any} explained */
 const isUnfinished = (explained) => [0, false].includes(explained.frames[0]?.fin);
 
-/** What the end that receives bytes does with them, in one sentence. @param {any} explained */
+/** Sender and receiver of a frame, in words. @param {any} explained */
+const ends = ({ from }) => (from === 'server' ? { sender: 'the server', receiver: 'your game' } : { sender: 'your game', receiver: 'the server' });
+
+/** What the receiver of the bytes does with them, in one sentence. @param {any} explained */
 export function verdict(explained) {
   const problem = problemOf(explained);
   const line = explained.frames[0]?.line ?? '';
+  const { sender, receiver } = ends(explained);
   if (!problem) {
-    const goesOn = isUnfinished(explained) ? '. The message is not finished: the next one that your game begins will break the rule message_interrupted.' : '';
-    return { kind: 'fine', rule: '', text: `No rule is broken. The server reads ${line}${goesOn}`, address: '' };
+    const goesOn = isUnfinished(explained) ? `. The message is not finished: the next one that ${sender} begins will break the rule message_interrupted.` : '';
+    return { kind: 'fine', rule: '', text: `No rule is broken. ${upper(receiver)} reads ${line}${goesOn}`, address: '' };
   }
   if (problem.rule === 'incomplete') {
-    const text = `No rule is broken yet: ${problem.sentence}. The server waits, and takes whatever your game sends next as the rest of this frame.`;
+    const text = `No rule is broken yet: ${problem.sentence}. ${upper(receiver)} waits, and takes whatever ${sender} sends next as the rest of this frame.`;
     return { kind: 'wait', rule: '', text, address: '' };
   }
-  const answer = problem.answer.startsWith('close ') ? `The server answers with a close frame, ${problem.answer.slice('close '.length)}.` : `Response: ${problem.answer}.`;
+  const answer = problem.answer.startsWith('close ') ? `${upper(receiver)} answers with a close frame, ${problem.answer.slice('close '.length)}.` : `Response: ${problem.answer}.`;
   return { kind: 'broken', rule: problem.rule, text: `${upper(problem.sentence)}. ${answer}`, address: problem.address };
 }
 
@@ -43,7 +51,7 @@ export function verdict(explained) {
 const upper = (text) => (text.charAt(0).toUpperCase() + text.slice(1)).replace(/\.$/, '');
 
 /**
- * @typedef {{ kind: 'sent' | 'no' | 'broken' | 'fine' | 'wait' | 'close' | 'over' | 'back', rule?: string, text: string, address?: string }} Line
+ * @typedef {{ kind: 'sent' | 'no' | 'covered' | 'broken' | 'fine' | 'wait' | 'close' | 'over' | 'back', rule?: string, text: string, address?: string }} Line
  */
 
 /** See the module. */
@@ -60,12 +68,14 @@ export class Story {
     this.isRead = false;
     /** The direction that was sent, while no update has told it. @type {number | null} */
     this.direction = null;
+    /** The bytes that were sent, in hexadecimal. */
+    this.digits = '';
   }
 
-  /** @param {number} bytes @param {string} difference in words */
-  begin(bytes, difference) {
-    Object.assign(this, { isActive: true, client: null, isOver: false, isBack: false, isRead: false, direction: null });
-    this.lines = [{ kind: 'sent', text: `You sent ${bytes} bytes as your own client. ${difference}` }];
+  /** @param {string} digits bytes that were sent, in hexadecimal @param {string} difference in words */
+  begin(digits, difference) {
+    Object.assign(this, { isActive: true, client: null, isOver: false, isBack: false, isRead: false, direction: null, digits });
+    this.lines = [{ kind: 'sent', text: `You sent ${digits.length / 2} bytes as your own client. ${difference}` }];
   }
 
   close() {
@@ -109,6 +119,8 @@ export class Story {
     if (kind === 'fine') return this.tell('fine', `${isFirst ? 'Nothing was broken: the server read' : 'Then it read'} ${after(frame.line)}.${goesOn}`);
     if (kind === 'wait') return this.tell('wait', text);
     this.lines.push({ kind: 'broken', rule, text: `${upper(problemOf(explained)?.sentence ?? '')}.`, address });
+    const covered = coveredBytes(this.digits, explained.raw);
+    if (isFirst && covered > 0) this.tell('covered', `The server received your bytes, but shows ${covered} of them as 2a: bytes that may hold a token are overwritten before they are shown.`);
     return true;
   }
 
@@ -161,6 +173,12 @@ export class Story {
     this.lines.push({ kind, text });
     return true;
   }
+}
+
+/** How many of the bytes that were sent are shown as `*` instead. @param {string} sent @param {string} shown both in hexadecimal */
+function coveredBytes(sent, shown) {
+  const [bytes, seen] = [unhex(sent), unhex(shown)];
+  return bytes.filter((byte, at) => byte !== COVER && seen[at] === COVER).length;
 }
 
 /** What a line of the explainer says behind the header. @param {string} line */

@@ -83,6 +83,41 @@ fn a_token_in_a_wrong_place_is_overwritten_before_it_is_handled() {
     }
 }
 
+/// A frame with a broken header ends the conversation before its payload is read. On a server without
+/// tokens, a payload too short for a token is observed as it came, so that the inspector explains the
+/// bytes that were sent.
+#[test]
+fn a_broken_frame_too_short_for_a_token_is_observed_as_it_came() {
+    // The packet `move`, and one with a text that is long enough for a token.
+    let short: &[u8] = b"\x92\x03\x93\x11\xcd\x04\xb0\xcd\x40\x00";
+    let long = [&b"\x92\x06\x91\xb8"[..], &ANN.as_bytes()[..20]].concat();
+    let alter = |payload: &[u8], byte: usize, bits: u8| {
+        let mut bytes = packed(&[payload]);
+        bytes[byte] ^= bits;
+        bytes
+    };
+    let begun = alter(short, 0, 0x80);
+    for (payload, has_tokens, is_shown) in [(short, false, true), (short, true, false), (&long, false, false)]
+    {
+        for (name, bytes) in [
+            ("mask_missing", alter(payload, 1, 0x80)),
+            ("reserved_bit", alter(payload, 0, 0x40)),
+            ("reserved_opcode", alter(payload, 0, 0x01)),
+            ("message_interrupted", [&begun[..], &packed(&[payload])].concat()),
+            ("cut", packed(&[payload])[..payload.len()].to_vec()),
+        ] {
+            let (mut receiver, mut doors) = greeted("native", false, has_tokens);
+            let ended = receiver.receive(&bytes, AT, &mut doors);
+            receiver.ignore(&[], AT, &doors);
+            assert_eq!(ended.err().map_or("cut", |ending| ending.name()), name);
+            let seen = doors.observed.take();
+            let shown = format!("{name}, tokens {has_tokens}: {seen:02x?} of {bytes:02x?}");
+            assert_eq!(seen == bytes, is_shown, "{shown}");
+            assert!(is_shown || !shows_token(&seen), "{shown}");
+        }
+    }
+}
+
 #[test]
 fn a_token_in_its_place_is_compared_though_the_name_before_it_is_overwritten() {
     let mut receiver = receiver("native", false);

@@ -120,6 +120,26 @@ test('each suggested flip gets the verdict that it promises', async () => {
   assert.throws(() => explainer.explainBytes({ from: 'client', bytes: '8' }), /digit/);
 });
 
+test('sentences about a frame name its own receiver and sender', async () => {
+  const { explainer } = await watching();
+  const ping = `8989${MOVE.slice(4, 12)}${MOVE.slice(12, 30)}`;
+  for (const [from, receiver, sender] of [['client', 'server', 'your game'], ['server', 'your game', 'server']]) {
+    const told = (bytes) => verdict(explainer.explainBytes({ from, bytes })).text;
+    const masked = from === 'client';
+    const frames = [masked ? ping : '8900', masked ? '8900' : ping, masked ? ping.slice(0, 20) : '8905', masked ? `0982${MOVE.slice(4, 16)}` : '02020102', 'c100'];
+    for (const bytes of frames) {
+      const text = told(bytes);
+      for (const [verb, who] of [[/(reads|waits|answers with)/, receiver], [/(sends next|begins will)/, sender]]) {
+        const [, subject] = new RegExp(`(server|your game) ${verb.source}`, 'i').exec(text) ?? [];
+        if (subject) assert.equal(subject.toLowerCase(), who, `${from} ${bytes}: ${text}`);
+      }
+      assert.match(text, new RegExp(receiver, 'i'), `${from} ${bytes}`);
+    }
+    const maskOf = (bytes) => find(explainer.explainBytes({ from, bytes }).frames[0].tree, 'mask').value;
+    assert.deepEqual([maskOf('8900'), maskOf(ping)].map((value) => / must( not)? mask$/.test(value)), masked ? [true, false] : [false, true], from);
+  }
+});
+
 test('the bytes behind the header: key and masked payload, or what is not read, or a further frame', async () => {
   const { explainer } = await watching();
   const parts = (bytes, from = 'client') => {
@@ -179,7 +199,7 @@ test('the story of a broken rule: what was sent, the rule, the close frame, the 
   const explain = (n) => explainer.explain(n);
   const story = new Story();
   assert.equal(story.observed({ ...entries[0], injected: true }, explain), false, 'nothing was sent from here');
-  story.begin(16, '1 bit differs.');
+  story.begin(MOVE, '1 bit differs.');
   story.answered({ injected: CLIENT });
   assert.equal(story.observed(entries[1], explain), false, 'before the bytes are read nothing is an answer to them');
   for (const entry of [{ ...entries[0], injected: true }, entries[1]]) assert.equal(story.observed(entry, explain), true);
@@ -200,22 +220,35 @@ test('the story of a broken rule: what was sent, the rule, the close frame, the 
   assert.deepEqual([story.isActive, story.lines], [false, []]);
 });
 
+test('the story says which bytes are shown overwritten', async () => {
+  const sent = `020a${MOVE.slice(4)}`;
+  for (const [shown, expected] of [[`020a${'2a'.repeat(14)}`, /shows 14 of them as 2a: .* token/], [sent, null]]) {
+    const { explainer, entries: [entry] } = await watching(shown);
+    const story = new Story();
+    story.begin(sent, '');
+    story.observed({ ...entry, injected: true }, (n) => explainer.explain(n));
+    const told = story.lines.find(({ kind }) => kind === 'covered');
+    if (expected) assert.match(told.text, expected);
+    else assert.equal(told, undefined);
+  }
+});
+
 test('the story of a frame that breaks nothing, and of one that the server did not take', async () => {
   const { explainer, entries: [entry] } = await watching(MOVE);
   const story = new Story();
-  story.begin(16, '1 bit differs.');
+  story.begin(MOVE, '1 bit differs.');
   story.answered({ injected: CLIENT });
   story.observed({ ...entry, injected: true }, (n) => explainer.explain(n));
   assert.match(story.lines[1].text, /Nothing was broken: the server read move sequence=17/);
   const refusal = { frames: [{ tree: { name: 'frame', children: [{ name: 'rule', raw: 'repeated', children: [] }, { name: 'detail', raw: 'a sequence number', children: [] }] } }] };
   story.observed({ ...entry, from: 'server', packet: 'error' }, () => refusal);
   assert.equal(story.lines[2].text, 'The server dropped it: repeated, a sequence number.');
-  story.begin(16, '');
+  story.begin(MOVE, '');
   story.observed({ ...entry, injected: true }, (n) => explainer.explain(n));
   const answer = { frames: [{ tree: { name: 'frame', children: [{ name: 'sequence', raw: 17, children: [] }, { name: 'reason', raw: 'repeated', children: [] }] } }] };
   story.observed({ ...entry, from: 'server', packet: 'command_rejected' }, () => answer);
   assert.equal(story.lines.at(-1).text, 'The server dropped it: repeated.');
-  story.begin(16, '');
+  story.begin(MOVE, '');
   story.answered({ injected: null, error: 'no such client' });
   assert.deepEqual([story.lines[1].kind, story.lines[1].text], ['no', 'Not sent: no such client.']);
   story.ended('silent');
