@@ -5,22 +5,24 @@
  * @module connection
  */
 
-import { TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, textOf } from './endings.js';
+import { Attempt, reach } from './attempt.js';
+import { EDITION } from './edition.js';
+import { NO_ANSWER, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, textOf } from './endings.js';
+import { Heartbeat, onReturn } from './heartbeat.js';
 import { History } from './history.js';
 import { LOCKSTEP, NO_LOCKSTEP } from './lockstep.js';
 import { MODE, SUBPROTOCOL, VERSION, decode, encode, loadCodes, predicted } from './protocol.js';
+import { ownKey } from './own-key.js';
 import { forgetToken, ownToken } from './own-token.js';
+import { fromRoot } from './room.js';
 import { loadRules } from './rules.js';
 import { openSocket } from './socket.js';
 import { waitMs } from './waits.js';
 
 /** A connection that has held this long counts as good: the next outage begins with quick tries again. */
 const GOOD_MS = 5000;
-/** Time that one try may take. */
-const TRY_MS = 8000;
-const PING_MS = 2000;
-/** Silence after a ping that means the line is dead, though nobody closed it. */
-const SILENCE_MS = 8000;
+/** Answers requests while the server runs. */
+const HEALTH = 'healthz';
 
 /**
  * @typedef {'connecting' | 'live' | 'waiting'} State
@@ -40,6 +42,10 @@ export class Connection {
    */
   constructor(path, onPacket, onState, onMessage = () => {}) {
     this.path = path;
+    /** The page's key. */
+    this.key = ownKey;
+    /** The key of the last connection; '' before the first. */
+    this.proof = '';
     this.onPacket = onPacket;
     this.onState = onState;
     this.onMessage = onMessage;
@@ -71,31 +77,62 @@ export class Connection {
     this.pingMs = null;
     this.history = new History();
     this.liveSince = 0;
-    this.heardAt = 0;
-    this.nonce = 0;
-    /** @type {Map<number, number>} nonce and time of the pings that are not answered */
-    this.pings = new Map();
+    this.heartbeat = new Heartbeat((nonce) => this.send('ping', { nonce }), () => this.lost());
     /** @type {import('./socket.js').Socket | null} */
     this.socket = null;
+    /** @type {Attempt<string> | null} */
+    this.current = null;
     this.timer = 0;
-    setInterval(() => this.beat(), PING_MS);
-    addEventListener('online', () => this.retryNow());
-    document.addEventListener('visibilitychange', () => { if (!document.hidden) this.retryNow(); });
+    onReturn(() => this.returned());
   }
 
-  /** Opens the line. */
+  /** Begins an attempt. */
   open() {
     clearTimeout(this.timer);
+    this.current?.end();
+    const current = new Attempt({
+      prepare: async (signal) => {
+        const [key] = await Promise.all([this.key(), this.lives + this.attempt > 0 ? this.reach(signal) : null]);
+        return key;
+      },
+      connect: (key) => this.connect(key, current),
+      reach: (signal) => this.reach(signal),
+      failed: (error) => {
+        if (error) console.warn('no connection:', error);
+        this.broken(this.socket, NO_ANSWER);
+      },
+    });
+    this.current = current;
     this.setState('connecting');
-    const socket = this.around(openSocket(this.path, [SUBPROTOCOL]));
+    current.begin();
+  }
+
+  /** Rejects if the server does not answer requests. @param {AbortSignal} signal */
+  async reach(signal) {
+    if (EDITION !== 'tab') await reach(fromRoot(location.href, HEALTH), signal);
+  }
+
+  /** Opens the WebSocket of an attempt. @param {string} key @param {Attempt<string>} current */
+  connect(key, current) {
+    this.proof = key;
+    const socket = this.around(openSocket(`${this.path}?inspect_key=${key}`, [SUBPROTOCOL]));
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
-    this.pings.clear();
     this.history.begin();
-    this.timer = setTimeout(() => this.broken(socket, 'no answer'), TRY_MS);
-    socket.onopen = () => this.begin(socket);
+    socket.onopen = () => {
+      if (socket !== this.socket) return;
+      current.opened();
+      this.begin(socket);
+    };
     socket.onmessage = (event) => { if (socket === this.socket) this.receive(event.data); };
-    socket.onclose = (event) => this.broken(socket, event.reason || (event.code === 1001 ? 'server is stopping' : ''));
+    socket.onclose = (event) => {
+      if (socket === this.socket) this.broken(socket, event.reason || (event.code === 1001 ? 'server is stopping' : ''));
+    };
+  }
+
+  /** Whether the browser delays the WebSocket of the current attempt: the server answers requests. */
+  get isDelayed() {
+    return this.current?.isDelayed ?? false;
   }
 
   /** The server that answers may be another one than before, with other packet tables and rules. @param {import('./socket.js').Socket} socket */
@@ -149,7 +186,7 @@ export class Connection {
   /** @param {ArrayBuffer} data */
   receive(data) {
     const now = performance.now();
-    this.heardAt = now;
+    this.heartbeat.received(now);
     this.stats.bytesIn += data.byteLength;
     this.stats.messagesIn += 1;
     const { lockstep, socket } = this;
@@ -182,26 +219,20 @@ export class Connection {
 
   /** @param {number} now */
   welcomed(now) {
-    clearTimeout(this.timer);
+    this.current?.end();
     this.liveSince = now;
     this.lives += 1;
     this.reason = '';
     this.setState('live');
-    this.ping();
-  }
-
-  ping() {
-    this.nonce += 1;
-    if (this.send('ping', { nonce: this.nonce })) this.pings.set(this.nonce, performance.now());
+    this.heartbeat.begin(now);
   }
 
   /** @param {number} nonce @param {number} now */
   ponged(nonce, now) {
-    const sent = this.pings.get(nonce);
-    if (sent === undefined) return;
-    this.pings.delete(nonce);
-    this.pingMs = now - sent;
-    this.history.trip(this.pingMs, now);
+    const trip = this.heartbeat.answered(nonce, now);
+    if (trip === null) return;
+    this.pingMs = trip;
+    this.history.trip(trip, now);
   }
 
   /** @param {number} now */
@@ -210,21 +241,19 @@ export class Connection {
     this.history.update(now);
   }
 
-  /** Every two seconds: a ping, and a look at whether the last ones were answered. */
-  beat() {
-    if (this.state !== 'live' || !this.socket) return;
-    const now = performance.now();
-    const oldest = this.pings.values().next().value ?? now;
-    if (now - oldest > SILENCE_MS && now - this.heardAt > SILENCE_MS) this.broken(this.socket, 'no answer');
-    else this.ping();
+  /** The connection is dead, although nothing has closed it. */
+  lost() {
+    if (this.state === 'live') this.broken(this.socket, NO_ANSWER);
   }
 
-  /** @param {import('./socket.js').Socket} socket @param {string} reason */
+  /** Ends a connection or an attempt. @param {import('./socket.js').Socket | null} socket without one the attempt has none yet @param {string} reason */
   broken(socket, reason) {
     if (socket !== this.socket) return;
     clearTimeout(this.timer);
+    this.current?.end();
+    this.heartbeat.end();
     this.socket = null;
-    socket.close();
+    socket?.close();
     const now = performance.now();
     if (this.state === 'live' && now - this.liveSince > GOOD_MS) this.attempt = 0;
     if (reason === TOKEN_WRONG) forgetToken();
@@ -241,6 +270,13 @@ export class Connection {
     this.pingMs = null;
     if (wait < Infinity) this.timer = setTimeout(() => this.open(), wait);
     this.setState('waiting');
+  }
+
+  /** The page is visible again, or has a network: a dead connection is found now, and a wait is over. */
+  returned() {
+    if (this.state === 'live') this.heartbeat.ask(performance.now());
+    else if (this.state === 'connecting' && this.current?.isStale) this.open();
+    else this.retryNow();
   }
 
   /** Tries at once instead of after the wait. */

@@ -118,7 +118,7 @@ export class Hud {
 
   /** @param {number} nowMs */
   drawStatus(nowMs) {
-    const { state, retryAt, attempt, lives, reason } = this.connection;
+    const { state, retryAt, attempt, lives, reason, isDelayed } = this.connection;
     const { error } = this.world;
     // The card says for itself why one cannot play.
     const isOnCard = !element('title').hidden;
@@ -131,7 +131,7 @@ export class Hud {
       const seconds = Math.ceil(Math.max(0, retryAt - nowMs) / 1000);
       text = retryAt === Infinity ? textOf(0, reason) : `${lives === 0 ? 'No connection' : 'Connection lost'}${reason ? ` (${reason})` : ''}. Retrying in ${seconds} s`;
     } else if (state === 'connecting') {
-      text = lives === 0 && attempt === 0 ? 'Connecting …' : `Reconnecting, attempt ${attempt} …`;
+      text = isDelayed ? 'The server answers. The browser delays the connection …' : lives === 0 && attempt === 0 ? 'Connecting …' : `Reconnecting, attempt ${attempt} …`;
     } else if (this.note.untilMs > nowMs) text = this.note.text;
     const status = element('status');
     status.hidden = text === '';

@@ -9,14 +9,14 @@
  * @param {{ world: import('./world.js').World, prediction: import('./prediction.js').Prediction, lockstep: import('./lockstep.js').Lockstep | null,
  *   watch: import('./watch.js').Watch | null, connection: import('./connection.js').Connection, rates: import('./rates.js').Rates,
  *   effects: import('./effects.js').Effects, sound: import('./sound.js').Sound, settings: import('./settings.js').Settings,
- *   input: import('./input.js').Input, proof: string }} parts
+ *   input: import('./input.js').Input }} parts
  * @param {() => ReturnType<typeof import('./draw-structures.js').ghostOf>} ghost
  */
-export function expose({ world, prediction, lockstep, watch, connection, rates, effects, sound, settings, input, proof }, ghost) {
+export function expose({ world, prediction, lockstep, watch, connection, rates, effects, sound, settings, input }, ghost) {
   const own = () => (world.ownId === null ? undefined : world.players.get(world.ownId));
   const view = {
     /** What all connections of this page send in the query of their address, so that the inspector beside it can tell them from others. */
-    get proof() { return proof; },
+    get proof() { return connection.proof; },
     get id() { return world.ownId; },
     get tick() { return world.tick; },
     get epoch() { return world.epoch; },

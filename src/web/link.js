@@ -6,11 +6,16 @@
  * @module link
  */
 
+import { Attempt, reach } from './attempt.js';
 import { Dialect, firstDialect } from './codec.js';
+import { EDITION } from './edition.js';
 import { LEFT, NO_ANSWER, NO_TABLES, TOKEN_WRONG, isFinal, textOf } from './endings.js';
-import { giveKeyBack, takeKey } from './own-key.js';
+import { onReturn } from './heartbeat.js';
+import { takeKey } from './own-key.js';
 import { forgetToken, ownToken } from './own-token.js';
+import { fromRoot } from './room.js';
 import { openSocket } from './socket.js';
+import { whyUnreachable } from './unreachable.js';
 import { waitMs } from './waits.js';
 
 /** Offered in the upgrade request. */
@@ -18,8 +23,6 @@ const SUBPROTOCOL = 'tickwire.v1';
 /** Of a connection that ended without a close frame. */
 const ABNORMAL = 1006;
 const NORMAL = 1000;
-/** Time that one try may take, from the tables to `welcome`. */
-const TRY_MS = 8000;
 /** A connection that held this long was good: the next outage begins with quick tries again. */
 const GOOD_MS = 5000;
 
@@ -37,6 +40,7 @@ const GOOD_MS = 5000;
  * @property {(dialect: Dialect) => void} opened the WebSocket is open
  * @property {(bytes: Uint8Array) => void} message
  * @property {(closed: Closed) => void} ended
+ * @property {() => void} returned the page is visible again, or has a network
  */
 
 /** @typedef {Pick<import('./tickwire.js').Options, 'path' | 'dialect' | 'codes' | 'units' | 'WebSocket' | 'token'>} Where */
@@ -63,34 +67,68 @@ export class Link {
     /** Time of `welcome`; null without a connection. @type {number | null} */
     this.welcomedAt = null;
     this.wasWelcome = false;
+    /** Why the browser does not reach the server, as last reported. @type {string | null} */
+    this.why = null;
     this.timer = /** @type {any} */ (0);
-    this.retryNow = () => {
-      if (this.isWaiting && !globalThis.document?.hidden) this.open();
-    };
-    globalThis.addEventListener?.('online', this.retryNow);
-    globalThis.document?.addEventListener('visibilitychange', this.retryNow);
+    /** @type {Attempt<[Dialect, string]> | null} */
+    this.current = null;
+    this.stopReturns = onReturn(() => {
+      if (this.isWaiting || this.current?.isStale) this.open();
+      else if (this.welcomedAt !== null) listener.returned();
+    });
   }
 
-  /** Begins a try. */
+  /** An address that the server answers while it runs. */
+  get health() {
+    const url = new URL(this.where.path ?? 'play', import.meta.url);
+    url.protocol = url.protocol.replace('ws', 'http');
+    return new URL(fromRoot(url.href, 'healthz'));
+  }
+
+  /** Begins an attempt. */
   async open() {
     clearTimeout(this.timer);
+    this.current?.end();
     this.isWaiting = false;
     this.run += 1;
     const { run } = this;
-    this.timer = setTimeout(() => this.broken(run, ABNORMAL, NO_ANSWER), TRY_MS);
-    try {
-      const dialect = await this.dialect();
-      if (run === this.run) this.connect(run, dialect);
-    } catch (error) {
-      const isFatal = error instanceof NoTables && !this.wasWelcome;
-      this.broken(run, ABNORMAL, isFatal ? NO_TABLES : NO_ANSWER, isFatal ? error.message : undefined);
-    }
+    const { codes, WebSocket } = this.where;
+    const isBrowser = WebSocket === undefined && EDITION !== 'tab' && globalThis.document !== undefined;
+    const current = new Attempt({
+      prepare: async (signal) => {
+        // Tables that are fetched are the request that reaches the server.
+        const reached = isBrowser && this.attempt > 0 && typeof codes === 'object' ? reach(this.health, signal) : null;
+        const [dialect, key] = await Promise.all([this.dialect(signal), this.key.get(), reached]);
+        return /** @type {[Dialect, string]} */ ([dialect, key]);
+      },
+      connect: ([dialect, key]) => this.connect(run, dialect, key),
+      reach: async (signal) => { if (EDITION !== 'tab') await reach(this.health, signal); },
+      failed: (error) => this.failed(run, error),
+    });
+    if (!isBrowser) current.steps.reach = () => Promise.reject(new Error(NO_ANSWER));
+    this.current = current;
+    await current.begin();
   }
 
-  /** The dialect by the tables in force: the server may be another one than before. @returns {Promise<Dialect>} */
-  async dialect() {
+  /** An attempt has failed before `welcome`. @param {number} run @param {unknown} error null for one that took too long */
+  async failed(run, error) {
+    if (error instanceof NoTables && !this.wasWelcome) return this.broken(run, ABNORMAL, NO_TABLES, error.message);
+    return this.unreachable(run);
+  }
+
+  /** Ends an attempt without an answer, with the reason that the browser has. @param {number} run */
+  async unreachable(run) {
+    const why = await whyUnreachable(this.health).catch(() => null);
+    if (run !== this.run) return;
+    if (why !== null && why !== this.why) console.warn(`tickwire: ${why}`);
+    this.why = why;
+    this.broken(run, ABNORMAL, NO_ANSWER, why ?? undefined);
+  }
+
+  /** The dialect by the tables in force: the server may be another one than before. @param {AbortSignal} [signal] @returns {Promise<Dialect>} */
+  async dialect(signal = undefined) {
     const { path = 'play', codes, dialect, units } = this.where;
-    const tables = typeof codes === 'object' ? codes : await fetchTables(codes ?? path, codes === undefined);
+    const tables = typeof codes === 'object' ? codes : await fetchTables(codes ?? path, codes === undefined, signal);
     const named = dialect ?? new URL(path, import.meta.url).searchParams.get('dialect');
     try {
       return new Dialect(tables, named ?? firstDialect(tables), units);
@@ -99,24 +137,32 @@ export class Link {
     }
   }
 
-  /** @param {number} run @param {Dialect} dialect */
-  connect(run, dialect) {
+  /** @param {number} run @param {Dialect} dialect @param {string} key */
+  connect(run, dialect, key) {
     const { path = 'play', WebSocket } = this.where;
     // Named also where it is the path's own: both ends certainly speak the same.
     const target = /[?&]dialect=/.test(path) ? path : `${path}${path.includes('?') ? '&' : '?'}dialect=${dialect.name}`;
     // A dialect without a place for it has the token in its path.
     const token = this.token === null || dialect.takes('hello', 'token') ? '' : `&token=${encodeURIComponent(this.token)}`;
-    const socket = this.around(openSocket(`${target}&inspect_key=${this.key}${token}`, [SUBPROTOCOL], import.meta.url, WebSocket));
+    const socket = this.around(openSocket(`${target}&inspect_key=${key}${token}`, [SUBPROTOCOL], import.meta.url, WebSocket));
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
-    socket.onopen = () => { if (run === this.run) this.listener.opened(dialect); };
+    socket.onopen = () => {
+      if (run !== this.run) return;
+      this.current?.opened();
+      this.listener.opened(dialect);
+    };
     socket.onmessage = ({ data }) => { if (run === this.run) this.listener.message(new Uint8Array(data)); };
-    socket.onclose = ({ code, reason }) => this.broken(run, code, String(reason));
+    socket.onclose = ({ code, reason }) => {
+      // A browser does not say why a WebSocket was not opened.
+      if (code === ABNORMAL && !this.current?.isOpen && globalThis.document !== undefined) this.unreachable(run);
+      else this.broken(run, code, String(reason));
+    };
   }
 
   /** The server has said `welcome`: the try has succeeded. @param {number} now */
   welcomed(now) {
-    clearTimeout(this.timer);
+    this.current?.end();
     this.welcomedAt = now;
     this.wasWelcome = true;
   }
@@ -134,13 +180,15 @@ export class Link {
   /** Leaves for good. */
   close() {
     this.broken(this.run, NORMAL, LEFT);
-    giveKeyBack(this.key);
+    this.key.giveBack();
+    this.stopReturns();
   }
 
   /** Ends a connection, or a try. @param {number} run @param {number} code @param {string} reason @param {string} [text] */
   broken(run, code, reason, text = textOf(code, reason)) {
     if (run !== this.run) return;
     clearTimeout(this.timer);
+    this.current?.end();
     this.run += 1;
     if (reason === TOKEN_WRONG && this.token === ownToken()) forgetToken();
     const { socket } = this;
@@ -159,14 +207,14 @@ export class Link {
 }
 
 /**
- * @param {string} place of the tables, or of the endpoint that they are beside @param {boolean} isBeside
+ * @param {string} place of the tables, or of the endpoint that they are beside @param {boolean} isBeside @param {AbortSignal} [signal]
  * @returns {Promise<import('./codec.js').Codes>}
  * @throws {Error} when the server cannot be reached @throws {NoTables} when it has none
  */
-async function fetchTables(place, isBeside) {
+async function fetchTables(place, isBeside, signal) {
   const url = new URL(place, import.meta.url);
   url.protocol = url.protocol.replace('ws', 'http');
-  const answer = await fetch(isBeside ? new URL('codes.json', url) : url, { cache: 'no-cache' });
+  const answer = await fetch(isBeside ? new URL('codes.json', url) : url, { cache: 'no-cache', signal });
   if (answer.ok) return answer.json().catch(() => { throw new NoTables(`${answer.url} has no packet tables`); });
   // Read to its end: what is left unread, the browser reports as a failed request.
   await answer.text();

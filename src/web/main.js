@@ -40,7 +40,7 @@ import { LockstepPanel } from './lockstep-panel.js';
 import { Lockstep } from './lockstep.js';
 import { Minimap } from './minimap.js';
 import { ageMs } from './moments.js';
-import { freshKey, ownKey } from './own-key.js';
+import { takeKey } from './own-key.js';
 import { ownToken } from './own-token.js';
 import { Pane } from './pane.js';
 import { Prediction } from './prediction.js';
@@ -63,7 +63,6 @@ const CLICK_PX = 60;
 /** Time in which the red edge fades. */
 const PAIN_MS = 600;
 
-const proof = IS_SECOND ? freshKey() : ownKey();
 // At once: nobody sees it in the address bar for long.
 ownToken();
 
@@ -76,7 +75,9 @@ const world = new World(prediction);
 const rates = new Rates();
 const camera = new Camera(canvas);
 const minimap = new Minimap(/** @type {HTMLCanvasElement} */ (element('minimap')));
-const connection = new Connection(`${ENDPOINT}?inspect_key=${proof}`, receive, changed, (bytes, came, nowMs) => prediction.take(bytes, came, nowMs));
+const connection = new Connection(ENDPOINT, receive, changed, (bytes, came, nowMs) => prediction.take(bytes, came, nowMs));
+// The page around it shares its storage, and is another player.
+if (IS_SECOND) connection.key = takeKey(true).get;
 const lockstep = new URLSearchParams(location.search).get('mode') === 'lockstep' ? new Lockstep(tabModule) : null;
 connection.lockstep = lockstep;
 connection.onAgain = () => {
@@ -159,7 +160,7 @@ let had = comingBack();
 /** The tick of the last welcome. */
 let welcomeTick = 0;
 
-expose({ world, prediction, lockstep, watch, connection, rates, effects, sound, settings, input, proof }, () => ghostOf(world, input.heading));
+expose({ world, prediction, lockstep, watch, connection, rates, effects, sound, settings, input }, () => ghostOf(world, input.heading));
 applySettings();
 hud.showSound(sound.on);
 onPress('sound-button', toggleSound);

@@ -21,6 +21,7 @@
 
 import { tableText } from './codec.js';
 import { EDITION, GAME } from './edition.js';
+import { Heartbeat } from './heartbeat.js';
 import { History } from './history.js';
 import { Line } from './line.js';
 import { Link } from './link.js';
@@ -40,11 +41,8 @@ export { privateRoom } from './private-room.js';
 const VERSION = 1;
 /** Modes of `hello`. */
 const [WATCH, PLAY] = [0, 1];
-const PING_MS = 2000;
 /** Pings whose median is `game.ping`. */
 const PINGS = 5;
-/** Silence after a ping that means the connection is dead, though nobody closed it. */
-const SILENCE_MS = 8000;
 /** Names for `on` that are no packets. */
 const EVENTS = ['open', 'close', 'error'];
 
@@ -101,10 +99,7 @@ export class Game {
   #watches;
   #sequence = 0;
   #since = new Since();
-  #heardAt = 0;
-  #nonce = 0;
-  /** Nonce and time of the pings that are not answered. @type {Map<number, number>} */
-  #sent = new Map();
+  #heartbeat = new Heartbeat((nonce) => this.#ping(nonce), () => this.#link.giveUp());
   /** @type {number[]} */
   #pings = [];
   /** @type {Prediction | null} */
@@ -119,7 +114,6 @@ export class Game {
   #isInLockstep = false;
   /** Newest tick that the server has told of by itself. */
   #toldTick = 0;
-  #beat;
   #begun;
   #failed;
 
@@ -152,9 +146,9 @@ export class Game {
       opened: (/** @type {import('./codec.js').Dialect} */ dialect) => this.#opened(dialect),
       message: (/** @type {Uint8Array} */ bytes, now = performance.now()) => this.#arrived(bytes, now),
       ended: (/** @type {import('./link.js').Closed} */ closed) => this.#ended(closed),
+      returned: () => this.#heartbeat.ask(performance.now()),
     };
     this.#link = isGame ? new Link(options, listener) : new WatchLink(asked, options.game ?? options.predict ?? GAME, options, listener);
-    this.#beat = setInterval(() => this.#look(performance.now()), PING_MS);
     this.#start(isGame ? options.net ?? netOf(globalThis.location?.search ?? '') : '');
   }
 
@@ -330,7 +324,6 @@ export class Game {
     this.#prediction?.forget();
     this.#dialect = dialect;
     this.#sequence = 0;
-    this.#sent.clear();
     const lockstep = dialect.takes('hello', 'mode') ? this.#lockstep : null;
     const { run } = this.#link;
     if (lockstep) await lockstep.begin(this.#options.game ?? this.#options.predict ?? GAME, dialect.name, tableText(dialect.codes, dialect.name));
@@ -358,7 +351,7 @@ export class Game {
 
   /** @param {Uint8Array} bytes @param {number} now */
   #arrived(bytes, now) {
-    this.#heardAt = now;
+    this.#heartbeat.received(now);
     this.counts.bytesIn += bytes.length;
     this.counts.messagesIn += 1;
     const lockstep = this.#lockstep;
@@ -400,7 +393,7 @@ export class Game {
     for (const name of this.#handlers.keys()) this.#check(name);
     if (!this.#watches && !this.#dialect?.takes('hello', 'mode') && this.#dialect?.toServer.has('enter')) this.enter();
     if (this.#prediction && this.#dialect) this.#predict(this.#prediction, this.#dialect);
-    this.#ping(now);
+    this.#heartbeat.begin(now);
     this.#begun();
     this.#emit('welcome', welcome);
     this.#emit('open', { welcome, again, fresh });
@@ -440,30 +433,19 @@ export class Game {
     if (rule === 'repeated') this.#sequence += 1;
   }
 
-  /** @param {number} now */
-  #ping(now) {
-    if (!this.#dialect?.takes('ping', 'nonce')) return;
-    this.#nonce += 1;
-    this.#sent.set(this.#nonce, now);
-    this.#write(this.#dialect.encode('ping', { nonce: this.#nonce }));
+  /** @param {number} nonce */
+  #ping(nonce) {
+    if (this.state !== 'open' || !this.#dialect?.takes('ping', 'nonce')) return false;
+    return this.#write(this.#dialect.encode('ping', { nonce }));
   }
 
   /** @param {number} nonce @param {number} now */
   #ponged(nonce, now) {
-    const sent = this.#sent.get(nonce);
-    if (sent === undefined) return;
-    this.#sent.delete(nonce);
-    this.#pings = [...this.#pings, now - sent].slice(-PINGS);
-    this.history.trip(now - sent, now);
+    const trip = this.#heartbeat.answered(nonce, now);
+    if (trip === null) return;
+    this.#pings = [...this.#pings, trip].slice(-PINGS);
+    this.history.trip(trip, now);
     if (this.#states) this.#states.clock.pingMs = this.ping;
-  }
-
-  /** Every two seconds: were the last pings answered? @param {number} now */
-  #look(now) {
-    if (this.state !== 'open') return;
-    const oldest = this.#sent.values().next().value ?? now;
-    if (now - oldest > SILENCE_MS && now - this.#heardAt > SILENCE_MS) this.#link.giveUp();
-    else this.#ping(now);
   }
 
   /** @param {import('./link.js').Closed} closed */
@@ -471,10 +453,8 @@ export class Game {
     if (NO_LOCKSTEP.includes(closed.reason)) this.#lockstep?.fail(closed.text);
     [this.closed, this.player, this.#pings] = [closed, null, []];
     this.state = closed.retryMs === null ? 'closed' : 'waiting';
-    if (this.state === 'closed') {
-      clearInterval(this.#beat);
-      this.#failed(closed);
-    }
+    this.#heartbeat.end();
+    if (this.state === 'closed') this.#failed(closed);
     this.#emit('close', closed);
   }
 

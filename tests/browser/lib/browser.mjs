@@ -59,6 +59,9 @@ export async function launch(every = EVERY) {
   return browser;
 }
 
+/** Addresses that pages ask for during an outage. */
+const ASKED = /\/(healthz|codes\.json|rules\.json)$/;
+
 /** What pages complained about, and whether the server is away on purpose. */
 export class Complaints {
   constructor() {
@@ -73,15 +76,21 @@ export class Complaints {
   watch(page, who) {
     page.on('pageerror', (error) => this.list.push(`${who}: page error: ${error.stack ?? error}`));
     page.on('console', (message) => this.console(who, message));
-    page.on('requestfailed', (request) => this.list.push(`${who}: failed request: ${request.url()} ${request.failure()?.errorText}`));
+    page.on('requestfailed', (request) => this.request(who, request.url(), request.failure()?.errorText ?? ''));
     page.on('response', (response) => {
       if (response.status() >= 400) this.list.push(`${who}: ${response.status()} for ${response.url()}`);
     });
   }
 
+  request(who, url, text) {
+    if (!this.outage || !ASKED.test(url) || !(this.expected.test(text) || text === 'net::ERR_ABORTED')) this.list.push(`${who}: failed request: ${url} ${text}`);
+  }
+
   console(who, message) {
     if (!['error', 'warning'].includes(message.type())) return;
     const text = message.text();
+    // The page asks whether the server is there before it opens a WebSocket.
+    if (this.outage && (/^no connection: /.test(text) || ASKED.test(message.location().url) && this.expected.test(text))) return;
     if (this.outage && /^WebSocket connection to '.*\/play[^']*' failed: /.test(text) && this.expected.test(text)) this.refused += 1;
     else this.list.push(`${who}: console ${message.type()}: ${text}`);
   }

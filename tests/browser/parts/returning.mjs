@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { press, state, until } from '../lib/browser.mjs';
+import { DESKTOP } from '../lib/game.mjs';
 
 /** @param {import('../lib/game.mjs').Game} game */
 export async function returning(game) {
@@ -21,19 +22,48 @@ export async function returning(game) {
     assert.equal(await ada.locator('#title').isVisible(), false);
     return `${Math.round(ms)} ms`;
   });
-  await game.check('a copy of the tab takes the player over, and the first page says so and does not fight for it', async () => {
-    const opened = ada.waitForEvent('popup');
-    await ada.evaluate(() => { window.open(location.href); });
-    const copy = await opened;
-    // The button is there before its script.
-    await until(copy, () => window.tickwire?.state === 'live');
+  await game.check('a copy of the tab is a second player, and both stay who they are when they are loaded again', async () => {
+    const copy = await copyOf(ada);
     await press(copy, '#play');
-    await until(copy, (id) => window.tickwire.id === id, ids.ada);
-    await ada.locator('#status-text', { hasText: 'The game goes on in another tab.' }).waitFor();
+    await until(copy, () => window.tickwire.id !== null);
+    const id = await state(copy, 'id');
+    assert.notEqual(id, ids.ada);
+    await copy.reload();
+    await until(copy, (own) => window.tickwire.id === own && window.tickwire.own, id);
+    assert.deepEqual([await state(ada, 'id'), await state(ada, 'lives')], [ids.ada, 1]);
     await copy.close();
     // Otherwise it draws nothing after the reload, and the test waits for its frames.
     await ada.bringToFront();
     await ada.reload();
-    await until(ada, (id) => window.tickwire.id === id && window.tickwire.own, ids.ada);
+    await until(ada, (own) => window.tickwire.id === own && window.tickwire.own, ids.ada);
   });
+  await game.check('so it is without Web Locks, as on http, where the pages ask each other', async () => {
+    const context = await game.browser.newContext({ viewport: DESKTOP });
+    await context.addInitScript(() => { Object.defineProperty(Navigator.prototype, 'locks', { value: undefined }); });
+    const page = await context.newPage();
+    game.complaints.watch(page, 'cy');
+    await page.goto(game.server.url);
+    await until(page, () => window.tickwire?.state === 'live');
+    await press(page, '#play');
+    await until(page, () => window.tickwire.own !== null);
+    const id = await state(page, 'id');
+    const copy = await copyOf(page);
+    await press(copy, '#play');
+    await until(copy, () => window.tickwire.id !== null);
+    assert.notEqual(await state(copy, 'id'), id);
+    await copy.close();
+    await page.bringToFront();
+    await page.reload();
+    await until(page, (own) => window.tickwire.id === own && window.tickwire.own, id);
+    await context.close();
+  });
+}
+
+/** A copy of a page's tab, once it is connected. @param {import('playwright-core').Page} page */
+async function copyOf(page) {
+  const opened = page.waitForEvent('popup');
+  await page.evaluate(() => { window.open(location.href); });
+  const copy = await opened;
+  await until(copy, () => window.tickwire?.state === 'live');
+  return copy;
 }
