@@ -129,7 +129,7 @@ fn respond(
     hosted.cover_name(&mut raw);
     let what = What::opened((peer, local), room.about, (dialect, json), raw, response.clone());
     let who = Who { client: id, player: 0, at: now, tick: room.tick() };
-    host.tap.opened(who, &room.options.name, what);
+    host.tap.opened(who, &hosted.run(), what);
     let (tap, bytes_out) = (host.tap.clone(), host.metrics.bytes_out.clone());
     let socket = Socket { stream: Arc::clone(stream), tap, bytes_out, room: hosted };
     Ok(Some((Arc::new(Client::new((id, address), socket, entry, now)), presence)))

@@ -78,7 +78,7 @@ fn make(host: &Arc<Host>, making: Making<'_>, by: Household) -> Result<Entered, 
     let options = Options { name: making.shown_name(), epoch: new_epoch(), ..like.handle.options.clone() };
     let mut core = (game.begin)(&identity, options);
     let (room, presence) = making.begin(Arc::clone(core.handle()), &host.metrics, host.now());
-    host.tap.room_begins(&room.handle.options.name);
+    host.tap.room_begins(&room.run());
     // A capture has the world before whatever its clients say.
     if host.tap.wants_world() {
         room_thread::tick(host, &room, &mut *core);

@@ -80,8 +80,7 @@ impl Host {
         let recorder = Recorder::new(tap.clone(), config.rotation, Arc::clone(&metrics), clock_and_codes);
         let hosted = Arc::new(Rooms::default());
         for room in rooms {
-            tap.room_begins(&room.options.name);
-            hosted.begin(room, &metrics, Duration::ZERO);
+            tap.room_begins(&hosted.begin(room, &metrics, Duration::ZERO).run());
         }
         // A room that sleeps shows its world to a capture all the same.
         let to_rouse = Arc::clone(&hosted);

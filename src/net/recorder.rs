@@ -217,26 +217,23 @@ impl Writing {
     }
 
     fn write_all(&mut self) -> io::Result<()> {
-        let (mut began, mut awaits_worlds) = (Duration::ZERO, true);
-        // The rooms whose world the present file has. A room that began anew has the worlds of all
-        // rooms shown again: then the next file begins, as a file has one beginning of each room.
+        let (mut began, mut awaits_part) = (Duration::ZERO, true);
+        // The rooms whose world a pipe has.
         let mut begun: BTreeSet<Arc<str>> = BTreeSet::new();
         loop {
             let taken = self.shared.listener.take(limits::CAPTURE_LOOK);
-            for seen in &taken.items {
+            let mut parts = taken.parts.iter().peekable();
+            for (at, seen) in taken.items.iter().enumerate() {
                 self.last = seen.at;
-                if matches!(seen.what, What::World { .. }) {
-                    let is_again = begun.contains(&seen.room);
-                    // The first of the worlds of all rooms begins a file. A pipe has no second one:
-                    // `replay` refuses what follows in it of a room that began anew.
-                    if mem::take(&mut awaits_worlds) || is_again && self.output.is_file() {
-                        self.begin_file(seen.at)?;
-                        began = seen.at;
-                        begun.clear();
-                    } else if is_again {
-                        continue;
-                    }
-                    begun.insert(Arc::clone(&seen.room));
+                let is_part = parts.next_if_eq(&&at).is_some();
+                // A pipe has no second file: `replay` refuses the records in it of a room that began again.
+                if is_part && (self.output.is_file() || !self.scribe.has_begun) {
+                    self.begin_file(seen.at)?;
+                    (began, awaits_part) = (seen.at, false);
+                }
+                let is_world = matches!(seen.what, What::World { .. });
+                if is_world && !self.output.is_file() && !begun.insert(Arc::clone(&seen.room)) {
+                    continue;
                 }
                 self.scribe.take(seen);
                 if self.scribe.writer.blocks.len() >= limits::CAPTURE_BUFFER_BYTES {
@@ -251,8 +248,8 @@ impl Writing {
             self.flush()?;
             let is_old = self.rotation.time.is_some_and(|time| self.last.saturating_sub(began) >= time);
             let is_large = self.output.written_bytes() >= self.rotation.bytes;
-            if !awaits_worlds && self.output.is_file() && (is_old || is_large) {
-                awaits_worlds = true;
+            if !awaits_part && self.output.is_file() && (is_old || is_large) {
+                awaits_part = true;
                 self.shared.listener.renew();
             }
             thread::sleep(limits::CAPTURE_PAUSE);

@@ -58,10 +58,7 @@ pub fn run_as(host: &Host, mut room: Arc<Hosted>, mut core: Box<Core>) {
         room = host.rooms.begin_anew(&room, Arc::clone(core.handle()), &host.metrics, host.now());
         room.figures.restarts.inc();
         info!(room = room.label(), epoch = room.handle.options.epoch, "the room begins anew");
-        host.tap.room_begins(&room.handle.options.name);
-        if host.tap.wants_world() {
-            host.rooms.rouse_all();
-        }
+        host.tap.room_begins(&room.run());
     }
 }
 
@@ -78,7 +75,7 @@ fn end_run(host: &Host, room: &Hosted) {
     room.handle.set_over();
     // A room that ends is taken off the list, and with it off the tap.
     if !room.is_ending() {
-        host.tap.room_ends(room.name());
+        host.tap.room_ends(&room.run());
     }
 }
 
@@ -152,7 +149,7 @@ fn tick_until_stop(host: &Host, room: &Arc<Hosted>, core: &mut Core) {
 pub fn tick(host: &Host, room: &Hosted, core: &mut Core) {
     let began = host.now();
     room.begins_tick(began);
-    let wants = host.tap.wants_of_world(room.name());
+    let wants = host.tap.wants_of_world(room.number);
     let ticked = core.tick(began, wants);
     if wants.frame {
         show(host, room, began, &ticked);
@@ -183,7 +180,8 @@ fn book_schedule(room: &Hosted, due: &Due) {
 /// Passes the tick to the tap's listeners. A tick that does not fit a command frame is reported to
 /// them as lost.
 fn show(host: &Host, room: &Hosted, began: Duration, ticked: &Ticked) {
-    let about = (&room.handle.options.name, began, ticked.tick);
+    let run = room.run();
+    let about = (&run, began, ticked.tick);
     if let (Some(frame), Some(checksum)) = (&ticked.frame, ticked.checksum) {
         let frame = (Arc::clone(frame), ticked.changes.clone());
         host.tap.ticked(about, checksum, frame, ticked.snapshot.clone());

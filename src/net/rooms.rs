@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use tracing::{info, warn};
 
 use super::metrics::{Figures, Metrics};
-use super::tap::Tap;
+use super::tap::{Run, Tap};
 use crate::household::Household;
 use crate::limits;
 use crate::packet::endpoint;
@@ -95,6 +95,11 @@ impl Hosted {
     /// The room's name, empty for the default room; of a private room, what logs call it.
     pub fn name(&self) -> &str {
         &self.handle.options.name
+    }
+
+    /// The run as the tap lists it.
+    pub fn run(&self) -> Run {
+        Run { room: Arc::clone(&self.handle.options.name), number: self.number }
     }
 
     /// The name in sentences.
@@ -438,7 +443,7 @@ impl Rooms {
             return true;
         }
         // Under the lock: a room that begins with this name does so behind this.
-        tap.room_ends(room.name());
+        tap.room_ends(&room.run());
         metrics.forget_room(room.name());
         let is_present = listed.present.get(&room.path_name).is_some_and(|other| Arc::ptr_eq(other, room));
         if is_present {

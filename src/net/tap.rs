@@ -32,7 +32,7 @@ use crate::sync::{Condvar, Mutex};
 pub use crate::ws::Side;
 use queue::Queue;
 use seen::THE_WORLD;
-pub use seen::{Lost, Missed, Seen, Taken, What};
+pub use seen::{Lost, Missed, Run, Seen, Taken, What};
 
 /// Stand for the client that is listened to if there is none, or more than one.
 const NOBODY: u64 = 0;
@@ -52,9 +52,9 @@ pub struct Who {
 }
 
 impl Who {
-    fn seen(self, room: &Arc<str>, what: What) -> Seen {
+    fn seen(self, room: &Arc<str>, run: u64, what: What) -> Seen {
         let Who { client, player, at, tick } = self;
-        Seen { client, player, room: Arc::clone(room), at, tick, what }
+        Seen { client, player, room: Arc::clone(room), run, at, tick, what }
     }
 }
 
@@ -64,7 +64,7 @@ pub struct Tap {
     inner: Arc<Inner>,
 }
 
-/// Called when a listener begins to wait for the worlds of all rooms.
+/// Called when a listener waits for the worlds of all rooms.
 pub type WorldWanted = Box<dyn Fn() + Send + Sync>;
 
 #[derive(Default)]
@@ -82,8 +82,8 @@ struct State {
     next_queue: u64,
     /// The clients that are there, as they were opened.
     clients: BTreeMap<u64, Arc<Seen>>,
-    /// The rooms that tick.
-    rooms: BTreeSet<Arc<str>>,
+    /// The runs that tick, with the name of their room.
+    runs: BTreeMap<u64, Arc<str>>,
     is_over: bool,
 }
 
@@ -145,13 +145,13 @@ impl Tap {
     /// Starts listening to one client, or to all. At most `bound_bytes` are queued; events beyond
     /// the limit are lost, and counted.
     pub fn listen(&self, only: Option<u64>, bound_bytes: usize) -> Listener {
-        self.add(Queue::new(only, bound_bytes, false))
+        self.add(only, bound_bytes, false)
     }
 
     /// As [`Tap::listen`], and also to the world: its state before the next tick, and then each
     /// tick.
     pub fn listen_with_world(&self, only: Option<u64>, bound_bytes: usize) -> Listener {
-        let listener = self.add(Queue::new(only, bound_bytes, true));
+        let listener = self.add(only, bound_bytes, true);
         self.inner.want_worlds();
         listener
     }
@@ -162,8 +162,9 @@ impl Tap {
         let _ = self.inner.world_wanted.set(wanted);
     }
 
-    fn add(&self, mut queue: Queue) -> Listener {
+    fn add(&self, only: Option<u64>, bound_bytes: usize, wants_world: bool) -> Listener {
         let mut state = self.inner.state.lock();
+        let mut queue = Queue::new(only, bound_bytes, wants_world, &state.runs);
         for seen in state.clients.values() {
             if queue.wants(seen.client) {
                 queue.put(seen);
@@ -187,8 +188,8 @@ impl Tap {
 
     /// Records that a client was upgraded, by [`What::opened`]; from now on its bytes are seen.
     /// Whether it has a player is reported with its next event.
-    pub fn opened(&self, who: Who, room: &Arc<str>, what: What) {
-        let seen = Arc::new(who.seen(room, what));
+    pub fn opened(&self, who: Who, run: &Run, what: What) {
+        let seen = Arc::new(who.seen(&run.room, run.number, what));
         let state = &mut *self.inner.state.lock();
         Inner::pass(&mut state.queues, who.client, || Arc::clone(&seen), Queue::open);
         state.clients.insert(who.client, seen);
@@ -198,7 +199,7 @@ impl Tap {
     pub fn ended(&self, who: Who, rule: &'static str) {
         let state = &mut *self.inner.state.lock();
         if let Some(opened) = state.clients.remove(&who.client) {
-            let seen = || Arc::new(who.seen(&opened.room, What::Ended { rule }));
+            let seen = || Arc::new(who.seen(&opened.room, opened.run, What::Ended { rule }));
             Inner::pass(&mut state.queues, who.client, seen, Queue::close);
         }
     }
@@ -214,7 +215,7 @@ impl Tap {
         let Piece { bytes, is_injected, .. } = piece;
         let bytes = || What::Bytes { from: Side::Client, bytes: bytes.to_vec(), is_injected };
         self.bytes(who, bytes, |queue, seen| {
-            queue.hear(seen, piece.begins, || who.seen(&seen.room, What::Session(saved())));
+            queue.hear(seen, piece.begins, || who.seen(&seen.room, seen.run, What::Session(saved())));
         });
     }
 
@@ -224,64 +225,66 @@ impl Tap {
         }
         let State { queues, clients, .. } = &mut *self.inner.state.lock();
         if let Some(opened) = clients.get(&who.client) {
-            let seen = || Arc::new(who.seen(&opened.room, what()));
+            let seen = || Arc::new(who.seen(&opened.room, opened.run, what()));
             Inner::pass(queues, who.client, seen, put);
         }
     }
 
-    /// Lists a room, which ticks from now on. Listeners of the world wait for its world; if they have
-    /// had one of it before, for the worlds of all rooms again, since a capture's file has one beginning
-    /// of each room.
-    pub fn room_begins(&self, room: &Arc<str>) {
-        let State { queues, rooms, .. } = &mut *self.inner.state.lock();
-        rooms.insert(Arc::clone(room));
-        queues.values_mut().for_each(|queue| queue.room_begins(room, rooms));
+    /// Lists a run of a room, which ticks from now on. A listener of the world waits for its world; if the listener has had the
+    /// world of an earlier run of the room, for the worlds of all rooms, since a file of a capture has one run of each room.
+    /// Called without the lock of the rooms.
+    pub fn room_begins(&self, run: &Run) {
+        {
+            let State { queues, runs, .. } = &mut *self.inner.state.lock();
+            runs.insert(run.number, Arc::clone(&run.room));
+            queues.values_mut().for_each(|queue| queue.run_begins(run));
+        }
+        if self.wants_world() {
+            self.inner.want_worlds();
+        }
     }
 
-    /// Removes a room, which does not tick any more.
-    pub fn room_ends(&self, room: &str) {
-        let State { queues, rooms, .. } = &mut *self.inner.state.lock();
-        rooms.remove(room);
+    /// Removes a run, which does not tick any more.
+    pub fn room_ends(&self, run: &Run) {
+        let State { queues, runs, .. } = &mut *self.inner.state.lock();
+        runs.remove(&run.number);
         for queue in queues.values_mut() {
-            queue.begin_if_complete(rooms);
+            queue.run_ends(run.number);
             queue.filled.notify_one();
         }
     }
 
-    /// What the listeners want of the next tick of a room: the world itself only if one does not
+    /// What the listeners want of the next tick of a run: the world itself only if one does not
     /// have it yet.
-    pub fn wants_of_world(&self, room: &str) -> Wants {
+    pub fn wants_of_world(&self, run: u64) -> Wants {
         let wants = self.wants_world();
-        let awaits = |queue: &Queue| queue.wants(THE_WORLD) && queue.awaits_world_of(room);
+        let awaits = |queue: &Queue| queue.wants(THE_WORLD) && queue.awaits_world_of(run);
         let snapshot = wants && self.inner.state.lock().queues.values().any(awaits);
         Wants { frame: wants, checksum: wants, snapshot }
     }
 
-    /// Records a tick of a room: when it began, and the ticks completed before it. A listener that
+    /// Records a tick of a run: when it began, and the ticks completed before it. A listener that
     /// does not have the world yet waits for a tick with a `snapshot`.
     pub fn ticked(
         &self,
-        (room, at, tick): (&Arc<str>, Duration, u32),
+        (run, at, tick): (&Run, Duration, u32),
         checksum: u64,
         (frame, changes): (Arc<[u8]>, Vec<Membership>),
         snapshot: Option<Arc<Snapshot>>,
     ) {
         let who = Who { client: THE_WORLD, player: 0, at, tick };
-        let world = snapshot.map(|snapshot| Arc::new(who.seen(room, What::World { snapshot })));
-        let tick = Arc::new(who.seen(room, What::Tick { checksum, frame, changes }));
-        let State { queues, rooms, .. } = &mut *self.inner.state.lock();
-        Inner::pass(
-            queues,
-            THE_WORLD,
-            || Arc::clone(&tick),
-            |queue, tick| queue.tick(tick, world.as_ref(), rooms),
-        );
+        let world =
+            snapshot.map(|snapshot| Arc::new(who.seen(&run.room, run.number, What::World { snapshot })));
+        let tick = Arc::new(who.seen(&run.room, run.number, What::Tick { checksum, frame, changes }));
+        let queues = &mut self.inner.state.lock().queues;
+        Inner::pass(queues, THE_WORLD, || Arc::clone(&tick), |queue, tick| queue.tick(tick, world.as_ref()));
     }
 
     /// Records a tick that cannot be shown.
-    pub fn tick_is_lost(&self, (room, at, tick): (&Arc<str>, Duration, u32)) {
+    pub fn tick_is_lost(&self, (run, at, tick): (&Run, Duration, u32)) {
         let what = What::Tick { checksum: 0, frame: Arc::default(), changes: Vec::new() };
-        let seen = Arc::new(Who { client: THE_WORLD, player: 0, at, tick }.seen(room, what));
+        let who = Who { client: THE_WORLD, player: 0, at, tick };
+        let seen = Arc::new(who.seen(&run.room, run.number, what));
         let lose = |queue: &mut Queue, seen: &Arc<Seen>| queue.lose(seen);
         Inner::pass(&mut self.inner.state.lock().queues, THE_WORLD, || Arc::clone(&seen), lose);
     }

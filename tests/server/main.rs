@@ -66,6 +66,7 @@ mod talk;
 mod tanks;
 mod tanks_bots;
 mod tap;
+mod tap_runs;
 #[cfg(target_os = "linux")]
 mod tokens;
 mod units;

@@ -7,13 +7,13 @@ use tickwire::capture::{self, Capture, End, Record};
 use tickwire::internal::games;
 use tickwire::internal::games::moo::world::{Identity, TickHz, World, code_hash};
 use tickwire::internal::net::recorder::scribe::Scribe;
-use tickwire::internal::net::tap::{Listener, Lost, Tap};
+use tickwire::internal::net::tap::{Listener, Lost, Run, Tap};
 use tickwire::internal::peer::receiver::Piece;
 use tickwire::internal::room::Snapshot;
 use tickwire::limits;
 use tickwire::packet::Codes;
 
-use crate::tap::{open, open_with, who};
+use crate::tap::{open, open_with, run, who};
 
 /// A tap with a world, and a scribe that listens to it.
 struct Stage {
@@ -21,6 +21,7 @@ struct Stage {
     world: World,
     listener: Listener,
     scribe: Scribe,
+    run: Run,
 }
 
 impl Stage {
@@ -28,10 +29,12 @@ impl Stage {
     fn begin(bound_bytes: usize, clients: u64) -> Stage {
         let world = World::new(Identity { seed: 1, map_size_px: 14_400, tick_hz: TickHz::Hz30 });
         let tap = Tap::default();
+        let run = run("");
+        tap.room_begins(&run);
         (1..=clients).for_each(|client| open(&tap, client));
         let listener = tap.listen_with_world(None, bound_bytes);
         let scribe = Scribe::new(Duration::ZERO, Codes::builtin());
-        let mut stage = Stage { tap, world, listener, scribe };
+        let mut stage = Stage { tap, world, listener, scribe, run };
         stage.begin_file();
         stage
     }
@@ -47,7 +50,7 @@ impl Stage {
             bytes: self.world.snapshot().into(),
         };
         let frame = ((*b"frame").into(), Vec::new());
-        self.tap.ticked((&"".into(), who(0).at, 0), 0, frame, Some(Arc::new(snapshot)));
+        self.tap.ticked((&self.run, who(0).at, 0), 0, frame, Some(Arc::new(snapshot)));
         assert_eq!(self.write(), Lost::default());
     }
 
@@ -182,6 +185,7 @@ fn the_rest_of_a_message_that_a_file_begins_in_is_a_hole_in_it() {
 #[test]
 fn a_client_of_a_room_without_a_world_is_in_no_file() {
     let mut stage = Stage::begin(1 << 20, 1);
+    stage.tap.room_begins(&run("two"));
     open_with(&stage.tap, who(2), "two", b"GET /");
     stage.listener.renew();
     stage.write();
@@ -190,6 +194,25 @@ fn a_client_of_a_room_without_a_world_is_in_no_file() {
     stage.tap.said(who(2), b"\x82\x00");
     stage.write();
     assert_eq!(stage.read().connections().len(), 1);
+}
+
+#[test]
+fn a_client_of_an_ended_run_is_in_no_record_of_the_next_run() {
+    let mut stage = Stage::begin(1 << 20, 1);
+    stage.tap.room_ends(&stage.run);
+    stage.run.number += 1;
+    stage.tap.room_begins(&stage.run);
+    stage.scribe.writer.blocks.clear();
+    stage.begin_file();
+    stage.hear(b"\x82\x80key1", true);
+    stage.write();
+    let read = stage.read();
+    let records: Vec<_> = read.records().filter_map(|(_, record)| record.ok()).map(|(_, one)| one).collect();
+    assert!(
+        !records.iter().any(|one| matches!(one, Record::Client { .. } | Record::Join { .. })),
+        "{records:?}"
+    );
+    assert_eq!((read.connections().len(), records.len() > 2), (0, true));
 }
 
 #[test]

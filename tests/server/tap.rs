@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use tickwire::internal::games;
-use tickwire::internal::net::tap::{Listener, Lost, Missed, Seen, Side, Taken, Tap, What, Who};
+use tickwire::internal::net::tap::{Listener, Lost, Missed, Run, Seen, Side, Taken, Tap, What, Who};
 use tickwire::internal::peer::receiver::Piece;
 use tickwire::internal::room::Snapshot;
 use tickwire::limits;
@@ -21,12 +21,17 @@ pub fn who(client: u64) -> Who {
     Who { client, player: 3, at: NOW, tick: 9 }
 }
 
+/// The only run of a room in these tests, numbered by its name.
+pub fn run(room: &str) -> Run {
+    Run { room: room.into(), number: room.bytes().next().unwrap_or_default().into() }
+}
+
 pub fn open_with(tap: &Tap, who: Who, room: &str, request: &[u8]) {
     let ends = (format!("192.0.2.7:{}", 50_000 + who.client), "[2001:db8::1]:3000");
     let ends = (ends.0.parse().expect("an address"), ends.1.parse().expect("an address"));
     let what =
         What::opened(ends, games::ABOUT[0], ("native", false), request.to_vec(), b"HTTP/1.1 101".to_vec());
-    tap.opened(who, &room.into(), what);
+    tap.opened(who, &run(room), what);
 }
 
 pub fn open(tap: &Tap, client: u64) {
@@ -56,7 +61,7 @@ fn tick_of(tap: &Tap, room: &str, tick: u32) {
         bytes: format!("at {tick}").into_bytes().into(),
     };
     let frame = ((*b"frame").into(), Vec::new());
-    tap.ticked((&room.into(), NOW, tick), u64::from(tick) * 2, frame, Some(Arc::new(snapshot)));
+    tap.ticked((&run(room), NOW, tick), u64::from(tick) * 2, frame, Some(Arc::new(snapshot)));
 }
 
 /// What was taken, a word each.
@@ -129,9 +134,10 @@ fn one_client_or_all_are_heard_in_their_order() {
 #[test]
 fn a_tick_that_does_not_fit_is_reported_lost_to_listeners_of_the_world() {
     let tap = Tap::default();
+    tap.room_begins(&run(""));
     let (world, clients) = (tap.listen_with_world(None, PLENTY), tap.listen(None, PLENTY));
     tick(&tap, 5);
-    tap.tick_is_lost((&"".into(), NOW, 6));
+    tap.tick_is_lost((&run(""), NOW, 6));
     tick(&tap, 7);
     let taken = world.take(SOON);
     assert_eq!(words(&taken), ["world at 5", "tick 5 10"]);
@@ -156,6 +162,7 @@ fn a_late_listener_gets_introductions_and_begins_with_a_whole_message() {
 #[test]
 fn the_world_comes_before_its_next_tick_and_sessions_before_what_follows() {
     let tap = Tap::default();
+    tap.room_begins(&run(""));
     open(&tap, 1);
     let (listener, other) = (tap.listen_with_world(None, PLENTY), tap.listen(None, PLENTY));
     hear(&tap, 1, b"a");
@@ -180,32 +187,28 @@ fn the_world_comes_before_its_next_tick_and_sessions_before_what_follows() {
 }
 
 #[test]
-fn events_of_each_room_that_precede_its_world_precede_the_worlds_of_all_rooms() {
+fn events_of_each_room_that_precede_its_world_precede_the_part_with_the_worlds_of_all_rooms() {
     let tap = Tap::default();
-    ["a", "b", "c"].iter().for_each(|room| tap.room_begins(&(*room).into()));
+    ["a", "b", "c"].iter().for_each(|room| tap.room_begins(&run(room)));
     let listener = tap.listen_with_world(None, PLENTY);
     open_with(&tap, who(1), "a", b"GET /");
     open_with(&tap, who(2), "b", b"GET /");
     tick_of(&tap, "a", 1);
     hear(&tap, 1, b"x");
-    takes(&listener, &[]);
-    tap.room_ends("c");
+    takes(&listener, &["world at 1", "opened 1", "tick 1 2", "1>x"]);
+    tap.room_ends(&run("c"));
     tick_of(&tap, "b", 70);
-    takes(
-        &listener,
-        &["world at 1", "world at 70", "opened 1", "opened 2", "tick 1 2", "1>x", "tick 70 140"],
-    );
+    takes(&listener, &["world at 70", "opened 2", "tick 70 140"]);
     listener.renew();
     hear(&tap, 2, b"y");
     tick_of(&tap, "a", 2);
     hear(&tap, 1, b"z");
     hear(&tap, 2, b"w");
-    takes(&listener, &[]);
+    takes(&listener, &["2>y", "2>w"]);
     tick_of(&tap, "b", 71);
-    takes(
-        &listener,
-        &["2>y", "2>w", "world at 2", "tick 2 4", "session", "1>z", "world at 71", "tick 71 142"],
-    );
+    let after = ["world at 2", "tick 2 4", "session", "1>z", "world at 71", "tick 71 142"];
+    let taken = listener.take(SOON);
+    assert_eq!((words(&taken), &taken.parts[..]), (after.map(str::to_owned).to_vec(), &[0][..]));
     listener.renew();
     tick_of(&tap, "a", 3);
     hear(&tap, 2, b"v");
@@ -216,17 +219,19 @@ fn events_of_each_room_that_precede_its_world_precede_the_worlds_of_all_rooms() 
 #[test]
 fn a_listener_that_loses_events_while_it_waits_for_a_world_is_shown_all_worlds_again() {
     let tap = Tap::default();
-    ["a", "b"].iter().for_each(|room| tap.room_begins(&(*room).into()));
+    ["a", "b"].iter().for_each(|room| tap.room_begins(&run(room)));
     let listener = tap.listen_with_world(None, 4 * ITEM);
     ["a", "b"].iter().for_each(|room| tick_of(&tap, room, 1));
     listener.take(SOON);
     listener.renew();
     (2..9).for_each(|tick| tick_of(&tap, "a", tick));
     let taken = listener.take(SOON);
-    assert_eq!(words(&taken), ["tick 2 4", "tick 3 6", "tick 4 8"]);
-    assert_eq!(taken.lost.missed.messages, 4);
+    assert_eq!(words(&taken), ["world at 2", "tick 2 4", "tick 3 6", "tick 4 8"]);
+    assert_eq!((&taken.parts[..], taken.lost.missed.messages), (&[0][..], 4));
     ["a", "b"].iter().for_each(|room| tick_of(&tap, room, 9));
-    takes(&listener, &["world at 9", "tick 9 18", "world at 9", "tick 9 18"]);
+    let taken = listener.take(SOON);
+    assert_eq!(words(&taken), ["world at 9", "tick 9 18", "world at 9", "tick 9 18"]);
+    assert_eq!(taken.parts, [0], "both worlds are in one part, after the loss");
 }
 
 #[test]
@@ -254,6 +259,7 @@ fn traffic_over_the_bound_is_counted_after_the_accepted_traffic() {
 #[test]
 fn a_listener_that_loses_part_of_a_message_misses_the_rest_and_nothing_of_others() {
     let tap = Tap::default();
+    tap.room_begins(&run(""));
     let listener = tap.listen_with_world(None, 8 * ITEM);
     (1..3).for_each(|client| open(&tap, client));
     tick(&tap, 1);
@@ -275,6 +281,7 @@ fn a_listener_that_loses_part_of_a_message_misses_the_rest_and_nothing_of_others
 #[test]
 fn a_listener_that_does_not_drain_blocks_no_thread_and_keeps_at_most_its_bound() {
     let tap = Tap::default();
+    tap.room_begins(&run(""));
     let (idle, busy) = (tap.listen_with_world(None, 10_000), tap.listen(None, PLENTY));
     open(&tap, 1);
     tick(&tap, 1);

@@ -98,6 +98,7 @@ impl Scribe {
             What::Bytes { from, bytes, is_injected } => {
                 self.bytes(seen, *from, bytes, if *is_injected { " injected" } else { "" });
             }
+            What::Missed(missed) if self.introduced(seen.client).is_none() => self.lost += missed.messages,
             What::Missed(missed) => {
                 self.lack(*missed, &seen.room, seen.at);
                 self.skip(seen.client, [missed.bytes, 0]);
@@ -170,9 +171,14 @@ impl Scribe {
         }
     }
 
+    /// A client whose handshake the file has. No record is written of another one: its room has no world in the file.
+    fn introduced(&mut self, client: u64) -> Option<&mut Talker> {
+        self.talkers.get_mut(&client).filter(|talker| talker.flow.is_some())
+    }
+
     /// What the receiver of a client remembers.
     fn resume(&mut self, seen: &Seen, session: &[u8]) {
-        let Some(talker) = self.talkers.get_mut(&seen.client) else { return };
+        let Some(talker) = self.introduced(seen.client) else { return };
         talker.player = seen.player;
         let opened = Arc::clone(&talker.opened);
         let What::Opened { address, dialect, json, .. } = &opened.what else { return };
@@ -236,7 +242,9 @@ impl Scribe {
         self.names.retain(|(room, _), _| *room != seen.room);
         let names = names.iter().map(|(id, name)| ((Arc::clone(&seen.room), id.0), name.clone()));
         self.names.extend(names);
-        let clients = self.talkers.iter().filter(|(_, talker)| talker.opened.room == seen.room);
+        // A client that the file has already comes before the first world of its room.
+        let is_missing = |talker: &Talker| talker.opened.run == seen.run && talker.flow.is_none();
+        let clients = self.talkers.iter().filter(|(_, talker)| is_missing(talker));
         for client in clients.map(|(client, _)| *client).collect::<Vec<_>>() {
             self.introduce(client);
             self.name(client);
@@ -245,7 +253,7 @@ impl Scribe {
 
     /// That a client has a body is said before the first bytes that follow.
     fn notice_body(&mut self, seen: &Seen) {
-        let Some(talker) = self.talkers.get_mut(&seen.client) else { return };
+        let Some(talker) = self.introduced(seen.client) else { return };
         if talker.player == seen.player || seen.player == 0 {
             return;
         }

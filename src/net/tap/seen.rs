@@ -15,6 +15,15 @@ use crate::ws::Side;
 /// The number of the world among the clients, which count from 1.
 pub(super) const THE_WORLD: u64 = 0;
 
+/// A run of a room. A room that ends and begins again has another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// The name of the room.
+    pub room: Arc<str>,
+    /// Unique among the runs of all rooms.
+    pub number: u64,
+}
+
 /// An event on the wire or in the world.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seen {
@@ -24,6 +33,8 @@ pub struct Seen {
     pub player: u16,
     /// The name of its room.
     pub room: Arc<str>,
+    /// The number of the room's run.
+    pub run: u64,
     /// When, on the server's clock.
     pub at: Duration,
     /// The number of ticks that the room had completed.
@@ -84,8 +95,7 @@ pub enum What {
         /// The rule's name, as in the log.
         rule: &'static str,
     },
-    /// The whole world of a room before its next [`What::Tick`]. Sent only to listeners of the
-    /// world, for all rooms: what was seen of a room before its world precedes all of these worlds.
+    /// The whole world of a run before its next [`What::Tick`]. Sent only to listeners of the world.
     World {
         /// The world.
         snapshot: Arc<Snapshot>,
@@ -146,6 +156,9 @@ impl Missed {
 pub struct Taken {
     /// The events, in order.
     pub items: Vec<Arc<Seen>>,
+    /// The indices of the worlds with which a part begins, in order. In one part, a room has at most one run, and the events of
+    /// a run follow its world.
+    pub parts: Vec<usize>,
     /// The events missing after them.
     pub lost: Lost,
     /// No more events will follow.
