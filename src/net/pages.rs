@@ -33,7 +33,7 @@ const FILES: tab_edition::Files = files! {
     "clipboard.js" "codec.js" "codes.json" "coming-back.js" "commands.js" "connection.js" "draw-animals.js" "draw-arms.js" "draw-effects.js"
     "draw-icons.js" "draw-items.js" "draw-labels.js" "draw-players.js" "draw-scenery.js" "draw-shapes.js"
     "draw-shots.js" "draw-structures.js" "draw-terrain.js" "draw-text.js" "draw-tools.js" "draw-weather.js"
-    "edition-tab.js" "edition.js" "effects.js" "endings.js" "favicon.svg" "friends.css" "friends.js" "happenings.js" "heartbeat.js" "hints.js"
+    "edition-tab.js" "edition.js" "effects.js" "endings.js" "favicon.svg" "friends.css" "friends.js" "happenings.js" "heartbeat.js" "held.js" "hints.js"
     "history.js" "hud-clan.js" "hud-graph.js" "hud-kit.js" "hud-panels.js" "hud-play.js" "hud.js"
     "index.html" "input.js" "inspect.js" "interpolation.js" "line.js" "link.js" "load-error.js" "lockstep-panel.js" "lockstep.js" "main.js" "minimap.js" "motion.js"
     "moments.js" "msgpack.js" "own-key.js" "own-token.js" "palette.js" "pane.js" "panels.css" "player.js" "predict.wasm" "prediction.js" "private-room.js" "protocol.js" "random.js"

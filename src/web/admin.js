@@ -7,6 +7,8 @@
  * @module admin
  */
 
+import { isComposing } from './held.js';
+
 const KEY = 'tickwire-admin-token';
 const REFRESH_MS = 2000;
 /** How long a grave button asks whether it was meant. */
@@ -272,7 +274,7 @@ function grant(number, name) {
 
 /** @param {KeyboardEvent} event */
 function recall(event) {
-  if (event.key !== 'ArrowUp' && event.key !== 'ArrowDown') return;
+  if ((event.key !== 'ArrowUp' && event.key !== 'ArrowDown') || isComposing(event)) return;
   event.preventDefault();
   past.place = Math.min(Math.max(past.place + (event.key === 'ArrowUp' ? -1 : 1), 0), past.lines.length);
   at('line').value = past.lines[past.place] ?? '';

@@ -5,6 +5,7 @@
  * @module hud-clan
  */
 
+import { isComposing } from './held.js';
 import { element, onPress, setText } from './hud.js';
 import { CLAN_CHARS, cut } from './protocol.js';
 
@@ -70,7 +71,7 @@ export class ClanHud {
     this.name.maxLength = CLAN_CHARS;
     this.name.addEventListener('keydown', (event) => {
       event.stopPropagation();
-      if (event.key === 'Escape') this.name.blur();
+      if (event.key === 'Escape' && !isComposing(event)) this.name.blur();
     });
     element('clan-found').addEventListener('submit', (event) => {
       event.preventDefault();

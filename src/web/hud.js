@@ -6,6 +6,7 @@
  */
 
 import { textOf } from './endings.js';
+import { isComposing } from './held.js';
 import { drawGraph } from './hud-graph.js';
 import { ageMs } from './moments.js';
 
@@ -62,12 +63,16 @@ export class Hud {
     this.form.addEventListener('submit', (event) => {
       event.preventDefault();
       if (this.field.value.trim() !== '' && !say(this.field.value)) this.tell('Not connected: the message was not sent.');
+      else this.field.value = '';
       this.closeChat();
     });
     this.field.addEventListener('keydown', (event) => {
       event.stopPropagation();
-      if (event.key === 'Escape') this.closeChat();
+      if (event.key !== 'Escape' || isComposing(event)) return;
+      this.field.value = '';
+      this.closeChat();
     });
+    // Another window or the keyboard of a phone that is put away is no Escape: the text waits.
     this.field.addEventListener('blur', () => this.closeChat());
   }
 
@@ -81,7 +86,6 @@ export class Hud {
   closeChat() {
     if (this.form.hidden) return;
     this.form.hidden = true;
-    this.field.value = '';
     this.field.blur();
   }
 

@@ -1,10 +1,12 @@
 /**
  * Keys, mouse and touch become wishes: a direction to walk, a heading to look at, whether to strike. Nothing is sent
  * from here, and nothing moves while somebody types. On touch the left thumb walks and the right one strikes; pulling it
- * turns the blow.
+ * turns the blow. By keys alone, and by the left thumb alone, the heading is that of the walk, until the mouse moves.
  *
  * @module input
  */
+
+import { HeldKeys, HeldPointers, codeOf, isPressing, isTyping } from './held.js';
 
 /** Keys by where they are, not by what is printed on them: WASD works on every layout. */
 const WALK = Object.freeze({
@@ -81,99 +83,88 @@ export class Input {
    *   makes a difference, or by what the key types, for keys that do one thing
    * @param {() => void} changed called at once when something else is wanted: a hidden page draws no frame that could
    *   tell the server to stop
+   * @param {() => boolean} plays whether there is a body: before that, the mouse aims at nothing
    */
-  constructor(canvas, sticks, actions, changed) {
+  constructor(canvas, sticks, actions, changed, plays) {
     this.canvas = canvas;
     this.walkThumb = new Thumb(sticks.walk);
     this.strikeThumb = new Thumb(sticks.strike);
     this.changed = changed;
     this.actions = actions;
-    /** @type {Set<string>} codes of the walking keys that are held */
-    this.held = new Set();
-    /** Where the mouse points, radians; null until it has moved. @type {number | null} */
+    this.plays = plays;
+    /** Where the player looks, radians; null before the first walk or aim. @type {number | null} */
     this.heading = null;
-    /** Whether the mouse button, or the key, that strikes is held. */
-    this.button = false;
-    this.key = false;
+    /** Whether the mouse has aimed: from then on, keys that walk do not turn. */
+    this.isAimed = false;
+    /** The last place of the mouse in the window, CSS px. @type {{ x: number, y: number } | null} */
+    this.mouse = null;
+    /** The mouse while its main button is held, which strikes. @type {number | null} */
+    this.button = null;
     /** Whether one strikes on without a button held. */
     this.auto = false;
     /** How often a button, a key or a thumb was pressed to strike. */
     this.presses = 0;
+    this.keys = new HeldKeys([...Object.keys(WALK), STRIKE], (code, isDown) => this.keysChanged(code, isDown));
+    new HeldPointers(canvas, {
+      pressed: (event) => this.pressed(event),
+      moved: (event) => this.moved(event),
+      released: (pointer) => this.released(pointer),
+    });
     addEventListener('keydown', (event) => this.keyDown(event));
-    addEventListener('keyup', (event) => this.keyUp(event));
-    addEventListener('blur', () => this.release());
-    document.addEventListener('visibilitychange', () => { if (document.hidden) this.release(); });
-    canvas.addEventListener('pointerdown', (event) => this.pointerDown(event));
-    addEventListener('pointermove', (event) => this.pointerMove(event));
-    addEventListener('pointerup', (event) => this.pointerUp(event));
-    addEventListener('pointercancel', (event) => this.pointerUp(event));
-    canvas.addEventListener('contextmenu', (event) => event.preventDefault());
+    addEventListener('pointermove', (event) => { if (event.pointerType === 'mouse') this.look(event); });
+    canvas.addEventListener('pointerdown', (event) => {
+      if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+      // Otherwise the browser would make a mouse of the thumb.
+      if (event.pointerType !== 'mouse') event.preventDefault();
+    });
   }
 
   /** Direction that is wanted now, radians; null stands still. */
   get direction() {
-    if (this.walkThumb.pull !== null) return this.walkThumb.pull;
+    return this.walkThumb.pull ?? this.keyDirection;
+  }
+
+  /** Direction of the keys that are held, radians; null without one. */
+  get keyDirection() {
     let x = 0;
     let y = 0;
-    for (const code of this.held) {
+    for (const code of this.keys) {
       // Two keys for the same way are one wish.
-      x += WALK[code][0];
-      y += WALK[code][1];
+      x += WALK[code]?.[0] ?? 0;
+      y += WALK[code]?.[1] ?? 0;
     }
     return x === 0 && y === 0 ? null : Math.atan2(Math.sign(y), Math.sign(x));
   }
 
   /** Whether to strike now, and again and again. */
   get striking() {
-    return this.auto || this.button || this.key || this.strikeThumb.pointer !== null;
+    return this.auto || this.button !== null || this.keys.has(STRIKE) || this.strikeThumb.pointer !== null;
+  }
+
+  /** @param {string | null} code @param {boolean} isDown */
+  keysChanged(code, isDown) {
+    if (code === STRIKE && isDown) this.presses += 1;
+    if (!this.isAimed) this.heading = this.keyDirection ?? this.heading;
+    this.changed();
   }
 
   /** @param {KeyboardEvent} event */
   keyDown(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-    const onButton = event.target instanceof HTMLButtonElement;
-    const action = (event.shiftKey ? this.actions[`Shift+${event.code}`] : undefined) ?? this.actions[event.code] ?? this.actions[event.key];
-    if (event.code in WALK) {
-      this.held.add(event.code);
-      this.changed();
-    } else if (event.code === STRIKE && !onButton) {
-      this.key = true;
-      if (!event.repeat) this.presses += 1;
-      this.changed();
-    } else if (action && !event.repeat && !onButton) action();
-    else return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping(event.target) || isPressing(event)) return;
+    const code = codeOf(event);
+    const action = (event.shiftKey ? this.actions[`Shift+${code}`] : undefined) ?? this.actions[code] ?? this.actions[event.key];
+    if (!action) return;
+    action();
     event.preventDefault();
   }
 
-  /** @param {KeyboardEvent} event */
-  keyUp(event) {
-    if (event.code === STRIKE) this.key = false;
-    else if (!this.held.delete(event.code)) return;
-    this.changed();
-  }
-
-  /** Lets go of everything: the window will not see the keys come up. */
-  release() {
-    this.held.clear();
-    this.button = this.key = false;
-    this.walkThumb.lift();
-    this.strikeThumb.lift();
-    this.changed();
-  }
-
   /** @param {PointerEvent} event */
-  pointerDown(event) {
-    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
-    const mouse = event.pointerType === 'mouse';
-    if (mouse && event.button !== 0) return;
-    // The pointer stays ours until it comes up, wherever that is.
-    this.canvas.setPointerCapture(event.pointerId);
-    if (mouse) {
+  pressed(event) {
+    if (event.pointerType === 'mouse') {
       this.look(event);
-      this.button = true;
+      this.button = event.pointerId;
       this.presses += 1;
     } else {
-      event.preventDefault();
       const left = event.clientX < this.canvas.clientWidth / 2;
       const order = left ? [this.walkThumb, this.strikeThumb] : [this.strikeThumb, this.walkThumb];
       const thumb = order.find((one) => one.pointer === null);
@@ -184,16 +175,7 @@ export class Input {
   }
 
   /** @param {PointerEvent} event */
-  pointerMove(event) {
-    if (event.pointerType === 'mouse') {
-      this.look(event);
-      // With a second button held, the first one coming up is only seen here.
-      if (this.button && (event.buttons & 1) === 0) {
-        this.button = false;
-        this.changed();
-      }
-      return;
-    }
+  moved(event) {
     const { walkThumb, strikeThumb } = this;
     if (walkThumb.pointer === event.pointerId) walkThumb.move(event, STICK_PARTS);
     else if (strikeThumb.pointer === event.pointerId) strikeThumb.move(event, AIM_PARTS);
@@ -204,21 +186,21 @@ export class Input {
     this.changed();
   }
 
-  /** @param {PointerEvent} event */
-  look(event) {
+  /** Aims at the mouse. A browser may repeat the last place of a mouse that lies still, after the page has changed. @param {PointerEvent} event */
+  look({ type, clientX: x, clientY: y }) {
+    const isStill = this.mouse?.x === x && this.mouse?.y === y;
+    this.mouse = { x, y };
+    if (!this.plays() || (isStill && type === 'pointermove')) return;
     const { clientWidth: width, clientHeight: height } = this.canvas;
-    this.heading = Math.atan2(event.clientY - height / 2, event.clientX - width / 2);
+    this.heading = Math.atan2(y - height / 2, x - width / 2);
+    this.isAimed = true;
   }
 
-  /** @param {PointerEvent} event */
-  pointerUp(event) {
-    if (event.pointerType === 'mouse') this.button = false;
-    for (const thumb of [this.walkThumb, this.strikeThumb]) if (thumb.pointer === event.pointerId) thumb.lift();
+  /** @param {number} pointer */
+  released(pointer) {
+    const thumb = [this.walkThumb, this.strikeThumb].find((one) => one.pointer === pointer);
+    thumb?.lift();
+    if (this.button === pointer) this.button = null;
     this.changed();
   }
-}
-
-/** Whether a key is meant for this element: as text, or to move a slider. @param {EventTarget | null} target */
-function isTyping(target) {
-  return (target instanceof HTMLInputElement && target.type !== 'checkbox') || target instanceof HTMLTextAreaElement;
 }

@@ -141,7 +141,7 @@ for (let place = 0; place < 10; place++) {
 const sticks = { walk: element('stick'), strike: element('strike-stick') };
 // Who watches does nothing in the world.
 if (watch) for (const key of Object.keys(actions)) if (!['KeyM', 'KeyP', 'KeyO', 'Escape'].includes(key)) delete actions[key];
-const input = new Input(canvas, sticks, actions, command);
+const input = new Input(canvas, sticks, actions, command, () => world.ownId !== null);
 const settings = new Settings(storage, applySettings);
 const settingsHud = new SettingsHud(settings, { sound: () => sound.on, auto: () => input.auto },
   { sound: toggleSound, auto: toggleAuto, keys: () => panels.toggle('help') });
@@ -167,6 +167,7 @@ onPress('sound-button', toggleSound);
 element('minimap').addEventListener('click', ping);
 if (watch) canvas.addEventListener('click', followAt);
 for (const gesture of ['pointerup', 'keydown', 'touchend']) addEventListener(gesture, () => sound.touch(), { capture: true });
+document.addEventListener('visibilitychange', () => { if (!document.hidden) sound.resume(); });
 if (!watch) begin(pane, (why) => title.fail(why)).then(beginLine).then(() => connection.open(), ({ message }) => title.fail(message));
 bindSwitches((switches) => prediction.switch(switches));
 requestAnimationFrame(frame);

@@ -85,8 +85,13 @@ export class Sound {
   touch() {
     this.touched = true;
     if (!this.on) return;
-    if (!this.context) this.open();
-    else if (this.context.state === 'suspended') this.context.resume().catch(() => {});
+    if (!this.context || this.context.state === 'closed') this.open();
+    else this.resume();
+  }
+
+  /** Goes on after an interruption: iOS sets the state `interrupted` during a call, and does not leave it by itself. */
+  resume() {
+    if (this.on && this.context && !['running', 'closed'].includes(this.context.state)) this.context.resume().catch(() => {});
   }
 
   /** On or off, from now on and next time. @returns {boolean} whether it is on now */

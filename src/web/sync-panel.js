@@ -11,6 +11,7 @@
  * @module sync-panel
  */
 
+import { codeOf, isTyping } from './held.js';
 import { drawGraph } from './hud-graph.js';
 import { offerNet } from './tab-net.js';
 
@@ -79,8 +80,7 @@ export class SyncPanel {
     this.part('close', 'panel-').addEventListener('click', () => this.toggle());
     bindSwitches((switches) => game.predict(switches));
     addEventListener('keydown', (event) => {
-      const isTyping = event.target instanceof HTMLInputElement && event.target.type !== 'checkbox';
-      if (event.code === key && !event.repeat && !event.ctrlKey && !event.metaKey && !isTyping) this.toggle();
+      if (codeOf(event) === key && !event.repeat && !event.ctrlKey && !event.metaKey && !isTyping(event.target)) this.toggle();
     });
     game.network().then((line) => {
       offerNet(/** @type {HTMLSelectElement} */ (this.part('net')), (text) => { this.part('net-told').textContent = text; }, line);

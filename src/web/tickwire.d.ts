@@ -189,3 +189,26 @@ export function connect<ToServer = Packets, ToClient = Packets>(options?: Option
 
 /** The address of a new private room of this page's game; null if there is none to be had. */
 export function privateRoom(): Promise<string | null>;
+
+/** The keys of a list that are down; all are released when the page may miss a release, as by Cmd, another window or a menu. */
+export class HeldKeys implements Iterable<string> {
+  /** `codes`: as in `event.code`. `changed`: called at each press and release; the code is null when all are released at once. */
+  constructor(codes: Iterable<string>, changed?: (code: string | null, isDown: boolean) => void);
+  /** The key that was pressed last, of all that are down. */
+  readonly newest: string | null;
+  has(code: string): boolean;
+  [Symbol.iterator](): Iterator<string>;
+  /** For a button on the screen. */
+  press(code: string): void;
+  release(code: string): void;
+  releaseAll(): void;
+}
+
+/** The fingers, and the main button of the mouse, that were pressed on an element. */
+export class HeldPointers {
+  /** `released` is called once for each pointer, with its `pointerId`. */
+  constructor(element: HTMLElement, on: { pressed?: (event: PointerEvent) => void; moved?: (event: PointerEvent) => void; released?: (pointer: number) => void });
+  has(pointer: number): boolean;
+  release(pointer: number): void;
+  releaseAll(): void;
+}

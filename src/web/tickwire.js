@@ -35,6 +35,7 @@ import { netOf } from './tab-net.js';
 import { WatchLink } from './watch-link.js';
 import { watched } from './watch-page.js';
 
+export { HeldKeys, HeldPointers } from './held.js';
 export { privateRoom } from './private-room.js';
 
 /** The protocol's version, sent in `hello`. */

@@ -6,6 +6,7 @@
  */
 
 import { copyText } from './clipboard.js';
+import { HeldPointers } from './held.js';
 import { queryWith } from './tab-net.js';
 import { SPEEDS } from './watch.js';
 
@@ -89,7 +90,6 @@ export class WatchBar {
     this.addressMs = 0;
     /** @type {number | null} px */
     this.pointed = null;
-    this.dragging = false;
     this.playersSeen = '';
     /** The note that was closed. */
     this.closed = '';
@@ -145,17 +145,12 @@ export class WatchBar {
     choose('.follow', (value) => watch.follow(value === '' ? null : Number(value)));
     choose('.room', (value) => on.room(value));
     const time = /** @type {HTMLElement} */ (at('.time'));
-    time.addEventListener('pointerdown', (event) => {
-      time.setPointerCapture(event.pointerId);
-      this.dragging = true;
-      this.drag(event);
-    });
+    const drag = (/** @type {PointerEvent} */ event) => this.drag(event);
+    new HeldPointers(time, { pressed: drag, moved: drag });
     time.addEventListener('pointermove', (event) => {
       this.pointed = event.offsetX;
-      if (this.dragging) this.drag(event);
       this.drawNow();
     });
-    for (const name of ['pointerup', 'pointercancel']) time.addEventListener(name, () => { this.dragging = false; });
     time.addEventListener('pointerleave', () => { this.pointed = null; this.drawNow(); });
     addEventListener('keydown', (event) => this.key(event), { capture: true });
   }

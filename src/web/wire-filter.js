@@ -6,6 +6,8 @@
  * @module wire-filter
  */
 
+import { isComposing } from './held.js';
+
 /** How long after a key the filter is applied. */
 const TYPING_MS = 120;
 
@@ -55,7 +57,7 @@ export class FilterBar {
     at('automatic').onclick = () => this.setAutomatic(!this.isAutomatic);
     const closeHelp = () => { at('filter-help').open = false; };
     document.addEventListener('pointerdown', (event) => { if (!at('filter-help').contains(event.target)) closeHelp(); });
-    document.addEventListener('keydown', (event) => { if (event.key === 'Escape') closeHelp(); });
+    document.addEventListener('keydown', (event) => { if (event.key === 'Escape' && !isComposing(event)) closeHelp(); });
   }
 
   /** What the explainer is asked for. @param {number | null} client */

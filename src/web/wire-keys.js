@@ -4,6 +4,8 @@
  * @module wire-keys
  */
 
+import { isComposing } from './held.js';
+
 /** Lines that a key goes on in the list. */
 const STEPS = { ArrowUp: -1, ArrowDown: 1, PageUp: -20, PageDown: 20 };
 
@@ -15,7 +17,7 @@ const STEPS = { ArrowUp: -1, ArrowDown: 1, PageUp: -20, PageDown: 20 };
 export function listenToKeys(move, actions, otherwise) {
   document.addEventListener('keydown', (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
-    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.ctrlKey || event.altKey || event.metaKey || isComposing(event)) return;
     if (event.key === 'Escape') {
       actions.Escape();
       target.blur();

@@ -73,6 +73,27 @@ test('the same sound at the same moment is one sound, and there is a bound to th
   assert.ok(made.sources < 30, `${made.sources} at once`);
 });
 
+test('a gesture or the way back to the page resumes whatever the system has interrupted, unless sound is off', () => {
+  const { sound, made } = make();
+  sound.touch();
+  for (const state of ['suspended', 'interrupted']) {
+    for (const wake of [() => sound.touch(), () => sound.resume()]) {
+      sound.context.state = state;
+      wake();
+      assert.equal(sound.context.state, 'running', state);
+    }
+  }
+  sound.toggle();
+  sound.context.state = 'interrupted';
+  for (const wake of [() => sound.touch(), () => sound.resume()]) wake();
+  assert.equal(sound.context.state, 'interrupted');
+  assert.equal(sound.toggle(), true);
+  assert.equal(sound.context.state, 'running');
+  sound.context.state = 'closed';
+  sound.touch();
+  assert.deepEqual([made.contexts, sound.context.state], [2, 'running']);
+});
+
 test('forbidden storage is no obstacle', () => {
   const broken = { getItem() { throw new Error('no'); }, setItem() { throw new Error('no'); } };
   const { sound } = make(broken);
