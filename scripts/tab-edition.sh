@@ -53,8 +53,13 @@ out=${out:-target/tab-edition}
 for file in $program $page $table; do [ -f "$file" ] || fail "there is no $file"; done
 [ ! -e "$out" ] || [ -f "$out/tab-files.js" ] || fail "$out is there and is no tab edition; name another folder"
 
-rm -rf "$out"
-mkdir -p "$out"
+# All files are written beside the folder, which is replaced once they are complete: a run that fails or is killed does not stop the next.
+done=$out
+mkdir -p "$(dirname "$done")"
+out=$(mktemp -d "$(dirname "$done")/.tab-edition.XXXXXX")
+trap 'rm -rf "$out"' EXIT
+trap 'exit 130' INT TERM
+chmod 755 "$out"
 for file in src/web/*.html src/web/*.css src/web/*.js src/web/*.ts src/web/*.json src/web/*.svg src/web/*.wasm; do
     case $file in */admin.* | */edition.js) ;; *) cp "$file" "$out/" ;; esac
 done
@@ -64,7 +69,10 @@ if [ -n "$game" ]; then
     cp scripts/tab-game/* "$out/"
     cp "$page" "$out/game.html"
     # A program has one game of its own, whatever its name.
-    [ -z "$program" ] || { scripts/build-tab-game.sh "$program" "$out/tab.wasm" && game=''; }
+    if [ -n "$program" ]; then
+        scripts/build-tab-game.sh "$program" "$out/tab.wasm"
+        game=''
+    fi
     sed -e "s/^export const GAME = .*/export const GAME = '$game';/" -e "s/^export const BOTS = .*/export const BOTS = $bots;/" \
         src/web/edition-tab.js >"$out/edition.js"
     cargo run --quiet --locked -- codes --codes "$table" --format json >"$out/codes.json"
@@ -86,5 +94,7 @@ compressed=0
 for file in "$out"/*; do
     compressed=$((compressed + $(gzip -9c "$file" | wc -c)))
 done
-echo "$out: $(find "$out" -type f | wc -l) files, $(cat "$out"/* | wc -c) bytes, $compressed compressed one by one (at most $most)"
+echo "$done: $(find "$out" -type f | wc -l) files, $(cat "$out"/* | wc -c) bytes, $compressed compressed one by one (at most $most)"
 [ "$compressed" -le "$most" ] || fail "too large for a page that one opens by a link"
+rm -rf "$done"
+mv "$out" "$done"

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Complaints, keep, launch, until } from './lib/browser.mjs';
+import { Complaints, keep, launch, limit, until } from './lib/browser.mjs';
 import { serve, tabEdition } from './lib/static.mjs';
 import { checkGame } from '../wasm/games.mjs';
 
@@ -37,11 +37,13 @@ const GAMES = {
   },
 };
 
+const names = process.argv[2] ? [process.argv[2]] : Object.keys(GAMES);
+const folders = new Map(names.map((name) => [name, tabEdition(['--rough', ...GAMES[name].options])]));
+limit(300);
 const browser = await launch();
 let failed = 0;
-for (const name of process.argv[2] ? [process.argv[2]] : Object.keys(GAMES)) {
-  const { options, enter, key, place } = GAMES[name];
-  const folder = tabEdition(['--rough', ...options]);
+for (const [name, folder] of folders) {
+  const { enter, key, place } = GAMES[name];
   const site = await serve(folder);
   const complaints = new Complaints();
   const page = await browser.newPage({ viewport: { width: 1280, height: 720 } });

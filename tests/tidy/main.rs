@@ -12,6 +12,7 @@ mod readme;
 mod rules;
 mod rust;
 mod surface;
+mod time_limits;
 mod tree;
 mod web_world;
 
@@ -413,4 +414,27 @@ fn tokens_tell_code_from_text() {
     assert_eq!(rust::tokens("a\n\"b\nc\"\nd")[2].line, 4);
     let source = "fn a(x: [u8; 4]) -> u8 {\n  {}\n}\ntrait T { fn b(); }\nfn c() where X: Y {\n}\n";
     assert_eq!(rust::functions(&rust::tokens(source)), [("a", 1, 3), ("c", 5, 6)]);
+}
+
+#[test]
+fn no_test_has_a_time_limit_for_a_compiler() {
+    report(time_limits::limited_compilers(&tree::files()));
+    let files = |script: &str| {
+        [
+            File::new(
+                "scripts/test.sh",
+                "a() { timeout 9 scripts/a.sh --brief; }\nb() { timeout 9 node tests/b.mjs; }\n",
+            ),
+            File::new("scripts/a.sh", "source scripts/lib/a.sh\n"),
+            File::new("scripts/lib/a.sh", script),
+            File::new("tests/b.mjs", "import { a } from './lib/b.mjs';\n"),
+            File::new("tests/lib/b.mjs", "// None.\nspawn('cargo', ['build']);\n"),
+        ]
+    };
+    let found = |script: &str| {
+        let breaches = time_limits::limited_compilers(&files(script));
+        breaches.iter().map(|breach| breach.line).collect::<Vec<_>>()
+    };
+    assert_eq!(found("cargo build\n"), [1, 2]);
+    assert_eq!(found("[[ -n ${TICKWIRE_BUILT:-} ]] || cargo build\n"), [2]);
 }

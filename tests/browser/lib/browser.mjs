@@ -106,6 +106,14 @@ export function state(page, property) {
   return page.evaluate((name) => window.tickwire[name], property);
 }
 
+/** Ends the program as failed after so many seconds. Call it once everything is compiled: a compiler has no time limit. @param {number} seconds */
+export function limit(seconds) {
+  setTimeout(() => {
+    console.log(`FAILED: it has not ended within ${seconds} s`);
+    process.exit(1);
+  }, seconds * 1000).unref();
+}
+
 /** Waits until a function of the hook is true in the page. */
 export function until(page, test, argument, timeout = 30000) {
   return page.waitForFunction(test, argument, { timeout, polling: 'raf' });

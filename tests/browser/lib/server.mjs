@@ -26,7 +26,8 @@ export async function start(port, flags = [], command = []) {
   const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
   child.stderr.on('data', (data) => log.push(String(data)));
   const url = await new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error('no banner in time')), START_MS);
+    // `dev` compiles first.
+    const late = command[0] === 'dev' ? undefined : setTimeout(() => reject(new Error('no banner in time')), START_MS);
     child.stdout.on('data', (data) => {
       log.push(String(data));
       const match = log.join('').match(/http:\/\/127\.0\.0\.1:(\d+)/);
@@ -40,6 +41,7 @@ export async function start(port, flags = [], command = []) {
     url,
     port: Number(new URL(url).port),
     log: () => log.join(''),
+    isRunning: () => child.exitCode === null && child.signalCode === null,
     /** The operator types a line. @param {string} line */
     order: (line) => child.stdin.write(`${line}\n`),
     /** Asks it to stop. @returns how it ended and how long that took */

@@ -1,6 +1,7 @@
 // A plain static server: the files of a folder below a path, and nothing else. It can be cut.
 
 import { execFileSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -16,6 +17,7 @@ const BASE = '/some/where/';
 /** Writes the tab edition into a folder of its own. @param {string[]} [options] of the script @returns {string} the folder */
 export function tabEdition(options = []) {
   const folder = join(ROOT, 'target/tmp', ['tab-edition', ...options.map((word) => word.replace('--', ''))].join('-'));
+  rmSync(folder, { recursive: true, force: true });
   console.log(`# ${execFileSync(join(ROOT, 'scripts/tab-edition.sh'), [...options, folder], { encoding: 'utf8' }).trim()}`);
   return folder;
 }

@@ -1,7 +1,12 @@
 // The tab edition without a browser: its carrier and its sockets around the real server in WebAssembly, and where that comes from.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { MODE, VERSION, decode, encode } from '../../../src/web/protocol.js';
 import '../lib/tables.mjs';
 import { compile } from '../../../src/web/tab-module.js';
@@ -9,6 +14,7 @@ import { netOf, queryWith, sentence } from '../../../src/web/tab-net.js';
 import { TabSocket, events } from '../../../src/web/tab-socket.js';
 import { Carrier, WINDOW_BYTES } from '../../../src/web/tab-worker.js';
 
+const SCRIPT = fileURLToPath(new URL('../../../scripts/tab-edition.sh', import.meta.url));
 const module = await WebAssembly.compile(await readFile(new URL('../../../src/web/tab.wasm', import.meta.url)));
 
 /** What a page has and Node has not. */
@@ -173,4 +179,17 @@ test('conditions are told in words', () => {
   assert.equal(sentence('wifi', { net }, 'a phone'), 'A phone. Each way: delay 14 ms, jitter 6 ms, rate up 125 kB/s.');
   assert.equal(sentence('', { net: 'delay=0ms,jitter=0ms,loss=0%' }), 'Choose a line to simulate between this page and its server.');
   assert.equal(sentence('dsl', { error: '"dsl": expected lan' }), 'No such network: "dsl": expected lan.');
+});
+
+test('a build of the tab edition that fails leaves nothing that stops the next one', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tickwire-tab-edition-'));
+  const [tools, out] = [join(folder, 'tools'), join(folder, 'out')];
+  mkdirSync(tools);
+  writeFileSync(join(tools, 'cargo'), '#!/bin/sh\nexit 7\n', { mode: 0o755 });
+  const build = (words, PATH) => spawnSync(SCRIPT, [...words, out], { encoding: 'utf8', env: { ...process.env, PATH } });
+  const failed = build(['--example', 'pong'], `${tools}:${process.env.PATH}`);
+  assert.deepEqual([failed.status === 0, readdirSync(folder)], [false, ['tools']], failed.stderr);
+  for (const words of [[], []]) assert.equal(build(words, process.env.PATH).status, 0, 'a whole edition replaces nothing, and then itself');
+  assert.deepEqual(readdirSync(folder), ['out', 'tools']);
+  rmSync(folder, { recursive: true });
 });
