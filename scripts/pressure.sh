@@ -152,7 +152,7 @@ if [[ -z $brief ]]; then
     against ping-flood '1008 message_rate' "$seconds" --seconds $((seconds + 1))
     against byte-flood '1008 byte_rate' "$seconds" --seconds $((seconds + 1))
     # The deadline of a request is 5 s.
-    against idle 'status 408' $((seconds < 8 ? 8 : seconds)) --count 500 --seconds 30
+    against idle 'end without an answer' $((seconds < 8 ? 8 : seconds)) --count 500 --seconds 30
 fi
 against fragment-flood '1008 too_many_fragments' "$seconds" --seconds $((seconds + 1))
 against garbage '(100[237]|1009) ' "$seconds" --seconds $((seconds + 1))

@@ -124,8 +124,8 @@ pub const DISPLACED_TIME: Duration = Duration::from_millis(500);
 /// of forty behind one address loads the page at once, with six connections each. Beyond: 503
 /// without a thread, or behind a trusted proxy once the head has named the client's address.
 pub const HEADS_PENDING_PER_ADDRESS: usize = 256;
-/// Time from accept to the end of the request head, however slowly it arrives. Beyond: 408, and the
-/// connection is closed.
+/// Time from accept to the end of the request head, however slowly it arrives. Beyond: 408, or
+/// nothing if no byte arrived, and the connection is closed.
 pub const HEAD_TIME: Duration = Duration::from_secs(5);
 /// Time that writing a page may take. Beyond: the connection is dropped.
 pub const PAGE_TIME: Duration = Duration::from_secs(10);

@@ -227,7 +227,11 @@ impl Connection {
     /// What is due, once a tick.
     pub fn turn(&mut self, host: &mut Host) {
         match &mut self.stage {
-            Stage::Head { .. } if host.now > self.began + limits::HEAD_TIME => {
+            Stage::Head { reader, .. } if host.now > self.began + limits::HEAD_TIME => {
+                if !reader.has_begun() {
+                    self.stage = Stage::Over;
+                    return;
+                }
                 self.out.extend_from_slice(&Refused::plain(408, "head_late").response);
                 self.stage = Stage::Ended(None, host.now + limits::CLOSE_TIME);
             }

@@ -173,7 +173,8 @@ fn enter(
 /// A head that was read, its bytes, and those that came after it.
 type Head = (RequestHead, Vec<u8>, Vec<u8>);
 
-/// The head and the bytes after it; `Ok(None)` if the peer left before the head was complete.
+/// The head and the bytes after it; `Ok(None)` if the peer left before the head was complete, or has
+/// sent nothing in time.
 fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<Head>, Refused> {
     let (mut reader, mut buffer) =
         (HeadReader::with_bodies(limits::HEAD, admin::brings_lines), [0; limits::READ_BYTES]);
@@ -182,6 +183,7 @@ fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<Head>, Refu
         // A time for each read begins anew: only the remaining time makes the deadline absolute.
         let left = deadline.saturating_duration_since(Instant::now());
         let count = match read(stream, &mut buffer, left) {
+            Ok(None) if !reader.has_begun() => return Ok(None),
             Ok(None) => return Err(Refused::plain(408, "head_late")),
             Ok(Some(0)) | Err(_) => return Ok(None),
             Ok(Some(count)) => count,

@@ -196,6 +196,7 @@ fn read_request(shared: &Shared, stream: &TcpStream, deadline: Instant) -> Resul
         let left = deadline.saturating_duration_since(Instant::now());
         match read(stream, &mut buffer, left.min(limits::ECHO_LOOK)) {
             Ok(Some(0)) | Err(_) => return Ok(None),
+            Ok(None) if left.is_zero() && !reader.has_begun() => return Ok(None),
             Ok(None) if left.is_zero() => return Err(Refused::plain(408, "head_late")),
             Ok(None) if shared.is_stopping() => return Ok(None),
             Ok(None) => {}

@@ -136,13 +136,14 @@ fn serve(shared: &Shared, stream: &TcpStream, address: SocketAddr) {
     }
 }
 
-/// The head; `Ok(None)` if the peer left before it was complete.
+/// The head; `Ok(None)` if the peer left before it was complete, or has sent nothing in time.
 fn read_head(stream: &TcpStream) -> Result<Option<RequestHead>, Refused> {
     let deadline = Instant::now() + limits::HEAD_TIME;
     let (mut reader, mut buffer) = (HeadReader::new(limits::HEAD), [0; limits::READ_BYTES]);
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         match read(stream, &mut buffer, left) {
+            Ok(None) if !reader.has_begun() => return Ok(None),
             Ok(None) => return Err(Refused::plain(408, "head_late")),
             Ok(Some(0)) | Err(_) => return Ok(None),
             Ok(Some(count)) => {

@@ -135,8 +135,16 @@ impl Connection {
 
     /// Enforces deadlines, and ends a conversation that another thread has closed.
     fn look(&mut self, now: Duration, host: &mut SimHost, counts: &mut Counts) {
-        if matches!(self.stage, Stage::Head(_)) && now >= self.opened + limits::HEAD_TIME {
-            self.refuse(408, now);
+        if let Stage::Head(reader) = &self.stage
+            && now >= self.opened + limits::HEAD_TIME
+        {
+            match reader.has_begun() {
+                true => self.refuse(408, now),
+                false => {
+                    self.wire.server_end();
+                    self.stage = Stage::Refused(now + limits::CLOSE_TIME);
+                }
+            }
         }
         if let Stage::Talking(talk) = &mut self.stage
             && let Some((until, _)) = talk.last

@@ -301,6 +301,7 @@ pub struct HeadReader {
     head: Option<RequestHead>,
     rest: Vec<u8>,
     refused: Option<Violation>,
+    has_begun: bool,
 }
 
 impl HeadReader {
@@ -314,7 +315,8 @@ impl HeadReader {
     /// [`RequestHead::content_length`].
     pub fn with_bodies(limits: HeadLimits, takes_body: fn(&RequestHead) -> bool) -> HeadReader {
         let lines = Lines::new(limits.bytes);
-        HeadReader { limits, takes_body, lines, head: None, rest: Vec::new(), refused: None }
+        let (rest, has_begun) = (Vec::new(), false);
+        HeadReader { limits, takes_body, lines, head: None, rest, refused: None, has_begun }
     }
 
     /// Takes bytes, and returns the head once it is complete. Bytes after the head are kept for
@@ -323,6 +325,7 @@ impl HeadReader {
     /// # Errors
     /// The first violation; the same violation again if more bytes arrive.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<Option<RequestHead>, Refusal> {
+        self.has_begun |= !bytes.is_empty();
         let result = match self.refused {
             None => self.read(bytes),
             Some(violation) => Err(violation),
@@ -331,6 +334,13 @@ impl HeadReader {
             self.refused = Some(violation);
             violation.into()
         })
+    }
+
+    /// Whether bytes of a request were received. A connection without any is closed without a
+    /// response: browsers open spare connections, and a client must not take a response for the answer
+    /// to a request that it sends later (RFC 9112 section 9.2).
+    pub fn has_begun(&self) -> bool {
+        self.has_begun
     }
 
     /// The bytes after the head: the first frames of a client that did not wait for the response.
