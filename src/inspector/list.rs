@@ -244,7 +244,7 @@ impl List {
     }
 
     /// The updates of one client up to a frame, and those after it if these are few: their numbers,
-    /// times and gaps, the newest last.
+    /// times, gaps, bytes, and the ticks since the update before, the newest last.
     pub fn timeline(&self, client: u32, until: u64, count: usize) -> Json {
         let end = self.entries.partition_point(|entry| entry.n <= until);
         let is_update = |entry: &&Entry| {
@@ -266,7 +266,8 @@ impl List {
         let shown = updates.windows(2).filter(|pair| !pair[1].is_gap());
         let shown = shown.map(|pair| {
             let gap = if is_after_gap(pair) { Json::Null } else { gap_ms(pair).into() };
-            json!([pair[1].n, pair[1].at_us as f64 / 1000.0, gap, pair[1].bytes])
+            let ticks = pair[1].tick.saturating_sub(pair[0].tick);
+            json!([pair[1].n, pair[1].at_us as f64 / 1000.0, gap, pair[1].bytes, ticks])
         });
         json!({ "normal_ms": normal, "updates": shown.collect::<Vec<_>>() })
     }

@@ -41,7 +41,7 @@ const FILES: tab_edition::Files = files! {
     "stage.js" "states.js" "style.css" "swing.js" "sync-panel.js" "tab-cache.js" "tab-host.js" "tab-module.js" "tab-net.js" "tab-page.js"
     "tab-socket.js" "tab-wasm.js" "tab-worker.js" "tab.wasm" "tickwire.d.ts" "tickwire.js" "title.js" "unreachable.js"
     "waits.js" "watch-bar.js" "watch-link.js" "watch-page.js" "watch.css" "watch.js" "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-changes.js" "wire-copy.js"
-    "wire-draw.js" "wire-edit.js" "wire-explainer.js" "wire-filter.js" "wire-flip.js" "wire-frame.css"
+    "wire-draw.js" "wire-edit.js" "wire-explainer.js" "wire-filter.js" "wire-flip.js" "wire-follow.js" "wire-frame.css"
     "wire-frame.js" "wire-frames.js" "wire-keys.js" "wire-lanes.js" "wire-line.js" "wire-list.css"
     "wire-list.js" "wire-marks.js" "wire-more.js" "wire-note.js" "wire-open.js" "wire-own.js"
     "wire-press.js" "wire-rows.js" "wire-source.js" "wire-story.js" "wire-time.js" "wire-tree.js"

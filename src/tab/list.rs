@@ -127,7 +127,7 @@ pub extern "C" fn entry(n: u64) -> usize {
     with_list(|list| list.entry(n))
 }
 
-/// Puts out the updates of a client up to a frame: `{"normal_ms":…,"updates":[[n, at, gap, bytes],…]}`.
+/// Puts out the updates of a client up to a frame: `{"normal_ms":…,"updates":[[n, at, gap, bytes, ticks],…]}`.
 #[unsafe(no_mangle)]
 pub extern "C" fn timeline(client: u32, until: u64, count: usize) -> usize {
     with_list(|list| list.timeline(client, until, count).to_string())

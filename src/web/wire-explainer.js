@@ -122,7 +122,8 @@ export class Explainer extends Wasm {
   /**
    * The updates of a client up to a frame.
    * @param {number} client @param {number} until @param {number} count
-   * @returns {{ normal_ms?: number | null, updates?: [number, number, number | null, number][] }} number, time, gap before it, bytes
+   * @returns {{ normal_ms?: number | null, updates?: [number, number, number | null, number, number][] }} number, time, gap before it, bytes,
+   *   ticks since the update before (packets in a capture)
    */
   timeline(client, until, count) {
     return this.json(this.wasm.timeline(client, BigInt(until), count));

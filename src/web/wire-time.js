@@ -1,5 +1,6 @@
 /**
- * The strip of updates: a bar for each, as high as the gap before it. Gaps that are larger than normal stand out; a press chooses the frame.
+ * The strip of updates: a bar for each, as high as the gap before it. Gaps that are larger than normal stand out, unless no update was due; a press
+ * chooses the frame.
  *
  * @module wire-time
  */
@@ -13,23 +14,49 @@ const LARGE = 1.6;
 /** So many normal gaps fill the height; what is larger is cut, and red anyway. */
 const HIGHEST = 3;
 
-/** @typedef {{ normal_ms?: number | null, updates?: [number, number, number | null, number][] }} Told */
+/** @typedef {[number, number, number | null, number, number]} Update number of its frame, time, gap before it, bytes, ticks since the update before */
+/** @typedef {{ normal_ms?: number | null, updates?: Update[], hasTicks?: boolean }} Told `hasTicks` if the room's ticks are known, as for a live client */
+
+/** The ticks from update to update, in the middle of all; 0 if they are not known. @param {Told} told */
+function normalTicks({ updates = [], hasTicks }) {
+  const ticks = updates.filter(([, , gap]) => gap !== null).map(([, , , , count]) => count).sort((a, b) => a - b);
+  return hasTicks ? ticks[Math.floor(ticks.length / 2)] ?? 0 : 0;
+}
+
+/**
+ * What a gap between updates is: `normal`; `large` if the server was late; `silence` if the room ticked on and no update was sent, because nothing
+ * changed for the client or because it did not read.
+ * @param {Update} update @param {Told} told
+ * @returns {'normal' | 'large' | 'silence' | 'unknown'}
+ */
+export function kindOf([, , gap, , ticks], told) {
+  const normal = told.normal_ms ?? 0;
+  if (gap === null || normal === 0) return 'unknown';
+  if (gap <= LARGE * normal) return 'normal';
+  const usual = normalTicks(told);
+  return usual > 0 && ticks / usual > gap / normal / LARGE ? 'silence' : 'large';
+}
 
 /** What the strip says in words. @param {Told} told */
-export function inWords({ normal_ms, updates = [] }) {
-  const gaps = updates.map(([, , gap]) => gap).filter((gap) => gap !== null);
-  if (normal_ms === null || normal_ms === undefined || gaps.length < 2) return 'Too few updates';
+export function inWords(told) {
+  const { normal_ms, updates = [] } = told;
+  const known = updates.filter(([, , gap]) => gap !== null);
+  if (normal_ms === null || normal_ms === undefined || known.length < 2) return 'Too few updates';
+  const gapsOf = (wanted) => known.filter((update) => wanted.includes(kindOf(update, told))).map(([, , gap]) => gap ?? 0);
+  const [gaps, large, silences] = [gapsOf(['normal', 'large']), gapsOf(['large']), gapsOf(['silence'])];
   const jitter = gaps.reduce((sum, gap) => sum + Math.abs(gap - normal_ms), 0) / gaps.length;
-  const large = gaps.filter((gap) => gap > LARGE * normal_ms).length;
   const words = [`Update every ${milliseconds(normal_ms)}`, `jitter ${milliseconds(jitter)}`, `longest gap ${milliseconds(Math.max(...gaps))}`];
-  if (large > 0) words.push(`${large} large gap${large === 1 ? '' : 's'}`);
+  if (large.length > 0) words.push(`${large.length} large gap${large.length === 1 ? '' : 's'}`);
+  if (silences.length > 0) words.push(`no update was due ${silences.length === 1 ? 'once' : `${silences.length} times`}, at most for ${milliseconds(Math.max(...silences))}`);
   return words.join(' · ');
 }
 
-/** How high a bar is, from 0 to 1, and whether its gap is large. @param {number | null} gap @param {number} normal */
-export function barOf(gap, normal) {
-  if (gap === null || normal === 0) return { height: 0.1, isLarge: false };
-  return { height: Math.min(1, Math.max(0.06, gap / normal / HIGHEST)), isLarge: gap > LARGE * normal };
+/** How high a bar is, from 0 to 1, and what its gap is. @param {Update} update @param {Told} told */
+export function barOf(update, told) {
+  const kind = kindOf(update, told);
+  const [, , gap] = update;
+  if (kind === 'unknown' || kind === 'silence') return { height: 0.1, kind };
+  return { height: Math.min(1, Math.max(0.06, (gap ?? 0) / (told.normal_ms ?? 1) / HIGHEST)), kind };
 }
 
 export class Strip {
@@ -68,8 +95,14 @@ export class Strip {
 
   /** @param {number} place */
   point(place) {
-    const [n, , gap, bytes] = this.told.updates?.[place] ?? [];
-    this.canvas.title = n === undefined ? '' : `Frame ${n}: ${gap === null ? 'after a gap in the list' : `${milliseconds(gap)} after the one before`}, ${bytes} bytes`;
+    const update = this.told.updates?.[place];
+    if (!update) {
+      this.canvas.title = '';
+      return;
+    }
+    const [n, , gap, bytes, ticks] = update;
+    const why = kindOf(update, this.told) === 'silence' ? ` and ${ticks} ticks, in which nothing changed for the client or it did not read` : '';
+    this.canvas.title = `Frame ${n}: ${gap === null ? 'after a gap in the list' : `${milliseconds(gap)} after the one before${why}`}, ${bytes} bytes`;
   }
 
   /** @param {Told} told @param {number} chosen number of the chosen frame */
@@ -91,13 +124,12 @@ export class Strip {
     const color = (name) => style.getPropertyValue(name).trim();
     pen.setTransform(dots, 0, 0, dots, 0, 0);
     pen.clearRect(0, 0, width, height);
-    const normal = this.told.normal_ms ?? 0;
     pen.fillStyle = color('--edge');
     pen.fillRect(0, Math.round(height * (1 - 1 / HIGHEST)), width, 1);
-    (this.told.updates ?? []).forEach(([n, , gap], place) => {
-      const { height: part, isLarge } = barOf(gap, normal);
+    (this.told.updates ?? []).forEach((update, place) => {
+      const { height: part, kind } = barOf(update, this.told);
       const high = Math.max(2, Math.round(part * height));
-      pen.fillStyle = color(n === this.chosen ? '--amber' : isLarge ? '--red' : gap === null ? '--edge' : '--length');
+      pen.fillStyle = color(update[0] === this.chosen ? '--amber' : kind === 'large' ? '--red' : kind === 'normal' ? '--length' : '--edge');
       pen.fillRect(place * BAR_PX, height - high, BAR_PX - 1, high);
     });
   }

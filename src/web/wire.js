@@ -19,6 +19,7 @@ import { showChanges } from './wire-changes.js';
 import { CopyMenu } from './wire-copy.js';
 import { Explainer } from './wire-explainer.js';
 import { FilterBar, showWhy } from './wire-filter.js';
+import { Follow } from './wire-follow.js';
 import { FrameView } from './wire-frame.js';
 import { Frames } from './wire-frames.js';
 import { listenToKeys } from './wire-keys.js';
@@ -58,6 +59,7 @@ const line = new Line({ opened, said, observed, state: status, askForToken });
 const beside = new Beside();
 const own = new Own((wish) => line.say(wish));
 const view = new FrameView(explainer, own);
+const follower = new Follow(at('follow'), list, view.flip);
 const watched = new Watched(() => state.shown, goTo);
 const presses = new Presses((n) => explainer.explain(n));
 
@@ -206,7 +208,7 @@ function drawStrip() {
   const client = isLive() ? state.watched : state.connection ?? chosen?.client ?? last?.client ?? 1;
   if (client === null) return strip.show({}, 0);
   const until = list.follow ? NEWEST : Math.max(last?.n ?? 0, list.chosen);
-  strip.show(state.shown.explainer.timeline(client, until, strip.room), list.chosen);
+  strip.show({ ...state.shown.explainer.timeline(client, until, strip.room), hasTicks: isLive() }, list.chosen);
 }
 
 /** The game around this page says whose frames; else whoever was chosen; else the newest who plays. */
@@ -339,7 +341,7 @@ function notes() {
 /** @param {boolean} follow */
 function setFollow(follow) {
   list.follow = follow;
-  at('follow').setAttribute('aria-pressed', String(follow));
+  follower.show();
   if (follow) followNewest();
   list.draw();
 }
@@ -388,8 +390,7 @@ function linkOfChosen() {
 function save() {
   const whose = state.clients.find((client) => client.id === state.watched) ?? { player: 0, name: '' };
   const capture = state.watched === null ? null : explainer.save(whose);
-  if (!capture) return;
-  download(capture, `tickwire-client-${state.watched}.pcapng`);
+  if (capture) download(capture, `tickwire-client-${state.watched}.pcapng`);
 }
 
 /** Shows the inside, or the form that asks for the token. @param {boolean} inside */
@@ -417,8 +418,7 @@ function status(lamp, text) {
 /** @param {number} by frames */
 function move(by) {
   const next = frames.beside(list.chosen, by);
-  if (!next) return;
-  goTo(next.n);
+  if (next) goTo(next.n);
 }
 
 /** In the game's page the inspector closes; alone it goes to the game, which opens it beside itself. */
@@ -445,7 +445,7 @@ function wire() {
   at('live').onclick = toLive;
   at('list').addEventListener('scroll', () => { if (!list.follow) drawStrip(); });
   at('pause').onclick = () => setPause(!state.paused);
-  at('follow').onclick = () => setFollow(!list.follow);
+  at('follow').onclick = () => setFollow(follower.toggles());
   at('save').onclick = save;
   at('game').onclick = toGame;
   at('token-form').addEventListener('submit', (event) => {
@@ -458,7 +458,7 @@ function wire() {
     Escape: () => view.pin(null),
     ' ': () => setPause(!state.paused),
     '/': () => at('filter').focus(),
-    f: () => setFollow(!list.follow),
+    f: () => setFollow(follower.toggles()),
     e: () => view.toggleFlip(),
     x: () => view.unmasking.toggle(),
     ArrowLeft: () => view.unmasking.step(-1),
@@ -475,7 +475,7 @@ function wire() {
   window.addEventListener('hashchange', fragment);
   view.on.sent = () => beside.focusGame();
   showMore(document.querySelectorAll('.actions, #examples, #fields'));
-  setInterval(() => { followNewest(); chooseClient(); if (list.follow) drawStrip(); }, DRAW_MS);
+  setInterval(() => { follower.show(); followNewest(); chooseClient(); if (list.follow) drawStrip(); }, DRAW_MS);
   setInterval(count, COUNT_MS);
 }
 

@@ -114,6 +114,7 @@ export async function breakARule(page, inWindow) {
   const story = await inside.locator('#story-lines').innerText();
   for (const part of ['mask_missing', 'RFC 6455 section 5.1', '1002 protocol error', 'reason "mask_missing"']) assert.ok(story.includes(part), `${part}: ${story}`);
   inWindow(page, { story: await inside.locator('#story').boundingBox() });
+  assert.equal(await inside.locator('#follow').getAttribute('aria-pressed'), 'false', 'the story holds the view');
   await until(page, (before) => window.tickwire.lives === before + 1 && window.tickwire.own !== null, lives);
 }
 

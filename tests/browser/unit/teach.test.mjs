@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Edit, difference, examples, find, hexByte, put } from '../../../src/web/wire-edit.js';
 import { Explainer } from '../../../src/web/wire-explainer.js';
+import { Follow } from '../../../src/web/wire-follow.js';
 import { columnsFor, hasText } from '../../../src/web/wire-lanes.js';
 import { Own } from '../../../src/web/wire-own.js';
 import { Presses, isCommand, isRelease } from '../../../src/web/wire-press.js';
@@ -253,4 +254,23 @@ test('the story of a frame that breaks nothing, and of one that the server did n
   assert.deepEqual([story.lines[1].kind, story.lines[1].text], ['no', 'Not sent: no such client.']);
   story.ended('silent');
   assert.equal(story.lines.length, 2, 'the end of another connection is another story');
+});
+
+test('Follow is lit only while nothing holds the view, and a press closes what does', () => {
+  const [button, list] = [{ title: '', pressed: '', setAttribute(_, value) { this.pressed = value; } }, { follow: true }];
+  const flip = { isOpen: false, story: { isActive: false }, close() { this.isOpen = false; }, closeStory() { this.story.isActive = false; } };
+  const follow = new Follow(button, list, flip);
+  const press = () => { list.follow = follow.toggles(); follow.show(); };
+  follow.show();
+  assert.deepEqual([button.pressed, button.title], ['true', '']);
+  for (const hold of [() => { flip.isOpen = true; }, () => { flip.story.isActive = true; }]) {
+    hold();
+    follow.show();
+    assert.equal(button.pressed, 'false');
+    assert.match(button.title, /follows/);
+    press();
+    assert.deepEqual([button.pressed, follow.isHeld], ['true', false]);
+  }
+  press();
+  assert.equal(button.pressed, 'false');
 });

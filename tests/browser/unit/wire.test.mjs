@@ -188,13 +188,24 @@ test('a frame is copied as hexadecimal, JSON, a command and a C array', () => {
   assert.match(asArray(explained, '33'), /char _33_frame\[11\]/);
 });
 
+test('ticks without an update are a silence that is named, and late ticks are a gap', () => {
+  // Each row: gap in ms, ticks since the update before.
+  const told = (rows, hasTicks = true) => ({ normal_ms: 100, hasTicks, updates: rows.map(([gap, ticks], n) => [n + 1, 0, gap, 40, ticks]) });
+  const idle = [[100, 3], [100, 3], [100, 3], [11_529, 346], [400, 12]];
+  assert.equal(inWords(told(idle)), 'Update every 100 ms · jitter 0.00 ms · longest gap 100 ms · no update was due 2 times, at most for 11529 ms');
+  assert.deepEqual(told(idle).updates.map((update) => barOf(update, told(idle)).kind), ['normal', 'normal', 'normal', 'silence', 'silence']);
+  const late = [[100, 3], [100, 3], [100, 3], [11_529, 3], [400, 4]];
+  assert.match(inWords(told(late)), /longest gap 11529 ms · 2 large gaps$/);
+  assert.match(inWords(told(idle, false)), /2 large gaps$/, 'a capture has no ticks');
+});
+
 test('updates are summed up in words, and a gap that is larger than normal stands out', () => {
   assert.equal(inWords({ updates: [] }), 'Too few updates');
   const updates = [[1, 0, null, 40], [2, 33, 33, 40], [3, 66, 33, 40], [4, 166, 100, 40], [5, 199, 33, 40]];
   assert.equal(inWords({ normal_ms: 33, updates }), 'Update every 33.0 ms · jitter 16.8 ms · longest gap 100 ms · 1 large gap');
-  assert.deepEqual(barOf(33, 33), { height: 1 / 3, isLarge: false });
-  assert.deepEqual(barOf(200, 33), { height: 1, isLarge: true });
-  assert.equal(barOf(null, 33).isLarge, false);
+  const bar = (gap) => barOf([1, 0, gap, 40, 0], { normal_ms: 33, updates });
+  assert.deepEqual([33, 200].map(bar), [{ height: 1 / 3, kind: 'normal' }, { height: 1, kind: 'large' }]);
+  assert.equal(bar(null).kind, 'unknown');
   assert.deepEqual([milliseconds(0.1234), milliseconds(12.34), milliseconds(123.4)], ['0.12 ms', '12.3 ms', '123 ms']);
 });
 
