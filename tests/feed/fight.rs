@@ -140,8 +140,11 @@ fn a_dead_player_gets_a_new_setup() {
     let place = |name: &str| {
         names.iter().position(|heard| *heard == name).unwrap_or_else(|| panic!("{name}: {names:?}"))
     };
-    assert!(place("setup") < place("add_player") && place("add_player") < place("value"), "{names:?}");
-    assert!(place("value") < place("update_players"), "{names:?}");
+    assert!(
+        place("setup") < place("add_player") && place("add_player") < place("update_players"),
+        "{names:?}"
+    );
+    assert!(place("update_players") < place("value") && place("value") < place("load_objects"), "{names:?}");
 }
 
 #[test]

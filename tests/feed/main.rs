@@ -6,6 +6,7 @@ mod company;
 mod fight;
 mod interest;
 mod lanes;
+mod order;
 mod stream;
 #[path = "../support/told.rs"]
 mod told;

@@ -32,9 +32,11 @@ fn steps(dialect: &str) -> Vec<Step> {
         .collect()
 }
 
-/// Updates and leaderboards are repeated; they may come before the message that is waited for.
+/// Updates, lists of animals and leaderboards are repeated; they may come before the expected message.
 fn is_repeated(message: &[u8], legacy: bool) -> bool {
-    let codes: [&[u8]; 2] = if legacy { [b"\x92\xa233", b"\x92\xa15"] } else { [b"\x92\xa1a", b"\x92\xa1G"] };
+    let legacy_codes: [&[u8]; 3] = [b"\x92\xa233", b"\x92\xa1a", b"\x92\xa15"];
+    let letters: [&[u8]; 3] = [b"\x92\xa1a", b"\x92\xa1I", b"\x92\xa1G"];
+    let codes = if legacy { legacy_codes } else { letters };
     codes.iter().any(|code| message.starts_with(code))
 }
 

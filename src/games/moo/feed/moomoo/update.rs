@@ -60,10 +60,18 @@ pub struct Scratch {
 impl View {
     /// Writes everything in this state that the client sees. A client without a body is sent only
     /// departures, clans and the leaderboard.
+    ///
+    /// In the turn that sets the client up, what it owns follows `update_players`, as in the original
+    /// game: some clients create their own player only at that packet. In every later turn it comes
+    /// first, so that a client acts on it in the same turn.
     pub fn state(&mut self, state: &State, scratch: &mut Scratch, out: &mut Writer<'_>) {
         let body = state.living(self.known.player);
         self.departures(state, out);
-        let clan_bytes = self.clans(state, out);
+        let sets_up = body.is_some() && self.known.own.is_none();
+        let mut clan_bytes = self.clans(state, out);
+        if !sets_up {
+            clan_bytes += self.own_clan(state, out);
+        }
         let mut member_bytes = 0;
         self.known.window = None;
         if let Some(body) = body {
@@ -71,11 +79,17 @@ impl View {
             scratch.look.take(state, Some(body), None);
             self.known.window = Some(scratch.look.window);
             self.players(state, scratch, body, out);
-            self.stats(own, out);
-            self.kit(own, out);
+            if !sets_up {
+                self.possessions(own, out);
+            }
             let Scratch { look, players, list, .. } = scratch;
             self.objects(state, look, list, out);
             out.list("update_players", players);
+            if sets_up {
+                self.possessions(own, out);
+                clan_bytes += self.own_clan(state, out);
+            }
+            out.list("load_objects", list);
             member_bytes = self.members(state, own, out);
             self.animals(state, look, list, out);
         }
@@ -106,17 +120,20 @@ impl View {
         self.known.own = own.filter(|own| !own.died && seen(own).is_some_and(|seen| seen.alive));
     }
 
-    /// Clans, requests to join and the map of the clan; returns how many of the bytes are charged: all
-    /// but the first list and the map.
+    /// Clans that have ended or were founded. Returns the bytes that are charged: none for the first list.
     fn clans(&mut self, state: &State, out: &mut Writer<'_>) -> usize {
-        let (own, clans) = (self.known.own_player(state), &mut self.known.clans);
-        let (news, is_first) = clans.take_news(state);
-        let mut bytes_before = out.bytes();
+        let bytes_before = out.bytes();
+        let (news, is_first) = self.known.clans.take_news(state);
         write_clan_changes(news, out);
-        if is_first {
-            bytes_before = out.bytes();
-        }
-        let Some(own) = own else { return out.bytes() - bytes_before };
+        if is_first { 0 } else { out.bytes() - bytes_before }
+    }
+
+    /// The client's own clan, requests to join it and its map. Returns the bytes that are charged: all
+    /// but the map.
+    fn own_clan(&mut self, state: &State, out: &mut Writer<'_>) -> usize {
+        let (own, clans) = (self.known.own_player(state), &mut self.known.clans);
+        let bytes_before = out.bytes();
+        let Some(own) = own else { return 0 };
         let tag = own.tag.as_ref();
         let is_owner = tag.is_some_and(|tag| tag.is_owner);
         if let Some(changes) = clans.take_own(state, tag) {
@@ -169,7 +186,7 @@ impl View {
             (self.values, self.kit) = (None, None);
             self.age.clear();
         }
-        add(self.known.own.get_or_insert_with(|| KnownPlayer::new(own, ())), body);
+        add(self.known.own.get_or_insert_with(|| added(own)), body);
         let (others, mut newcomers) = (&mut self.known.others, 0);
         for index in look.players.iter().map(|index| *index as usize) {
             let seen = &state.players[index];
@@ -182,9 +199,9 @@ impl View {
                 match place {
                     Ok(place) => {
                         write_removal(seen.player, out);
-                        others[place] = KnownPlayer::new(seen, ());
+                        others[place] = added(seen);
                     }
-                    Err(place) => others.insert(place, KnownPlayer::new(seen, ())),
+                    Err(place) => others.insert(place, added(seen)),
                 }
                 write_player(seen, false, out);
             }
@@ -192,6 +209,12 @@ impl View {
             add(&mut others[place], index);
         }
         health.drain(..).for_each(|health| out.send("health", health));
+    }
+
+    /// What the client's own player has.
+    fn possessions(&mut self, own: &Seen, out: &mut Writer<'_>) {
+        self.stats(own, out);
+        self.kit(own, out);
     }
 
     /// The changed stats of the client's own player, and its age. Gold is called points.
@@ -233,7 +256,7 @@ impl View {
         }
     }
 
-    /// Structures that were destroyed, and objects of either kind that came into range.
+    /// Writes structures that were destroyed, and collects the objects of either kind that came into range.
     fn objects(&mut self, state: &State, look: &Look, list: &mut Section, out: &mut Writer<'_>) {
         let (nature, structures) = (&state.nature, &state.structures);
         let natural = nature.records(Layout::Moomoo, records::natural);
@@ -243,7 +266,6 @@ impl View {
             ObjectChange::Gone(id) => out.send("remove_object", object_number(id)),
             ObjectChange::Built(index) => list.copy(built, index),
         });
-        out.list("load_objects", list);
     }
 
     /// The members of the client's clan. The original client lists them only after both `own_clan`
@@ -258,17 +280,18 @@ impl View {
         out.bytes() - bytes_before
     }
 
-    /// All animals in view, each time, and an empty list once when none is left.
+    /// All animals in view, in each turn; nil if there are none. Clients of the original game act when
+    /// they receive this packet.
     fn animals(&mut self, state: &State, look: &Look, list: &mut Section, out: &mut Writer<'_>) {
         let records = state.animals.records(Layout::Moomoo, records::animal);
-        let known = &mut self.known.animals;
-        let has_animals = !look.animals.is_empty() || !known.is_empty();
-        known.clear();
+        self.known.animals.clear();
         for index in look.animals.iter().map(|index| *index as usize) {
             list.copy(records, index);
-            known.push((state.animals[index].id, ()));
+            self.known.animals.push((state.animals[index].id, ()));
         }
-        if has_animals {
+        if look.animals.is_empty() {
+            out.send("animals", None::<u8>);
+        } else {
             out.send("animals", &*list);
             list.clear();
         }
@@ -286,6 +309,11 @@ fn write_clan_changes(changes: ClanChanges, out: &mut Writer<'_>) {
             (("sid", &*clan.name), ("owner", clan.owner)).write(out);
         });
     }
+}
+
+/// A player as known from its `add_player`, which holds its health.
+fn added(seen: &Seen) -> KnownPlayer<()> {
+    KnownPlayer { health: seen.health, ..KnownPlayer::new(seen, ()) }
 }
 
 fn write_player(seen: &Seen, is_you: bool, out: &mut Writer<'_>) {
