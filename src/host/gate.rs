@@ -2,9 +2,11 @@
 //! `/metrics`, and the [`tokens`](super::tokens) of the players have another.
 //!
 //! An attempt is counted and checked under one lock, so that many simultaneous connections get no
-//! more attempts than one. An address with too many wrong tokens is refused whatever it sends, even
-//! the right token, until its wrong attempts are forgotten: otherwise the response would confirm a
-//! guess. A request without a token is not counted, because any page in the operator's browser can
+//! more attempts than one. Many people may share an address: one of them with too many wrong tokens
+//! does not lock out the others. A right token of such an address is let in, and each wrong one is refused as
+//! [`GateRefusal::TooOften`], until the address's wrong attempts are forgotten. What keeps a guesser from
+//! unlimited attempts is a token bucket per address, [`limits::TOKENS_TRIED_PER_SECOND`], independent of the
+//! other budgets: an attempt beyond it is refused without a comparison. A request without a token is not counted, because any page in the operator's browser can
 //! send such requests and would lock the operator out. The gate remembers at most
 //! [`limits::ADMIN_FAILURE_ADDRESSES`] addresses.
 
@@ -12,6 +14,7 @@ use core::net::IpAddr;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::budgets::Rate;
 use crate::household::Household;
 use crate::limits;
 use crate::sync::Mutex;
@@ -26,6 +29,16 @@ pub struct Gate {
 struct Failures {
     since: Duration,
     count: u32,
+    /// When the bucket of the attempts beyond [`limits::ADMIN_FAILURES`] is full again.
+    full_at: Duration,
+}
+
+/// The bucket of the attempts beyond [`limits::ADMIN_FAILURES`].
+fn tried() -> Rate {
+    Rate {
+        every: Duration::from_secs(1) / limits::TOKENS_TRIED_PER_SECOND,
+        burst: limits::TOKENS_TRIED_BURST,
+    }
 }
 
 /// Why a token does not open the gate.
@@ -33,8 +46,8 @@ struct Failures {
 pub enum GateRefusal {
     /// The token is wrong.
     Wrong,
-    /// The address sent too many wrong tokens, so this one was not checked. The address may retry
-    /// after this time.
+    /// The address sent too many wrong tokens, and this one is wrong or was not compared. The address may
+    /// retry after this time.
     TooOften(Duration),
 }
 
@@ -42,7 +55,7 @@ impl Gate {
     /// Lets an address try a token.
     ///
     /// # Errors
-    /// The token is wrong, or was not checked.
+    /// The token is wrong, or was not compared.
     pub fn attempt(
         &self,
         address: IpAddr,
@@ -52,10 +65,11 @@ impl Gate {
         let household = Household::of(address);
         let mut failures = self.failures.lock();
         failures.retain(|_, failures| !failures.is_over(now));
-        if let Some(of_address) = failures.get(&household).filter(|seen| seen.count >= limits::ADMIN_FAILURES)
-        {
+        let seen = failures.get_mut(&household).filter(|seen| seen.count >= limits::ADMIN_FAILURES);
+        if let Some(of_address) = seen {
+            tried().take(&mut of_address.full_at, now).map_err(GateRefusal::TooOften)?;
             let over = of_address.since + limits::ADMIN_FAILURE_TIME;
-            return Err(GateRefusal::TooOften(over.saturating_sub(now)));
+            return if is_right() { Ok(()) } else { Err(GateRefusal::TooOften(over.saturating_sub(now))) };
         }
         if is_right() {
             return Ok(());
@@ -66,7 +80,10 @@ impl Gate {
                 failures.remove(&oldest);
             }
         }
-        failures.entry(household).or_insert(Failures { since: now, count: 0 }).count += 1;
+        failures
+            .entry(household)
+            .or_insert(Failures { since: now, count: 0, full_at: Duration::ZERO })
+            .count += 1;
         Err(GateRefusal::Wrong)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Fewest characters of a token: 16 cannot be guessed at the rate that [`ADMIN_FAILURES`] allows.
+/// Fewest characters of a token: 16 cannot be guessed at [`TOKENS_TRIED_PER_SECOND`].
 /// Below: the server does not start.
 pub const TOKEN_CHARS_LEAST: usize = 16;
 /// Most characters of a token, to fit a request head. Beyond: the server does not start.
@@ -20,9 +20,16 @@ pub const TOKEN_FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// compared or not, and for every wrong token.
 pub const TOKEN_WRONG_DELAY: Duration = Duration::from_secs(1);
 /// Wrong tokens of one address, or one /64 of IPv6, within [`ADMIN_FAILURE_TIME`], over all its
-/// connections; those of `/admin` and those of players are counted separately. Beyond: the right token
-/// is refused too, by `/admin` with 429, and of a player with 1008 `token_too_often`.
+/// connections; those of `/admin` and those of players are counted separately. Beyond: another wrong
+/// one is refused with 429 by `/admin`, and a player is closed with 1008 `token_too_often`; the tokens of the
+/// address are compared no faster than [`TOKENS_TRIED_PER_SECOND`].
 pub const ADMIN_FAILURES: u32 = 10;
+/// Tokens a second that are compared for an address beyond [`ADMIN_FAILURES`]. A right token is thus let in
+/// although others behind the address guess, and a guesser needs 10^7 years for 16 digits. Beyond the burst:
+/// as a wrong token, right or not.
+pub const TOKENS_TRIED_PER_SECOND: u32 = 20;
+/// Tokens of such an address that are compared at once.
+pub const TOKENS_TRIED_BURST: u32 = 200;
 /// Time after which the wrong tokens of an address are forgotten, counted from the first of them.
 pub const ADMIN_FAILURE_TIME: Duration = Duration::from_secs(60);
 /// Addresses whose wrong tokens are remembered. Beyond: the address whose count began first is

@@ -7,6 +7,7 @@
 
 use core::ops::Range;
 
+use super::numbers;
 use super::texts::{self, COVER};
 use super::unused;
 use crate::limits;
@@ -121,7 +122,7 @@ fn with_runs(
     if error.is_some_and(PacketError::closes) || is_same() { out } else { texts }
 }
 
-/// Overwrites the texts of a well-formed packet from an argument on.
+/// Overwrites the texts and long numbers of a well-formed packet from an argument on.
 fn packed_from(bytes: &[u8], argument: usize) -> Vec<u8> {
     let mut out = bytes.to_vec();
     if let Some(mut at) = packed_place(bytes, argument) {
@@ -132,6 +133,8 @@ fn packed_from(bytes: &[u8], argument: usize) -> Vec<u8> {
             }
             at = content.end;
         }
+        let numbers = numbers::packed(bytes).into_iter().filter(|long| long.is_from(argument));
+        numbers.for_each(|long| numbers::cover_packed(&mut out, &long));
     }
     out
 }
@@ -158,7 +161,7 @@ fn packed_place(bytes: &[u8], argument: usize) -> Option<usize> {
     Some(at)
 }
 
-/// Overwrites every text of MessagePack, broken or not, that is long enough for a token. The first
+/// Overwrites every text and number of MessagePack, broken or not, that is long enough for a token. The first
 /// broken rule stays the same.
 fn packed(bytes: &[u8]) -> Vec<u8> {
     let (mut out, mut at) = (bytes.to_vec(), 0);
@@ -175,10 +178,11 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
         }
         at = content.end;
     }
+    numbers::packed(bytes).iter().for_each(|long| numbers::cover_packed(&mut out, long));
     out
 }
 
-/// Overwrites the strings of a well-formed packet in JSON from an argument on.
+/// Overwrites the strings and long numbers of a well-formed packet in JSON from an argument on.
 fn json_from(text: &str, argument: usize) -> Vec<u8> {
     let mut out = text.as_bytes().to_vec();
     // The envelope is an array: its second value is the array of arguments.
@@ -193,10 +197,12 @@ fn json_from(text: &str, argument: usize) -> Vec<u8> {
         (b',', None) if depth == 2 && values == 1 => arguments += 1,
         _ => {}
     });
+    let numbers = numbers::json(text).into_iter().filter(|long| long.is_from(argument));
+    numbers.for_each(|long| numbers::cover_json(&mut out, &long));
     out
 }
 
-/// Overwrites every string of JSON, broken or not, that is long enough for a token.
+/// Overwrites every string and number of JSON, broken or not, that is long enough for a token.
 fn json(text: &str) -> Vec<u8> {
     let mut out = text.as_bytes().to_vec();
     texts::each_json(text, |_, string| {
@@ -204,6 +210,7 @@ fn json(text: &str) -> Vec<u8> {
             texts::json(&mut out, string);
         }
     });
+    numbers::json(text).iter().for_each(|long| numbers::cover_json(&mut out, long));
     out
 }
 

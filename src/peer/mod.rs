@@ -21,6 +21,7 @@ mod driver;
 pub mod ending;
 pub mod endpoint;
 pub mod life;
+mod numbers;
 mod observed;
 pub mod receiver;
 pub mod sender;

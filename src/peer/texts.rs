@@ -22,13 +22,68 @@ pub fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte)
 }
 
-/// Overwrites runs of characters that are long enough for a token, wherever they stand.
+/// Bytes of the character of a token that bytes begin with, as it is or escaped: `a`, `\u0061`, `\/`, `%61`; 0
+/// if they begin with none.
+fn token_char(bytes: &[u8]) -> usize {
+    let is_hex = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
+    match bytes {
+        [byte, ..] if is_token_byte(*byte) => 1,
+        [b'\\', b'u', digits @ ..] if digits.get(..4).is_some_and(is_hex) => 6,
+        [b'\\', b'/', ..] => 2,
+        [b'%', digits @ ..] if digits.get(..2).is_some_and(is_hex) => 3,
+        _ => 0,
+    }
+}
+
+/// The next run of characters of a token, escaped or not, that is long enough for one, from `start` on.
+fn next_run(bytes: &[u8], start: usize) -> Option<Range<usize>> {
+    let mut start = start;
+    while start < bytes.len() {
+        let (mut end, mut chars) = (start, 0);
+        loop {
+            match token_char(&bytes[end..]) {
+                0 => break,
+                length => (end, chars) = (end + length, chars + 1),
+            }
+        }
+        if chars >= limits::TOKEN_CHARS_LEAST {
+            return Some(start..end);
+        }
+        start = end + 1;
+    }
+    None
+}
+
+/// Whether bytes have a run of characters that is long enough for a token.
+pub fn has_run(bytes: &[u8]) -> bool {
+    bytes.len() >= limits::TOKEN_CHARS_LEAST && next_run(bytes, 0).is_some()
+}
+
+/// Overwrites runs of characters that are long enough for a token, wherever they stand. An escape stays one.
 pub fn runs(bytes: &mut [u8], digit: u8) {
-    for run in bytes.split_mut(|byte| !is_token_byte(*byte)) {
-        if run.len() >= limits::TOKEN_CHARS_LEAST {
-            run.iter_mut().for_each(|byte| *byte = if byte.is_ascii_digit() { digit } else { COVER });
+    let mut at = 0;
+    while let Some(run) = next_run(bytes, at) {
+        at = run.start;
+        while at < run.end {
+            let length = token_char(&bytes[at..]).max(1);
+            match length {
+                1 => bytes[at] = if bytes[at].is_ascii_digit() { digit } else { COVER },
+                3 => bytes[at + 1..at + 3].copy_from_slice(b"2A"),
+                6 => bytes[at + 2..at + 6].copy_from_slice(b"002a"),
+                _ => {}
+            }
+            at += length;
         }
     }
+}
+
+/// Where the content of a JSON string ends that begins at `at`.
+pub fn end_of_json(bytes: &[u8], at: usize) -> usize {
+    let mut at = at;
+    while let Some(&inside) = bytes.get(at).filter(|inside| **inside != b'"') {
+        at += if inside == b'\\' { 2 } else { 1 };
+    }
+    at.min(bytes.len())
 }
 
 /// Overwrites a text with as many characters; what is not UTF-8 stays so.
@@ -55,13 +110,31 @@ pub fn each_json(text: &str, mut each: impl FnMut(u8, Option<Range<usize>>)) {
             continue;
         }
         let start = at;
-        while let Some(&inside) = bytes.get(at).filter(|inside| **inside != b'"') {
-            at += if inside == b'\\' { 2 } else { 1 };
-        }
-        at = at.min(bytes.len());
+        at = end_of_json(bytes, at);
         each(byte, Some(start..at));
         at += 1;
     }
+}
+
+/// The end of the first `chars` characters of the content of a JSON string.
+pub fn json_prefix(bytes: &[u8], place: &Range<usize>, chars: usize) -> usize {
+    let mut at = place.start;
+    for _ in 0..chars {
+        at += match bytes.get(at..place.end).unwrap_or_default() {
+            [] => return place.end,
+            [b'\\', b'u', rest @ ..] => {
+                // A pair of surrogates is one character.
+                let is_pair = matches!(
+                    rest.first_chunk(),
+                    Some([b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', _, _])
+                ) && rest.get(4..6) == Some(b"\\u");
+                if is_pair { 12 } else { 6 }
+            }
+            [b'\\', ..] => 2,
+            [first, ..] => (first.leading_ones() as usize).max(1),
+        };
+    }
+    at.min(place.end)
 }
 
 /// Overwrites the content of a JSON string. An escape stays an escape.

@@ -1,19 +1,21 @@
-//! Overwrites the texts of a packet that the packet does not take and that may be tokens.
+//! Overwrites the texts and numbers of a packet that the packet does not take and that may be tokens.
 //!
 //! A client may say its token in a wrong place: as one argument too many, under a key of its own, as its
-//! name. On a server with tokens such texts are overwritten before the packet is handled, whether somebody
+//! name, as a number if it has digits only. On a server with tokens such texts are overwritten before the packet is handled, whether somebody
 //! observes it or not: then what is observed is what was handled, and no name or answer has the token.
 //! What is overwritten does not depend on which tokens are right: otherwise a client that observes its own
 //! bytes could try tokens there.
 //!
 //! A text that the packet takes in [`limits::TOKEN_CHARS_LEAST`] characters and more stays, such as chat:
-//! it is meant for others.
+//! it is meant for others. What the packet cuts off is overwritten. An argument without text for people, such as a
+//! checksum, stays only if it has the form that its packet wants. An argument that is a number stays.
 
 use core::ops::Range;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use rmpv::Value;
 
+use super::numbers::{self, Long};
 use super::texts;
 use crate::limits;
 use crate::packet::Decoded;
@@ -25,11 +27,14 @@ pub fn cover_packed(out: &mut [u8], bytes: &[u8], packet: &Decoded<'_>, said: Op
     while let Ok(token) = msgpack::token(bytes, at) {
         let content = texts::content(token.kind, at + token.head, token.length);
         let text = bytes.get(content.clone()).unwrap_or_default();
-        if matches!(token.kind, Kind::Str | Kind::Bin) && may_be_token(text) && !taken.begins(text) {
-            texts::packed(out, content.clone());
+        if matches!(token.kind, Kind::Str | Kind::Bin) && texts::has_run(text) {
+            let kept = taken.prefix(text).map_or(0, <[u8]>::len);
+            texts::packed(out, content.start + kept..content.end);
         }
         at = content.end;
     }
+    let unused = numbers::packed(bytes).into_iter().filter(|long| !taken.has_number(long, said));
+    unused.for_each(|long| numbers::cover_packed(out, &long));
 }
 
 /// As [`cover_packed`], for a packet in JSON.
@@ -37,11 +42,17 @@ pub fn cover_json(out: &mut [u8], text: &str, packet: &Decoded<'_>, said: Option
     let taken = Taken::of(packet, said);
     texts::each_json(text, |_, string| {
         let Some(place) = string else { return };
-        let text = unescaped(text, &place);
-        if may_be_token(text.as_bytes()) && !taken.begins(text.as_bytes()) {
-            texts::json(out, place);
+        let content = unescaped(text, &place);
+        if texts::has_run(content.as_bytes()) {
+            let kept = taken
+                .prefix(content.as_bytes())
+                .map_or(0, |kept| String::from_utf8_lossy(kept).chars().count());
+            let start = texts::json_prefix(text.as_bytes(), &place, kept);
+            texts::json(out, start..place.end);
         }
     });
+    let unused = numbers::json(text).into_iter().filter(|long| !taken.has_number(long, said));
+    unused.for_each(|long| numbers::cover_json(out, &long));
 }
 
 /// What a string of JSON says, by the place of its content.
@@ -50,32 +61,42 @@ fn unescaped(text: &str, place: &Range<usize>) -> String {
     serde_json::from_str(quoted).unwrap_or_else(|_| text[place.clone()].to_owned())
 }
 
-/// Whether a payload may have a token somewhere. Escapes of JSON may stand in one.
+/// Whether a payload may have a token somewhere. Escapes may stand in one.
 pub fn may_have_token(payload: &[u8]) -> bool {
-    has_run(payload, |byte| texts::is_token_byte(byte) || byte == b'\\')
-}
-
-fn may_be_token(text: &[u8]) -> bool {
-    has_run(text, texts::is_token_byte)
-}
-
-fn has_run(bytes: &[u8], is_part: impl Fn(u8) -> bool) -> bool {
+    let is_part = |byte: &u8| texts::is_token_byte(*byte) || b"\\%".contains(byte);
     let least = limits::TOKEN_CHARS_LEAST;
-    bytes.len() >= least && bytes.split(|byte| !is_part(*byte)).any(|run| run.len() >= least)
+    let has_run = payload.split(|byte| !is_part(byte)).any(|run| run.len() >= least);
+    has_run || numbers::may_be_packed(payload)
 }
 
-/// The texts that a packet takes and that are long enough for a token.
+/// Arguments without text for people, by their packet: 16 hexadecimal digits, or nothing that the packet means.
+const CHECKSUMS: [(&str, &str); 1] = [("checksum", "checksum")];
+
+/// What a packet takes that is long enough for a token.
 #[derive(Default)]
-struct Taken(Vec<Vec<u8>>);
+struct Taken {
+    texts: Vec<Vec<u8>>,
+    /// The checksum, which the message has whole.
+    checksum: Option<String>,
+    numbers: Vec<f64>,
+    /// How many arguments the packet has.
+    arguments: usize,
+}
 
 impl Taken {
     /// Those of a packet, except the argument in which it says its token.
     fn of(packet: &Decoded<'_>, said: Option<usize>) -> Taken {
-        let mut taken = Taken::default();
+        let mut taken = Taken { arguments: packet.row.arguments.len(), ..Taken::default() };
         taken.text(&packet.row.name);
         packet.row.codes.iter().for_each(|(_, code)| taken.text(&code.to_string()));
-        let values = packet.values.iter().enumerate().filter(|(at, _)| Some(*at) != said);
-        values.for_each(|(_, value)| taken.value(value));
+        let no_text = CHECKSUMS.iter().find(|(name, _)| *name == packet.row.name);
+        let checksum = no_text.and_then(|(_, argument)| packet.row.argument(argument));
+        for (at, value) in packet.values.iter().enumerate().filter(|(at, _)| Some(*at) != said) {
+            match value.as_str().filter(|_| Some(at) == checksum) {
+                Some(text) => taken.checksum = Some(text.to_owned()).filter(|text| is_checksum(text)),
+                None => taken.value(value),
+            }
+        }
         taken
     }
 
@@ -84,7 +105,7 @@ impl Taken {
             Value::String(text) => self.text(text.as_str().unwrap_or_default()),
             Value::Binary(bytes) => {
                 if bytes.len() >= limits::TOKEN_CHARS_LEAST {
-                    self.0.push(bytes.clone());
+                    self.texts.push(bytes.clone());
                 }
                 self.text(&BASE64_STANDARD.encode(bytes));
             }
@@ -93,18 +114,35 @@ impl Taken {
                 self.value(key);
                 self.value(value);
             }),
-            _ => {}
+            _ => self.numbers.extend(value.as_f64()),
         }
     }
 
     fn text(&mut self, text: &str) {
         if text.chars().nth(limits::TOKEN_CHARS_LEAST - 1).is_some() {
-            self.0.push(text.as_bytes().to_vec());
+            self.texts.push(text.as_bytes().to_vec());
         }
     }
 
-    /// Whether a text of the message begins with one of them: the packet may have cut it.
-    fn begins(&self, text: &[u8]) -> bool {
-        self.0.iter().any(|taken| text.starts_with(taken))
+    /// The part of a text of the message that the packet takes: the packet may have cut it.
+    fn prefix<'a>(&self, text: &'a [u8]) -> Option<&'a [u8]> {
+        if self.checksum.as_ref().is_some_and(|checksum| checksum.as_bytes() == text) {
+            return Some(text);
+        }
+        let taken = self.texts.iter().filter(|taken| text.starts_with(taken)).max_by_key(|taken| taken.len());
+        taken.map(|taken| &text[..taken.len()])
     }
+
+    /// Whether the packet takes a number of the message: as an argument, or inside of one.
+    fn has_number(&self, long: &Long, said: Option<usize>) -> bool {
+        match long.argument() {
+            Some(argument) => argument < self.arguments && Some(argument) != said,
+            None => self.numbers.contains(&long.value),
+        }
+    }
+}
+
+/// Whether a text has the form of a checksum.
+fn is_checksum(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

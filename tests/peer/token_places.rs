@@ -18,10 +18,32 @@ fn packed(parts: &[&[u8]]) -> Vec<u8> {
     framed(Opcode::Binary, &parts.concat())
 }
 
-/// Whether bytes have eight characters of Ann's token in a row, masked or not.
+/// A token of digits, as text and as a number.
+const DIGITS: &str = "1234567890123456";
+const NUMBER: u64 = 1_234_567_890_123_456;
+/// A token that begins as a checksum does.
+const HEX: &str = "0123456789abcdef0f1e2d3c4b5a6978";
+
+/// Whether bytes have eight characters of a token in a row, or its number, masked or not.
 fn shows_token(bytes: &[u8]) -> bool {
-    let mut parts = ANN.as_bytes().windows(8).map(|part| str::from_utf8(part).expect("ASCII"));
-    parts.any(|part| contains(bytes, part) || contains(&unmasked(bytes), part))
+    let holds = |token: &str, part: usize| {
+        let mut parts = token.as_bytes().windows(part).map(|part| str::from_utf8(part).expect("ASCII"));
+        parts.any(|part| contains(bytes, part) || contains(&unmasked(bytes), part))
+    };
+    let escaped = [r"\u0061\u006e\u006e", "anns%2D"].into_iter().any(|part| contains(&unmasked(bytes), part));
+    let is = |number: [u8; 8]| unmasked(bytes).windows(8).any(|eight| eight == number);
+    holds(ANN, 8)
+        || holds(DIGITS, 8)
+        || holds(&HEX[..16], 8)
+        || holds(&HEX[16..], 8)
+        || escaped
+        || is(NUMBER.to_be_bytes())
+        || is((NUMBER as f64).to_be_bytes())
+}
+
+/// Every character of a text as an escape of JSON.
+fn all_escaped(text: &str) -> String {
+    text.chars().map(|char| format!("\\u{:04x}", u32::from(char))).collect()
 }
 
 /// What a greeted client may send that has a token in a wrong place: dialect, whether JSON, bytes.
@@ -45,6 +67,27 @@ fn wrong_places() -> Vec<(&'static str, bool, Vec<u8>)> {
         ("letters", false, framed(Opcode::Binary, &hello_with(ANN))),
         ("letters", true, entering(&format!(r#""name":"Ann","token":"{ANN}""#))),
         ("letters", true, entering(&format!(r#""name":"{ANN}","{ANN}":1"#))),
+        ("native", true, text(&format!(r#"["enter",["{}",0]]"#, ANN.replace('-', "%2D")))),
+        ("native", false, packed(&[b"\x92\x02\x92\xb9", ANN.replace('-', "%2D").as_bytes(), b"\x00"])),
+        ("native", false, packed(&[b"\x92\x02\x92\xd9\x7e", all_escaped(ANN).as_bytes(), b"\x00"])),
+        // A token of digits, as a number.
+        ("native", true, text(&format!(r#"["enter",["Ann",0,{DIGITS}]]"#))),
+        ("native", true, text(&format!(r#"["enter",["Ann",0],{DIGITS}.0]"#))),
+        ("native", true, text(&format!(r#"["enter",[{DIGITS},0]]"#))),
+        ("native", true, text(&format!(r#"["enter",["Ann",0,{{"token":-{DIGITS}e1}}]]"#))),
+        ("letters", true, entering(&format!(r#""name":"Ann","token":{DIGITS}"#))),
+        ("native", false, packed(&[b"\x92\x02\x93\xa3Ann\x00\xcf", &NUMBER.to_be_bytes()])),
+        ("native", false, packed(&[b"\x92\x02\x93\xa3Ann\x00\xcb", &(NUMBER as f64).to_be_bytes()])),
+        ("native", false, packed(&[b"\x92\x02\x92\xcf", &NUMBER.to_be_bytes(), b"\x00"])),
+        ("native", false, packed(&[b"\x93\x06\x91\x05\x81\xa5token\xd3", &NUMBER.to_be_bytes()])),
+        ("native", false, packed(&[b"\x92\x01\x97\x01\x01\xa3Ada\x00\xc0\xc0\xcf", &NUMBER.to_be_bytes()])),
+        // A checksum has 16 hexadecimal digits and no more.
+        ("native", true, text(&format!(r#"["checksum",[7,"{ANN}"]]"#))),
+        ("native", true, text(&format!(r#"["checksum",[7,"{HEX}"]]"#))),
+        ("native", false, packed(&[b"\x92\x12\x92\x07\xb5", token])),
+        ("native", false, packed(&[b"\x92\x12\x92\x07\xd9\x20", HEX.as_bytes()])),
+        // The part of a chat that the packet cuts off.
+        ("native", true, text(&format!(r#"["chat",[1,null,"A long text for everyone. \u00e9 {ANN}"]]"#))),
     ]
 }
 
@@ -140,7 +183,8 @@ fn texts_that_a_packet_takes_and_numbers_stay_on_a_server_with_tokens() {
     };
     for (dialect, is_json, bytes) in [
         ("native", false, chat("0123456789abcdefghij is long")),
-        ("native", true, text(r#"["chat",[1,null,"0123456789abcdefghijklmnopqrstuvwxyz"]]"#)),
+        ("native", true, text(r#"["chat",[1,null,"0123456789abcdefghijklmnopqrst"]]"#)),
+        ("native", true, text(r#"["checksum",[7,"0123456789abcdef"]]"#)),
         ("native", true, text(r#"["state_sync_request",[]]"#)),
         ("native", true, text(r#"["enter",["Sir Ada of the long name",0]]"#)),
         ("native", true, text(r#"["follow",[0.12345678901234567]]"#)),

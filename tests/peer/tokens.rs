@@ -107,7 +107,7 @@ fn a_token_has_its_own_seat_and_only_the_whole_token_is_right() {
 }
 
 #[test]
-fn an_address_has_so_many_wrong_tokens_a_minute_and_then_the_right_one_is_refused_too() {
+fn an_address_with_too_many_wrong_tokens_lets_in_a_right_one_and_guesses_no_faster_than_the_bucket() {
     let guard = guard(&format!("ann {ANN}"), true);
     let admit = |last: u8, said: &str, now| guard.admit(address(last), Some(said), now);
     for _ in 0..limits::ADMIN_FAILURES {
@@ -115,11 +115,21 @@ fn an_address_has_so_many_wrong_tokens_a_minute_and_then_the_right_one_is_refuse
         assert_eq!(admit(1, BOB, AT.now), Err(Breach::TokenWrong));
     }
     let later = AT.now + limits::ADMIN_FAILURE_TIME;
-    assert_eq!(admit(1, ANN, AT.now), Err(Breach::TokenTooOften));
+    assert!(admit(1, ANN, AT.now).is_ok(), "others behind the address have guessed");
+    for _ in 1..limits::TOKENS_TRIED_BURST {
+        assert_eq!(admit(1, BOB, AT.now), Err(Breach::TokenTooOften));
+    }
+    assert_eq!(admit(1, ANN, AT.now), Err(Breach::TokenTooOften), "not compared");
     assert!(admit(2, ANN, AT.now).is_ok(), "another address");
     assert_eq!(guard.admit(address(1), None, AT.now), Ok(Pass::Spectator), "no token is no guess");
-    assert_eq!(admit(1, ANN, later - Duration::from_millis(1)), Err(Breach::TokenTooOften));
-    assert!(admit(1, ANN, later).is_ok(), "after a minute");
+    // In each second so many tokens are compared, however many are sent.
+    let mut compared = 0;
+    for ms in 1..=1_000 {
+        compared += u32::from(admit(1, ANN, AT.now + Duration::from_millis(ms)).is_ok());
+    }
+    assert_eq!(compared, limits::TOKENS_TRIED_PER_SECOND);
+    assert_eq!(admit(1, BOB, later - Duration::from_millis(1)), Err(Breach::TokenTooOften));
+    assert_eq!(admit(1, BOB, later), Err(Breach::TokenWrong), "after a minute");
 }
 
 #[test]
@@ -316,6 +326,7 @@ pub fn bad_first_messages() -> Vec<(Opcode, Vec<u8>)> {
     let text = |json: String| (Opcode::Text, json.into_bytes());
     let packed = |parts: &[&[u8]]| (Opcode::Binary, parts.concat());
     let (token, length) = (ANN.as_bytes(), ANN.len() as u8);
+    let escaped: String = ANN.chars().map(|char| format!("\\u{:04x}", u32::from(char))).collect();
     vec![
         text(format!(r#"["hello",[1,1,"Ada",0,"{ANN}"]]"#)),
         text(format!(r#"["hello",["{ANN}"]]"#)),
@@ -334,6 +345,15 @@ pub fn bad_first_messages() -> Vec<(Opcode, Vec<u8>)> {
         packed(&[b"\x92\x01\x95\x01\x01\xa3Ada\x00\xc1", token]),
         packed(&[b"\x92\x01\x95\x01\x01\xa3Ada\x00\xb6", token, b"\xff"]),
         packed(&[token]),
+        // JSON in a binary frame, with the token escaped.
+        packed(&[format!(r#"["hello",[1,1,"Ada",0,"{escaped}"]]"#).as_bytes()]),
+        packed(&[format!(r#"["hello",[1,1,"Ada",0,"{}"]]"#, ANN.replace('-', "%2d")).as_bytes()]),
+        // A token of digits, as a number.
+        text(r#"["hello",[1,1,"Ada",0,1234567890123456]]"#.to_owned()),
+        text(r#"["hello",[1,1,"Ada",0,null,null,1.234567890123456e15]]"#.to_owned()),
+        packed(&[br#"["hello",[1,1,"Ada",0,1234567890123456]]"#]),
+        packed(&[b"\x92\x01\x95\x01\x01\xa3Ada\x00\xcf", &1_234_567_890_123_456_u64.to_be_bytes()]),
+        packed(&[b"\x92\x01\x97\x01\x01\xa3Ada\x00\xc0\xc0\xcf", &1_234_567_890_123_456_u64.to_be_bytes()]),
         (Opcode::Continuation, hello_with(ANN)),
     ]
 }
@@ -353,6 +373,11 @@ fn a_token_in_a_wrong_first_message_is_covered_and_the_broken_rule_stays_the_sam
             assert_eq!(seen.len(), bytes.len(), "{shown}");
             assert!(!contains(&unmasked(&seen), &ANN[..8]), "{shown}");
             assert!(!contains(&seen, &ANN[..8]), "{shown}");
+            for part in [r"\u0061\u006e", "anns%2d", "1234567", "1.23456"] {
+                assert!(!contains(&unmasked(&seen), part), "{shown}");
+            }
+            let number = 1_234_567_890_123_456_u64.to_be_bytes();
+            assert!(!unmasked(&seen).windows(8).any(|eight| eight == number), "{shown}");
             assert_eq!(end(&seen).0, rule, "{shown}");
         }
     }
