@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -51,8 +51,6 @@ pub struct Watched {
 #[derive(Debug)]
 struct Shared {
     served: Served,
-    /// The loopback address on which it listens.
-    bound: IpAddr,
     connections: AtomicUsize,
     is_stopping: AtomicBool,
 }
@@ -71,7 +69,6 @@ impl Watched {
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             served,
-            bound: address.ip(),
             connections: AtomicUsize::new(0),
             is_stopping: AtomicBool::new(false),
         });
@@ -157,7 +154,7 @@ fn read_head(stream: &TcpStream) -> Result<Option<RequestHead>, Refused> {
 
 fn answer(shared: &Shared, stream: &TcpStream, head: &RequestHead, address: SocketAddr) -> io::Result<()> {
     let is_head = head.method == "HEAD";
-    let found = if !access::is_at_address(head, address, shared.bound) {
+    let found = if !access::is_at_this_machine(head, address, &[]) {
         Found::text(403, "this is served to this machine only\n".to_owned())
     } else if head.method != "GET" && !is_head {
         Found { more: ("Allow", "GET, HEAD".into()), ..Found::text(405, "only GET and HEAD\n".to_owned()) }

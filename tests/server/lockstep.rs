@@ -207,6 +207,20 @@ fn without_a_token_nobody_else_sees_the_whole_world() {
     let server = Server::start(config(Access::Token)).expect("a free port");
     let mut here = Locked::connect(&server, false, 2, None);
     here.ticks(3);
+    // A page of another site in a browser on this machine is not this machine.
+    let own = format!("http://{}", server.address());
+    for (origin, may) in
+        [(&*own, true), ("http://evil.example", false), ("http://127.0.0.1:1", false), ("null", false)]
+    {
+        let headers = [("Origin", origin)];
+        let (peer, _) = Peer::try_connect_with(server.address(), "/play", &headers).expect("the upgrade");
+        let mut page = Native { peer };
+        page.say("hello", &[1.into(), 2.into()]);
+        match may {
+            true => _ = page.hear("welcome"),
+            false => assert_eq!(page.peer.receive_close(), "1008 lockstep_off", "{origin}"),
+        }
+    }
     server.stop();
     let server = Server::start(config(Access::Off)).expect("a free port");
     let mut refused = Locked::connect(&server, false, 2, None);

@@ -36,12 +36,26 @@ impl Peer {
 
     /// Connects and upgrades, or says why not.
     pub fn try_connect(address: SocketAddr, target: &str) -> Result<Peer, String> {
+        Peer::try_connect_with(address, target, &[]).map(|(peer, _)| peer)
+    }
+
+    /// Connects and upgrades with more headers. Returns the selected subprotocol too.
+    pub fn try_connect_with(
+        address: SocketAddr,
+        target: &str,
+        headers: &[(&'static str, &str)],
+    ) -> Result<(Peer, Option<String>), String> {
         let stream = TcpStream::connect(address).map_err(|error| error.to_string())?;
         stream.set_read_timeout(Some(PATIENCE)).map_err(|error| error.to_string())?;
-        let request =
+        let mut request =
             format!("ws://{address}{target}").into_client_request().map_err(|error| error.to_string())?;
-        let (socket, _) = tungstenite::client(request, stream).map_err(|error| error.to_string())?;
-        Ok(Peer { socket })
+        for (name, value) in headers {
+            request.headers_mut().insert(*name, value.parse().expect("a header"));
+        }
+        let (socket, response) = tungstenite::client(request, stream).map_err(|error| error.to_string())?;
+        let selected = response.headers().get("Sec-WebSocket-Protocol");
+        let selected = selected.map(|value| value.to_str().expect("ASCII").to_owned());
+        Ok((Peer { socket }, selected))
     }
 
     /// Sends one binary message.
