@@ -14,7 +14,7 @@ use crate::net::console::token::Token;
 use crate::net::recorder::Target;
 use crate::net::{self, Config, Kind, Players, Tokens};
 use crate::packet::Codes;
-use crate::packet::endpoint::is_room_name;
+use crate::packet::endpoint::{is_alias, is_room_name};
 pub use crate::room::lockstep::Access as Lockstep;
 use crate::room::lockstep::Rules;
 pub use error::StartError;
@@ -295,6 +295,8 @@ impl Server {
         for (at, (name, _)) in self.rooms.iter().enumerate().skip(1) {
             let rule = if !is_room_name(name) {
                 format!("a room's name must be 1 to {} of a-z, 0-9 and -", limits::ROOM_NAME_CHARS)
+            } else if is_alias(name) {
+                "this is what the log calls a private room: choose another name".to_owned()
             } else if self.rooms[..at].iter().any(|(other, _)| other == name) {
                 "two rooms have this name".to_owned()
             } else {

@@ -45,9 +45,11 @@ pub enum Breach {
     TokenMissing,
     /// The client's token is not one of the server's; told after [`limits::TOKEN_WRONG_DELAY`].
     TokenWrong,
-    /// The client's address has sent [`limits::ADMIN_FAILURES`] wrong tokens; its token was not
-    /// compared.
+    /// The client's token is wrong after [`limits::ADMIN_FAILURES`] other wrong ones of its address, or was
+    /// not compared.
     TokenTooOften,
+    /// The client's request would make a room, which on a server with tokens needs one in the request.
+    RoomTokenMissing,
     /// The client asks to follow in lockstep, which its server does not offer, or not without a token.
     LockstepOff,
     /// The client follows in lockstep a room whose snapshot is larger than
@@ -58,7 +60,7 @@ pub enum Breach {
 }
 
 /// Each breach with its name, its close code (RFC 6455 7.4.1) and its sentence, in the order of the enum.
-const ROWS: [(Breach, &str, u16, &str); 20] = [
+const ROWS: [(Breach, &str, u16, &str); 21] = [
     (Breach::MessageRate, "message_rate", 1008, "more messages than a client may send"),
     (Breach::ByteRate, "byte_rate", 1008, "more bytes than a client may send"),
     (Breach::HelloLate, "hello_late", 1008, "no hello before the deadline"),
@@ -85,6 +87,12 @@ const ROWS: [(Breach, &str, u16, &str); 20] = [
         "token_too_often",
         1008,
         "too many wrong tokens from this address: wait a minute",
+    ),
+    (
+        Breach::RoomTokenMissing,
+        "room_token_missing",
+        1008,
+        "a new room needs a player's token in the request: as a subprotocol, or in the query",
     ),
     (
         Breach::LockstepOff,

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use super::admission::RefusedBy;
 use super::budgets::Spending;
+use crate::game::Breach;
 use crate::packet::endpoint::NoEndpoint;
+use crate::peer::{Ending, Endpoint};
 use crate::ws::http::{self, RequestHead};
 
 /// See the [module](self).
@@ -51,6 +53,13 @@ impl Refused {
         let body = format!("{rule}\n");
         let response = http::response(status, "text/plain; charset=utf-8", more, body.as_bytes());
         Refused { status, rule, is_cap: false, response }
+    }
+
+    /// For a client that is closed at once after `accepted`, the response that accepts its upgrade: a page sees
+    /// the reason of a close frame, and not the status of a refused upgrade.
+    pub fn closed(accepted: Vec<u8>, endpoint: &Endpoint, breach: Breach) -> Refused {
+        let response = [accepted, Ending::Breach(breach).frames(endpoint)].concat();
+        Refused { status: 101, rule: breach.name(), is_cap: false, response }
     }
 
     /// For an address that has spent this budget until `wait` is over.

@@ -17,6 +17,8 @@ pub const PRIVATE_NAME_SHOWN: usize = 4;
 /// Time that a room on demand may be empty, so that players who lose their connections find their
 /// world again. Beyond: the room ends.
 pub const ROOM_EMPTY_TIME: Duration = Duration::from_secs(60);
+/// Time between two looks for a client with a token, in a room on demand without a seat.
+pub const ROOM_LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Rooms on demand that one address has made and that have not ended, unless `--address-budgets off`
 /// lifts the limit: a household needs few. Beyond: 429.
 pub const ADDRESS_ROOMS: usize = 16;

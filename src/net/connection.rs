@@ -156,7 +156,9 @@ fn enter(
     let mut entered = host.rooms.enter(name);
     if entered.is_none() && demand::is_possible(host, name) && !door.is_stopping {
         // What makes no client makes no room.
-        Door { room: Some(&host.room().handle), ..door }.check(head)?;
+        let (accepted, endpoint) = Door { room: Some(&host.room().handle), ..door }.check(head)?;
+        demand::admit(host, head, address)
+            .map_err(|breach| Refused::closed(accepted.response, &endpoint, breach))?;
         entered = Some(demand::enter(host, name, household)?);
     }
     let (hosted, presence) = entered.unzip();

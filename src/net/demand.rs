@@ -2,8 +2,10 @@
 //!
 //! The room has the game and the options of the default room, and a seed, an epoch and a thread of
 //! its own. The thread ends it when it has been empty for a while. A request for a page makes no
-//! room: it is answered as if the room were there.
+//! room: it is answered as if the room were there. On a server with tokens, only a request with one of them makes
+//! a room, and a room without a player's token in it counts as empty: clients that may not play use up no rooms.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread;
 
@@ -11,25 +13,53 @@ use tickwire_sim::Identity;
 use tracing::{error, info};
 
 use super::Kind;
+use super::client::Client;
 use super::config::new_epoch;
 use super::host::Host;
 use super::room_thread;
 use super::rooms::{Hosted, Making, Most, Presence, Unmade};
+use crate::game::Breach;
 use crate::host::admission::RefusedBy;
 use crate::host::budgets::Spending;
 use crate::host::refused::Refused;
+use crate::host::tokens::{Pass, Said};
 use crate::household::Household;
 use crate::limits;
-use crate::packet::endpoint::is_room_name;
+use crate::packet::endpoint::{is_alias, is_room_name};
 use crate::platform;
 use crate::room::Options;
+use crate::ws::http::RequestHead;
 
 /// A room, and a client's place in it unless it is full.
 pub type Entered = (Arc<Hosted>, Option<Presence>);
 
 /// Whether a path could make a room of this name.
 pub fn is_possible(host: &Host, name: &str) -> bool {
-    host.config.rooms_on_demand > 0 && is_room_name(name)
+    host.config.rooms_on_demand > 0 && is_room_name(name) && !is_alias(name)
+}
+
+/// Whether this request may make a room: by the token in the request, because no hello has come yet.
+///
+/// # Errors
+/// The reason to close the client.
+pub fn admit(host: &Host, head: &RequestHead, address: SocketAddr) -> Result<(), Breach> {
+    let said = Said::of(head);
+    match host.guard.admit(address.ip(), said.as_ref().map(|Said(said)| said.as_str()), host.now()) {
+        Ok(Pass::Anyone | Pass::Holder(_)) => Ok(()),
+        Ok(Pass::Spectator) | Err(Breach::TokenMissing) => Err(Breach::RoomTokenMissing),
+        Err(breach) => Err(breach),
+    }
+}
+
+/// Whether a room on demand has clients and seats of which none belongs to a token, on a server with tokens.
+pub fn is_only_watched(host: &Host, room: &Hosted) -> bool {
+    let plays = |client: &Arc<Client>| {
+        client.line.room.number == room.number && matches!(client.pass(), Some(Pass::Holder(_)))
+    };
+    room.is_on_demand()
+        && host.guard.has_tokens()
+        && room.has_no_seat()
+        && !host.clients.all().iter().any(plays)
 }
 
 fn most(host: &Host) -> Most {

@@ -19,6 +19,7 @@ use tracing::{debug, error, info, warn};
 use super::Core;
 use super::clock::{Due, Schedule};
 use super::config::new_epoch;
+use super::demand;
 use super::host::{Host, Stage};
 use super::metrics::Metrics;
 use super::rooms::Hosted;
@@ -117,9 +118,13 @@ fn tick_until_stop(host: &Host, room: &Arc<Hosted>, core: &mut Core) {
     let tick_hz = room.handle.options.rates.tick_hz;
     let mut schedule = Schedule::new(Instant::now(), tick_hz);
     let mut status_at = host.now() + limits::STATUS_EVERY;
-    let mut empty_since = None;
+    let (mut empty_since, mut only_watched, mut looked_at) = (None, false, Duration::ZERO);
     loop {
-        let is_left = room.is_on_demand() && room.is_empty();
+        if host.now() >= looked_at {
+            looked_at = host.now() + limits::ROOM_LOOK_EVERY;
+            only_watched = demand::is_only_watched(host, room);
+        }
+        let is_left = room.is_on_demand() && room.is_empty() || only_watched;
         empty_since = is_left.then(|| empty_since.unwrap_or_else(Instant::now));
         let ends_at = empty_since.map(|since: Instant| since + host.config.room_empty_time);
         if room.sleep(|| room.is_ending() || host.has_reached(Stage::RoomsStopping), ends_at) {
@@ -129,6 +134,11 @@ fn tick_until_stop(host: &Host, room: &Arc<Hosted>, core: &mut Core) {
         if is_overdue && host.rooms.end(room, &host.metrics, &host.tap) {
             info!(room = room.label(), tick = room.handle.tick(), "the empty room ends");
             return;
+        }
+        if is_overdue && only_watched {
+            let clients = room.clients();
+            info!(room = room.label(), clients, "the room ends: none of its clients has a token");
+            room.set_ending();
         }
         if must_stop(host, room) {
             return;

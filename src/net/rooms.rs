@@ -135,8 +135,13 @@ impl Hosted {
 
     /// Whether nobody is in the room, and no seat waits for its player.
     pub fn is_empty(&self) -> bool {
+        self.clients() == 0 && self.has_no_seat()
+    }
+
+    /// Whether no seat is taken, by a client or for an absent player.
+    pub fn has_no_seat(&self) -> bool {
         let ([taken, ..], _) = self.handle.load();
-        self.clients() == 0 && taken == 0
+        taken == 0
     }
 
     /// Overwrites a private room's name in bytes that others may see.

@@ -18,7 +18,7 @@ use super::{Core, Kind, fan_out, listener, room_thread, self_check};
 use crate::game::Breach;
 use crate::host::admission::{Admission, Caps};
 use crate::limits;
-use crate::packet::endpoint::is_room_name;
+use crate::packet::endpoint::{is_alias, is_room_name};
 use crate::peer::Ending;
 use crate::platform::{self, Ceilings};
 use crate::room::{Handle, Kept, handle};
@@ -70,7 +70,9 @@ impl Server {
     pub fn start_rooms(mut config: Config, rooms: Vec<Box<Core>>) -> io::Result<Server> {
         let handles: Vec<_> = rooms.iter().map(|room| Arc::clone(room.handle())).collect();
         let name = |at: usize| &*handles[at].options.name;
-        let is_good = |at: usize| is_room_name(name(at)) && (1..at).all(|other| name(other) != name(at));
+        let is_good = |at: usize| {
+            is_room_name(name(at)) && !is_alias(name(at)) && (1..at).all(|other| name(other) != name(at))
+        };
         if handles.is_empty() || !name(0).is_empty() || !(1..handles.len()).all(is_good) {
             let rule = "the first room must have no name; the others need distinct names of a-z, 0-9 and -";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));

@@ -38,15 +38,52 @@ pub fn alias(name: &str, number: u64) -> String {
     format!("{shown}{number:x>width$}", width = name.len() - shown.len())
 }
 
-/// A path for the log, in which the name of a private room is cut short.
+/// Whether a name has the form of an [`alias`]. No path makes a room of such a name: a log line, and an
+/// operator command that repeats it, would mean either of two rooms.
+pub fn is_alias(name: &str) -> bool {
+    let rest = name.get(PRIVATE.len() + limits::PRIVATE_NAME_SHOWN..).unwrap_or_default();
+    let digits = rest.trim_start_matches('x').strip_prefix('-').unwrap_or_default();
+    is_private(name) && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A path for the log, in which each segment that may be the name of a private room is cut short, wherever
+/// it stands and however it is escaped.
 pub fn without_secret(path: &str) -> Cow<'_, str> {
-    let rest = path.strip_prefix(ROOMS).unwrap_or_default();
-    let (name, below) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    if !name.starts_with(PRIVATE) {
+    if !path.contains(['p', 'P', '%']) {
         return path.into();
     }
-    let shown: String = name.chars().take(PRIVATE.len() + limits::PRIVATE_NAME_SHOWN).collect();
-    format!("{ROOMS}{shown}…{below}").into()
+    let (mut out, mut is_changed) = (String::new(), false);
+    for (at, segment) in path.split('/').enumerate() {
+        let cut = cut_short(segment);
+        is_changed |= cut.is_some();
+        out.push_str(if at == 0 { "" } else { "/" });
+        out.push_str(cut.as_deref().unwrap_or(segment));
+    }
+    if is_changed { out.into() } else { path.into() }
+}
+
+/// A segment without what may be a private room's name: a few characters after `p-`. An escaped segment is
+/// removed from its first escape on, because a private name needs none.
+fn cut_short(segment: &str) -> Option<String> {
+    let escape = segment.find('%');
+    let plain = &segment[..escape.unwrap_or(segment.len())];
+    let starts = |(at, _): &(usize, char)| {
+        plain.as_bytes()[*at..]
+            .get(..PRIVATE.len())
+            .is_some_and(|word| word.eq_ignore_ascii_case(PRIVATE.as_bytes()))
+            && !plain[..*at].ends_with(|before: char| before.is_ascii_alphanumeric())
+    };
+    let start = plain.char_indices().find(starts).map(|(at, _)| at);
+    let shown = match (start, escape) {
+        (Some(start), _) => {
+            let name = plain[start..].chars();
+            let kept: usize = name.take(PRIVATE.len() + limits::PRIVATE_NAME_SHOWN).map(char::len_utf8).sum();
+            &plain[..start + kept]
+        }
+        (None, Some(_)) => plain,
+        (None, None) => return None,
+    };
+    (shown.len() < segment.len()).then(|| format!("{shown}…"))
 }
 
 /// The room of a path, empty for the default room, and the path below the room.
@@ -142,9 +179,10 @@ mod tests {
             let alias = alias(name, number);
             assert_eq!((&*alias, alias.len()), (expected, name.len()));
             assert!(is_private(name) && is_room_name(&alias));
+            assert!(is_alias(&alias) && !is_alias(name));
         }
         for name in ["", "arena", "p-", "p-k7f2mqa3xw6n5zr4tb2cd7h", "q-k7f2mqa3xw6n5zr4tb2cd7hj"] {
-            assert!(!is_private(name), "{name}");
+            assert!(!is_private(name) && !is_alias(name), "{name}");
         }
     }
 
@@ -156,6 +194,19 @@ mod tests {
             ("/r/p-k7f2mqa3xw6n5zr4tb2cd7hj/main.js", "/r/p-k7f2…/main.js"),
             ("/r/p-k7f2mqa3xw6n5zr4tb2cd7hj", "/r/p-k7f2…"),
             ("/x/p-k7", "/x/p-k7"),
+            // A path that is no room's may have a name all the same.
+            ("//r/p-k7f2mqa3xw6n5zr4tb2cd7hj/play", "//r/p-k7f2…/play"),
+            ("/r//p-k7f2mqa3xw6n5zr4tb2cd7hj", "/r//p-k7f2…"),
+            ("/R/P-k7f2mqa3xw6n5zr4tb2cd7hj/", "/R/P-k7f2…/"),
+            ("/game/r/p-k7f2mqa3xw6n5zr4tb2cd7hj/play", "/game/r/p-k7f2…/play"),
+            ("/r/p-k7f2mqa3xw6n5zr4tb2cd7hj;v=1", "/r/p-k7f2…"),
+            ("/r;p-k7f2mqa3xw6n5zr4tb2cd7hj", "/r;p-k7f2…"),
+            ("/r%2fp-k7f2mqa3xw6n5zr4tb2cd7hj/play", "/r…/play"),
+            ("/r/%70-k7f2mqa3xw6n5zr4tb2cd7hj/play", "/r/…/play"),
+            ("/r/p%2Dk7f2mqa3xw6n5zr4tb2cd7hj", "/r/p…"),
+            ("http://host/r/p-k7f2mqa3xw6n5zr4tb2cd7hj/", "http://host/r/p-k7f2…/"),
+            ("/stamp-collection-of-the-world.js", "/stamp-collection-of-the-world.js"),
+            ("/p-k7é2mqa3xw", "/p-k7é2…"),
         ] {
             assert_eq!(without_secret(path), expected);
         }

@@ -24,7 +24,7 @@ const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 const ALLOWED: &str = "https://game.example";
 /// Breaches that no byte shows: they are about time, about room, and about what the operator does. `hello_first` and `hello_version` are about
 /// the order of good packets, which `explain` does not judge.
-const NOT_IN_A_MESSAGE: [Breach; 19] = [
+const NOT_IN_A_MESSAGE: [Breach; 20] = [
     Breach::MessageRate,
     Breach::ByteRate,
     Breach::HelloLate,
@@ -36,6 +36,7 @@ const NOT_IN_A_MESSAGE: [Breach; 19] = [
     Breach::TokenMissing,
     Breach::TokenWrong,
     Breach::TokenTooOften,
+    Breach::RoomTokenMissing,
     Breach::LockstepOff,
     Breach::LockstepTooLarge,
     Breach::Silent,

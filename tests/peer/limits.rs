@@ -128,6 +128,7 @@ fn a_client_closed_without_fault_gets_disconnect_before_the_close_frame() {
             "token_missing",
             "token_wrong",
             "token_too_often",
+            "room_token_missing",
             "lockstep_off",
             "lockstep_too_large",
             "internal_error"
