@@ -7,10 +7,16 @@
 //! Bytes and the end of the stream go in; [`Event`]s and bytes to send come out. After each input,
 //! take events until there are none left, then drain the output. The link uses no socket and no
 //! clock, and does not decode packets.
+//!
+//! A link that offers our subprotocol moves a token and a key from the query of its target to the offered
+//! subprotocols ([`credentials`]), because a proxy logs the target.
 
 use std::fmt;
 
+use super::url::without_credentials;
 use crate::limits;
+#[cfg(doc)]
+use crate::packet::credentials;
 use crate::ws::close::CloseCode;
 use crate::ws::conn::{self, Conn, Role};
 use crate::ws::frame;
@@ -98,7 +104,8 @@ enum State {
 #[derive(Debug)]
 pub struct Link {
     state: State,
-    offered: Vec<&'static str>,
+    /// The offered subprotocol that the server may select: none with a credential.
+    protocol: Option<&'static str>,
     output: Vec<u8>,
     /// A broken rule of the response, to be reported.
     failure: Option<LinkError>,
@@ -110,16 +117,27 @@ impl Link {
     /// A link that requests an upgrade at `target`; one to a `native` endpoint offers our
     /// subprotocol.
     pub fn new(host: &str, target: &str, native: bool, keys: Keys) -> Link {
-        Link::with_protocol(host, target, native.then_some(SUBPROTOCOL), keys)
+        if !native {
+            return Link::with_protocol(host, target, None, &[], keys);
+        }
+        let (target, credentials) = without_credentials(target);
+        let credentials: Vec<&str> = credentials.iter().map(String::as_str).collect();
+        Link::with_protocol(host, &target, Some(SUBPROTOCOL), &credentials, keys)
     }
 
-    /// The same with a subprotocol, or none.
-    pub fn with_protocol(host: &str, target: &str, protocol: Option<&'static str>, keys: Keys) -> Link {
+    /// The same with a subprotocol, or none, and with subprotocols that are credentials.
+    pub fn with_protocol(
+        host: &str,
+        target: &str,
+        protocol: Option<&'static str>,
+        credentials: &[&str],
+        keys: Keys,
+    ) -> Link {
         let key = upgrade::encode_key(keys.upgrade);
-        let offered: Vec<&str> = protocol.into_iter().collect();
+        let offered: Vec<&str> = protocol.into_iter().chain(credentials.iter().copied()).collect();
         let output = upgrade::request(host, target, &key, &offered);
         let state = State::Waiting { reader: ResponseReader::new(limits::HEAD), key, mask: keys.mask };
-        Link { state, offered, output, failure: None, ended_early: false }
+        Link { state, protocol, output, failure: None, ended_early: false }
     }
 
     /// Takes bytes of the server.
@@ -150,7 +168,7 @@ impl Link {
         if head.status != 101 {
             return Err(LinkError::Refused(head.status));
         }
-        upgrade::check_response(&head, key, &self.offered)?;
+        upgrade::check_response(&head, key, self.protocol.as_slice())?;
         let mut conn = Conn::new(Role::Client { mask_key: *mask }, limits::FROM_SERVERS);
         conn.receive(reader.rest());
         self.state = State::Granted(conn);

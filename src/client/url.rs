@@ -6,7 +6,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::packet::credentials::{self, KEY_FIELD, TOKEN_FIELD};
 use crate::packet::endpoint::{ROOMS, is_room_name, room_of};
+use crate::ws::http::percent_decode;
 
 /// The port of `ws` without one: RFC 6455 section 3.
 const DEFAULT_PORT: u16 = 80;
@@ -78,6 +80,26 @@ impl FromStr for Url {
     }
 }
 
+/// A target without the token and the key in its query, and both as subprotocols.
+pub(super) fn without_credentials(target: &str) -> (String, Vec<String>) {
+    let Some((path, query)) = target.split_once('?') else { return (target.to_owned(), Vec::new()) };
+    let (mut credentials, mut kept) = (Vec::new(), Vec::new());
+    for field in query.split('&') {
+        let (name, value) = field.split_once('=').unwrap_or((field, ""));
+        // A token may contain a plus, and never a blank.
+        let value = percent_decode(value).replace(' ', "+");
+        match &*percent_decode(name) {
+            TOKEN_FIELD if !value.is_empty() => credentials.push(credentials::bearer(&value)),
+            KEY_FIELD if value.bytes().all(|byte| byte.is_ascii_alphanumeric()) && !value.is_empty() => {
+                credentials.push(credentials::keyed(&value));
+            }
+            _ => kept.push(field),
+        }
+    }
+    let query = kept.join("&");
+    (if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }, credentials)
+}
+
 fn split_authority(authority: &str) -> Result<(&str, u16), String> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
@@ -99,6 +121,20 @@ fn split_authority(authority: &str) -> Result<(&str, u16), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_and_a_key_of_a_query_become_subprotocols() {
+        let (bearer, keyed) = (credentials::bearer("a+b/c=0123456789"), "key.00ff".to_owned());
+        for (target, rest, expected) in [
+            ("/play", "/play", vec![]),
+            ("/play?format=json", "/play?format=json", vec![]),
+            ("/play?token=a%2Bb/c=0123456789", "/play", vec![bearer.clone()]),
+            ("/play?x=1&inspect_key=00ff&token=a+b%2fc=0123456789&y", "/play?x=1&y", vec![keyed, bearer]),
+            ("/play?token=&inspect_key=a,b", "/play?token=&inspect_key=a,b", vec![]),
+        ] {
+            assert_eq!(without_credentials(target), (rest.to_owned(), expected), "{target}");
+        }
+    }
 
     #[test]
     fn parts_of_a_url() {

@@ -60,7 +60,7 @@ pub struct Client<L> {
     pub sender: Sender,
     /// The key by which a page proves at `/wire` that the client is its own.
     pub inspect_key: Option<InspectKey>,
-    /// The token in its query.
+    /// The token in its request.
     pub token: Option<Said>,
     /// Whether it comes from the server's own machine.
     pub is_local: bool,

@@ -151,10 +151,10 @@ impl<L: Line> Driver for Asked<'_, L> {
         self.guard.has_tokens()
     }
 
-    /// A token in the hello goes before one in the query.
+    /// A token in the hello goes before one in the request.
     fn admit(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denied> {
-        let of_query = self.client.token.as_ref().map(|Said(said)| said.as_str());
-        let said = token.filter(|said| !said.is_empty()).or(of_query);
+        let of_request = self.client.token.as_ref().map(|Said(said)| said.as_str());
+        let said = token.filter(|said| !said.is_empty()).or(of_request);
         match self.guard.admit(self.client.address.ip(), said, self.at.now) {
             Ok(pass) => {
                 if lockstep && !self.may_lockstep(&pass) {

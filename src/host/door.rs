@@ -8,7 +8,7 @@ use super::admission::{Permit, Place};
 use super::budgets::{Budgets, Spending};
 use super::inspect_key::InspectKey;
 use super::refused::Refused;
-use super::tokens::{self, Said};
+use super::tokens::Said;
 use crate::household::Household;
 use crate::packet::Codes;
 use crate::packet::endpoint::NoEndpoint;
@@ -46,7 +46,7 @@ pub struct Entry {
     pub endpoint: Endpoint,
     /// The key by which a page proves at `/wire` that the client is its own.
     pub inspect_key: Option<InspectKey>,
-    /// The player's token in its query, for dialects that have no place for one.
+    /// The player's token in the request, which applies unless its hello has one.
     pub token: Option<Said>,
     /// Whether the request comes from the server's own machine, as the driver judges it.
     pub is_local: bool,
@@ -92,7 +92,7 @@ impl Door<'_> {
         taken.map_err(|wait| Refused::too_often(Spending::Client, wait))?;
         permit.becomes(Place::Client).inspect_err(|_| self.budgets.give_back(address, Spending::Client))?;
         let (room, inspect_key) = (Arc::clone(room), InspectKey::of(head));
-        let token = head.query(tokens::FIELD).map(Said::in_query);
+        let token = Said::of(head);
         Ok(Entry { room, endpoint, inspect_key, token, is_local: false, response: accepted.response })
     }
 }

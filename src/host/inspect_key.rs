@@ -1,10 +1,12 @@
-//! A page's proof that a client is its own: 32 hex digits that the page chose and sent in the query
-//! of its upgrade request. Only with this key does `/wire` tell a page which client is its own, and
+//! A page's proof that a client is its own: 32 hex digits that the page chose and sent in its upgrade
+//! request, as a subprotocol or in the query. Only with this key does `/wire` tell a page which client is its own, and
 //! pass on bytes as if that client had sent them; and where seats are kept, with this key the page comes back to
 //! its own. It is a secret, see [`secrets`](super::secrets).
 
 use std::fmt;
 
+use super::secrets;
+use crate::packet::credentials::{self, KEY_FIELD};
 use crate::ws::http::RequestHead;
 
 /// See the [module](self).
@@ -12,9 +14,6 @@ use crate::ws::http::RequestHead;
 pub struct InspectKey([u8; 16]);
 
 impl InspectKey {
-    /// The field of the query.
-    pub const FIELD: &str = "inspect_key";
-
     /// The key in 32 hex digits.
     pub fn parse(digits: &str) -> Option<InspectKey> {
         let is_key = digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -27,9 +26,10 @@ impl InspectKey {
         self.0
     }
 
-    /// The key of an upgrade request, if it has one.
+    /// The key of an upgrade request: an offered subprotocol, otherwise the field of the query.
     pub fn of(head: &RequestHead) -> Option<InspectKey> {
-        InspectKey::parse(&head.query(InspectKey::FIELD)?)
+        let offered = secrets::offered(head, |name| credentials::key_in(name).and_then(InspectKey::parse));
+        offered.or_else(|| InspectKey::parse(&head.query(KEY_FIELD)?))
     }
 }
 

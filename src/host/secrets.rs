@@ -1,28 +1,28 @@
-//! The head of a request as recorders and watchers may see it: complete, with its secrets
-//! overwritten.
+//! The secrets in the head of a request: how a client offers them, and the head as recorders and
+//! watchers may see it, complete, with its secrets overwritten.
 //!
-//! The input is the bytes of a valid head; the output is the same bytes, with secrets overwritten
+//! Of [`cover_secrets`], the input is the bytes of a valid head; the output is the same bytes, with secrets overwritten
 //! at equal length. The lengths of the head and of its lines never change.
 
-use crate::ws::http::percent_decode;
+use crate::limits;
+use crate::packet::credentials::{is_secret_name, secret_start};
+use crate::ws::http::{RequestHead, percent_decode};
 
-/// Substrings of the names of headers and query fields whose value grants access, such as
-/// `X-Api-Key`, `Cookie`, `Cf-Access-Jwt-Assertion` or `access_token`. A name may contain one by
-/// chance (`X-Author`): its value is then overwritten needlessly.
-const SECRET_PARTS: &str =
-    "auth bearer cookie cred jwt key otp pass pwd secret session sid signature ticket token";
 /// A header that may hold the URL of a page, including its query.
 const REFERER: &str = "Referer";
 /// A header whose name looks like that of a secret: checking the handshake needs its value.
 const HANDSHAKE: &str = "Sec-WebSocket-Key";
 /// Authentication schemes: a header value that begins with one is a secret (RFC 9110 section 11.4).
 const SCHEMES: [&[u8]; 4] = [b"basic", b"bearer", b"digest", b"negotiate"];
-/// The header whose elements may be secrets, and the prefix of such an element: a page can send a
-/// token in no other header.
+/// The header whose elements may be [`credentials`](crate::packet::credentials).
 const PROTOCOLS_HEADER: &str = "Sec-WebSocket-Protocol";
-const BEARER: &[u8] = b"bearer.";
 /// The byte that replaces each byte of a secret.
 const COVER: u8 = b'x';
+
+/// The first subprotocol that the client offers and `read` accepts.
+pub fn offered<T>(head: &RequestHead, read: impl FnMut(&str) -> Option<T>) -> Option<T> {
+    head.headers.list(PROTOCOLS_HEADER).take(limits::SUBPROTOCOLS).find_map(read)
+}
 
 /// Overwrites the secrets of a head.
 pub fn cover_secrets(head: &mut [u8]) {
@@ -41,7 +41,7 @@ fn cover_query(target: &mut [u8]) {
         let mut start = 0;
         while let Some(equals) = field[start..].iter().position(|byte| *byte == b'=') {
             let value = start + equals + 1;
-            if is_secret(percent_decode(&String::from_utf8_lossy(&field[start..value - 1])).as_bytes()) {
+            if is_secret_name(percent_decode(&String::from_utf8_lossy(&field[start..value - 1])).as_bytes()) {
                 cover_words(&mut field[value..]);
                 break;
             }
@@ -55,28 +55,20 @@ fn cover_header(line: &mut [u8]) {
     let Some(colon) = line.iter().position(|byte| *byte == b':') else { return };
     let (name, value) = line.split_at_mut(colon);
     let is = |known: &str| known.as_bytes().eq_ignore_ascii_case(name);
-    if !is(HANDSHAKE) && (is_secret(name) || is(REFERER) || has_scheme(&value[1..])) {
+    if !is(HANDSHAKE) && (is_secret_name(name) || is(REFERER) || has_scheme(&value[1..])) {
         cover_words(&mut value[1..]);
     } else if is(PROTOCOLS_HEADER) {
         for element in value[1..].split_mut(|byte| *byte == b',') {
             let blanks = element.iter().take_while(|byte| is_blank(**byte)).count();
-            let rest = &mut element[blanks..];
-            let (word, secret) = rest.split_at_mut(BEARER.len().min(rest.len()));
-            if word.eq_ignore_ascii_case(BEARER) {
-                cover_words(secret);
+            let offered = &mut element[blanks..];
+            if let Some(start) = secret_start(offered) {
+                cover_words(&mut offered[start..]);
             }
         }
     } else {
         // Proxies repeat the target of a request in headers such as `X-Original-URI`.
         cover_query(&mut value[1..]);
     }
-}
-
-/// Whether the name of a header or of a field says that its value is a secret.
-fn is_secret(name: &[u8]) -> bool {
-    let has =
-        |part: &str| name.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part.as_bytes()));
-    SECRET_PARTS.split(' ').any(has)
 }
 
 /// Whether a value begins with the name of a scheme and goes on behind it.

@@ -9,8 +9,8 @@
 //! | with tokens | no token | watches with `--spectators`, otherwise is closed: `token_missing` |
 //! | with tokens | another token | is closed after a constant delay: `token_wrong` |
 //!
-//! A [`Gate`] counts wrong tokens per address. Beyond its limit no token of the address is compared:
-//! `token_too_often`.
+//! A [`Gate`] counts wrong tokens per address. Beyond its limit a right token of the address is still let
+//! in, and a wrong one is `token_too_often`.
 
 use core::net::IpAddr;
 use std::fmt;
@@ -22,20 +22,26 @@ use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
 use super::gate::{Gate, GateRefusal};
 use super::secret::{Padded, Secret};
+use super::secrets;
 use crate::game::Breach;
 use crate::limits;
+use crate::packet::credentials::{self, TOKEN_FIELD};
 use crate::room::SeatKey;
-
-/// The field of a request's query with a token.
-pub const FIELD: &str = "token";
+use crate::ws::http::RequestHead;
 
 /// What a client said as its token, right or wrong. `Debug` hides it.
 pub struct Said(pub String);
 
 impl Said {
+    /// The token of an upgrade request: an offered subprotocol, otherwise the field of the query.
+    pub fn of(head: &RequestHead) -> Option<Said> {
+        let offered = secrets::offered(head, credentials::token_in).map(Said);
+        offered.or_else(|| head.query(TOKEN_FIELD).map(Said::in_query))
+    }
+
     /// The value of a query, in which a plus stands for a blank: a token may contain the one, and never
     /// the other.
-    pub fn in_query(value: String) -> Said {
+    fn in_query(value: String) -> Said {
         Said(value.replace(' ', "+"))
     }
 }

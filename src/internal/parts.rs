@@ -13,7 +13,7 @@ macro_rules! parts {
 
 parts! {
     ws: utf8;
-    packet: angle codes endpoint listing;
+    packet: angle codes credentials endpoint listing;
     explain: guess input paint piecemeal;
     capture: packet pcapng record writer;
 }

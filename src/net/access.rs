@@ -5,17 +5,15 @@
 //! Browsers let any page open a WebSocket to any host, so at `/wire` a page's `Origin` must be the
 //! server's own or, with the token, one that `--allow-origin` lists.
 
-use std::net::{IpAddr, SocketAddr};
-
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::host::gate::GateRefusal;
 use crate::host::refused::Refused;
-use crate::limits;
+use crate::host::secrets;
 use crate::net::forwarded::{self, Network};
 use crate::net::host::Host;
 use crate::net::metrics::Metrics;
+use crate::packet::credentials;
 use crate::ws::http::RequestHead;
 
 /// Headers that only proxies send.
@@ -32,24 +30,20 @@ const FORWARDING: [&str; 10] = [
     "Via",
 ];
 
-/// The prefix of a token in the list of subprotocols, the only header that a page can set for a
-/// WebSocket.
-const BEARER: &str = "bearer.";
-
 /// Whether this request may watch `/wire`.
 ///
 /// # Errors
 /// 403 for another site's page, and for a remote client without a token; 401 and 429 for a wrong
 /// token, as at `/admin`.
 pub fn check(host: &Host, head: &RequestHead, address: SocketAddr) -> Result<(), Refused> {
-    let is_own = is_own_origin(head);
-    if !is_own && !is_listed_origin(head, &host.config.allowed_origins) {
+    if !is_own_origin(head) && !is_listed_origin(head, &host.config.allowed_origins) {
         return Err(Refused::plain(403, "wire_origin"));
     }
-    if is_own && is_at_this_machine(head, address, &host.config.trusted_proxies) {
+    if is_at_this_machine(head, address, &host.config.trusted_proxies) {
         return Ok(());
     }
-    match bearer(head).filter(|said| !said.is_empty()).or_else(|| offered_token(head)) {
+    let offered = || secrets::offered(head, credentials::token_in);
+    match bearer(head).filter(|said| !said.is_empty()).or_else(offered) {
         Some(said) => check_token(host, &said, address),
         None => Err(Refused::plain(403, "wire_token_missing")),
     }
@@ -75,13 +69,6 @@ fn is_listed_origin(head: &RequestHead, listed: &[String]) -> bool {
     listed.iter().any(|known| known.eq_ignore_ascii_case(origin))
 }
 
-/// The token as a subprotocol, in base64.
-fn offered_token(head: &RequestHead) -> Option<String> {
-    let offered = head.headers.list("Sec-WebSocket-Protocol").take(limits::SUBPROTOCOLS);
-    let coded = offered.filter_map(|name| name.strip_prefix(BEARER)).next()?;
-    String::from_utf8(URL_SAFE_NO_PAD.decode(coded).ok()?).ok()
-}
-
 /// The header of a 401, which names the required credentials.
 pub const BEARER_WANTED: [(&str, &str); 1] = [("WWW-Authenticate", "Bearer realm=\"tickwire\"")];
 
@@ -100,7 +87,7 @@ pub fn bearer(head: &RequestHead) -> Option<String> {
 /// Checks the token.
 ///
 /// # Errors
-/// 401, or 429 if the address sent too many wrong tokens, even if this one is right.
+/// 401, or 429 for another wrong token of an address that has sent too many.
 pub fn check_token(host: &Host, said: &str, address: SocketAddr) -> Result<(), Refused> {
     let is_right = || host.config.admin_token.is(said);
     match host.gate.attempt(address.ip(), host.now(), is_right) {
@@ -114,27 +101,25 @@ pub fn check_token(host: &Host, said: &str, address: SocketAddr) -> Result<(), R
     }
 }
 
-/// Whether a request comes from this machine by every check: the peer is a loopback address and not
-/// a trusted proxy, the `Host` is a literal loopback address (which prevents DNS rebinding by
-/// another site), and there is no forwarding header.
+/// Whether a request comes from this machine, for everything that is open to this machine alone: `/wire`,
+/// `/metrics`, lockstep, and a capture that is served. Every check must hold: the peer is a loopback address and not
+/// a trusted proxy; the `Host` is a literal loopback address, which prevents DNS rebinding by another site; no
+/// page of another origin makes the request; and there is no forwarding header.
 pub fn is_at_this_machine(head: &RequestHead, address: SocketAddr, proxies: &[Network]) -> bool {
-    is_here(head, address, proxies, None)
+    let is_peer = address.ip().is_loopback() && !forwarded::is_trusted(proxies, address.ip());
+    let is_direct = FORWARDING.iter().all(|name| head.header(name).is_none());
+    is_peer && is_direct && is_own_origin(head) && head.header("Host").is_some_and(is_loopback_host)
 }
 
-/// As [`is_at_this_machine`], for a server without proxies that listens on one loopback address alone: the
-/// `Host` may also be that address.
-pub fn is_at_address(head: &RequestHead, address: SocketAddr, bound: IpAddr) -> bool {
-    is_here(head, address, &[], Some(bound).filter(IpAddr::is_loopback))
-}
-
-fn is_here(head: &RequestHead, address: SocketAddr, proxies: &[Network], bound: Option<IpAddr>) -> bool {
-    let host = head.header("Host").unwrap_or_default();
+/// Whether the value of a `Host` header is `localhost` or a literal loopback address, with or without a port. The
+/// name has no case (RFC 9110 section 4.2.3).
+fn is_loopback_host(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
     };
-    let is_bound = bound.is_some_and(|bound| name.parse() == Ok(bound));
-    let is_literal = is_bound || matches!(name, "localhost" | "127.0.0.1" | "[::1]");
-    let is_peer = address.ip().is_loopback() && !forwarded::is_trusted(proxies, address.ip());
-    is_peer && is_literal && FORWARDING.iter().all(|name| head.header(name).is_none())
+    let literal = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let is_v6 = literal.and_then(|literal| literal.parse().ok()).is_some_and(|ip: Ipv6Addr| ip.is_loopback());
+    let is_v4 = name.parse().is_ok_and(|ip: Ipv4Addr| ip.is_loopback());
+    is_v6 || is_v4 || name.eq_ignore_ascii_case("localhost")
 }

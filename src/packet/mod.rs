@@ -35,6 +35,7 @@
 
 pub(crate) mod angle;
 pub(crate) mod codes;
+pub(crate) mod credentials;
 mod decoded;
 mod dialect;
 pub(crate) mod endpoint;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use tickwire::client::link::{self, Event, Link};
 use tickwire::internal::host::watch;
+use tickwire::internal::packet::credentials;
 use tickwire::limits;
 
 use super::buffers::with;
@@ -38,7 +39,7 @@ fn call<T: Default>(number: u32, call: impl FnOnce(&mut Link, &[u8]) -> T) -> T 
 }
 
 /// Begins a link; the input is `{"host":"…","target":"/play","protocols":["…"]}`, of which the first
-/// protocol that is ours is offered. Returns its number, 0 if the input makes no sense or there are
+/// protocol that is ours is offered, and those with a token or a key. Returns its number, 0 if the input makes no sense or there are
 /// too many.
 #[unsafe(no_mangle)]
 pub extern "C" fn link_open() -> u32 {
@@ -48,15 +49,16 @@ pub extern "C" fn link_open() -> u32 {
 fn open(input: &[u8]) -> Option<u32> {
     let given: Value = serde_json::from_slice(input).ok()?;
     let (host, target) = (given["host"].as_str()?, given["target"].as_str()?);
-    let mut wanted = given["protocols"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let wanted = || given["protocols"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let ours = [link::SUBPROTOCOL, watch::SUBPROTOCOL];
-    let protocol = wanted.find_map(|name| ours.into_iter().find(|known| *known == name));
+    let protocol = wanted().find_map(|name| ours.into_iter().find(|known| *known == name));
+    let credentials: Vec<&str> = wanted().filter(|name| credentials::is_credential(name)).collect();
     LINKS.with_borrow_mut(|Links { links, last }| {
         if links.len() >= limits::EMBEDDED_CONNECTIONS {
             return None;
         }
         *last += 1;
-        links.insert(*last, Link::with_protocol(host, target, protocol, random::keys()));
+        links.insert(*last, Link::with_protocol(host, target, protocol, &credentials, random::keys()));
         Some(*last)
     })
 }

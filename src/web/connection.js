@@ -16,7 +16,7 @@ import { ownKey } from './own-key.js';
 import { forgetToken, ownToken } from './own-token.js';
 import { fromRoot } from './room.js';
 import { loadRules } from './rules.js';
-import { openSocket } from './socket.js';
+import { offers, openSocket } from './socket.js';
 import { waitMs } from './waits.js';
 
 /** A connection that has held this long counts as good: the next outage begins with quick tries again. */
@@ -115,7 +115,7 @@ export class Connection {
   /** Opens the WebSocket of an attempt. @param {string} key @param {Attempt<string>} current */
   connect(key, current) {
     this.proof = key;
-    const socket = this.around(openSocket(`${this.path}?inspect_key=${key}`, [SUBPROTOCOL]));
+    const socket = this.around(openSocket(this.path, offers(SUBPROTOCOL, key, ownToken())));
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
     this.history.begin();
@@ -151,7 +151,7 @@ export class Connection {
   hello() {
     this.isInLockstep = this.lockstep?.works ?? false;
     const mode = (this.player ? MODE.play : MODE.watch) | (this.isInLockstep ? LOCKSTEP : 0);
-    this.send('hello', { version: VERSION, mode, name: this.player?.name, skin: this.player?.skin, token: ownToken(), since: this.since() });
+    this.send('hello', { version: VERSION, mode, name: this.player?.name, skin: this.player?.skin, since: this.since() });
   }
 
   /** Begins to play, now and after each reconnection. @param {Player} player */

@@ -14,7 +14,7 @@ import { onReturn } from './heartbeat.js';
 import { takeKey } from './own-key.js';
 import { forgetToken, ownToken } from './own-token.js';
 import { fromRoot } from './room.js';
-import { openSocket } from './socket.js';
+import { offers, openSocket } from './socket.js';
 import { whyUnreachable } from './unreachable.js';
 import { waitMs } from './waits.js';
 
@@ -142,9 +142,7 @@ export class Link {
     const { path = 'play', WebSocket } = this.where;
     // Named also where it is the path's own: both ends certainly speak the same.
     const target = /[?&]dialect=/.test(path) ? path : `${path}${path.includes('?') ? '&' : '?'}dialect=${dialect.name}`;
-    // A dialect without a place for it has the token in its path.
-    const token = this.token === null || dialect.takes('hello', 'token') ? '' : `&token=${encodeURIComponent(this.token)}`;
-    const socket = this.around(openSocket(`${target}&inspect_key=${key}${token}`, [SUBPROTOCOL], import.meta.url, WebSocket));
+    const socket = this.around(openSocket(target, offers(SUBPROTOCOL, key, this.token), import.meta.url, WebSocket));
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
     socket.onopen = () => {

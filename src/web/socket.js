@@ -11,6 +11,26 @@ import { TabSocket } from './tab-socket.js';
 /** The part of a WebSocket that the pages use. @typedef {WebSocket | TabSocket} Socket */
 
 /**
+ * A token as a subprotocol. A list of subprotocols is the only header that a page can set for a WebSocket: no proxy logs it.
+ * @param {string} token
+ */
+export function bearer(token) {
+  const bytes = String.fromCharCode(...new TextEncoder().encode(token));
+  return `bearer.${btoa(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
+}
+
+/** Characters of a token, of which a server compares no more. */
+const TOKEN_CHARS_MOST = 256;
+
+/**
+ * What a page of a game offers: a subprotocol, which the server selects, its key, and its token.
+ * @param {string} protocol @param {string} key @param {string | null} token
+ */
+export function offers(protocol, key, token) {
+  return [protocol, `key.${key}`, ...(token === null ? [] : [bearer(token.slice(0, TOKEN_CHARS_MOST + 1))])];
+}
+
+/**
  * @param {string} path of the endpoint with its query @param {string[]} protocols
  * @param {string} [base] the address that the path is relative to, by default this page's
  * @param {new (url: URL, protocols: string[]) => any} [Kind] another implementation of a WebSocket

@@ -332,7 +332,7 @@ export class Game {
     if (run !== this.#link.run) return;
     this.#isInLockstep = lockstep?.works ?? false;
     const mode = (this.#watches ? WATCH : PLAY) | (this.#isInLockstep ? LOCKSTEP : 0);
-    const said = { version: VERSION, mode, token: this.#link.token, since: this.#since.tick, ...this.#who };
+    const said = { version: VERSION, mode, since: this.#since.tick, ...this.#who };
     this.#write(dialect.encode('hello', this.#known('hello', said)));
   }
 

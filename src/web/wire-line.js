@@ -8,15 +8,12 @@
  */
 
 import { EDITION } from './edition.js';
-import { openSocket } from './socket.js';
+import { bearer, openSocket } from './socket.js';
 
 /** Shared with the operator's page, so that one token in a tab is enough. */
 const KEY = 'tickwire-admin-token';
 const SUBPROTOCOL = 'tickwire.wire';
 const RETRY_MS = 1500;
-
-/** A token as a word that a list of subprotocols can hold. @param {string} token */
-export const bearer = (token) => `bearer.${btoa(token).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
 
 /** What a status says to whoever wants to watch; empty where a token may help. @param {number} status */
 export function whyNot(status) {

@@ -112,6 +112,24 @@ async function through(scene, proxy) {
   });
 }
 
+/** What the access log of a proxy shows of secrets: nothing, however a client sends them. */
+async function logs(scene, proxy) {
+  await check(`${proxy}: the access log has no key, no token and no name of a private room`, async () => {
+    const [key, token, name, coded] = ['00112233445566778899aabbccddeeff', 'a-token-of-nobody-0123', 'p-k7f2mqa3xw6n5zr4tb2cd7hj', 'YS10b2tlbi1vZi1ub2JvZHk'];
+    const offered = { 'Sec-WebSocket-Protocol': `tickwire.v1, key.${key}, bearer.${coded}` };
+    const { plain } = scene.ports[proxy];
+    const opened = await upgrade(scene, plain, { path: `/play?inspect_key=${key}&token=${token}`, headers: offered });
+    assert.equal(opened.status, 101);
+    opened.socket?.destroy();
+    for (const path of [`/r/${name}/`, `//r//${name}/main.js`, `/rooms?token=${token}`]) await ask(scene, plain, { path, headers: { Referer: `http://a/${name}?token=${token}` } });
+    const lines = () => scene.accessLog(proxy);
+    for (let wait = 0; wait < 300 && !(lines().includes('GET /play HTTP/1.1') && lines().includes('GET /rooms HTTP/1.1')); wait++) await sleep(50);
+    const log = lines();
+    assert.ok(log.includes('GET /play HTTP/1.1') && log.includes('r/p-k7f2...'), log);
+    for (const secret of [key, token, name.slice(6), coded]) assert.ok(!log.includes(secret), `${secret} in ${log}`);
+  });
+}
+
 /** The page itself, in a browser, over https and so wss. */
 async function browse(scene, proxy, browser) {
   await check(`${proxy}: the page plays over wss in Chromium`, async () => {
@@ -197,6 +215,7 @@ await within(trusting, async (scene) => {
   try {
     for (const proxy of PROXIES) {
       await through(scene, proxy);
+      await logs(scene, proxy);
       await browse(scene, proxy, browser);
     }
   } finally {

@@ -80,12 +80,13 @@ export class Scene {
       ['listen 443 ssl;', `listen 127.0.0.1:${tls} ssl;`],
       ['http://127.0.0.1:3000', `http://127.0.0.1:${this.server.port}`],
       ['/etc/ssl/tickwire', this.folder],
+      ['/var/log/nginx', this.folder],
     ]);
     writeFileSync(this.file('tickwire.conf'), sample);
     const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${this.file(kind)};`);
     writeFileSync(this.file('nginx.conf'), `daemon off; pid ${this.file('nginx.pid')}; error_log stderr;
       events { worker_connections 2048; }
-      http { access_log off; ${temporary.join(' ')} include ${this.file('tickwire.conf')}; }\n`);
+      http { ${temporary.join(' ')} include ${this.file('tickwire.conf')}; }\n`);
     this.run('nginx', ['-p', this.folder, '-c', this.file('nginx.conf'), '-e', 'stderr']);
   }
 
@@ -95,6 +96,7 @@ export class Scene {
       ['bind :443', `bind 127.0.0.1:${tls}`],
       ['127.0.0.1:3000', `127.0.0.1:${this.server.port}`],
       ['/etc/ssl/tickwire', this.folder],
+      ['log /dev/log local0', 'log stdout format raw local0'],
     ]);
     writeFileSync(this.file('haproxy.cfg'), config);
     this.run('haproxy', ['-db', '-f', this.file('haproxy.cfg')]);
@@ -147,6 +149,11 @@ ${part('nginx', nginx)}${part('haproxy', haproxy)}`);
   /** What server and proxies have said. */
   logs() {
     return `${this.output}the server's log:\n${this.server?.log() ?? ''}`;
+  }
+
+  /** The access log of a proxy. @param {string} proxy */
+  accessLog(proxy) {
+    return proxy === 'nginx' ? readFileSync(this.file('tickwire.log'), 'utf8') : this.output;
   }
 
   async close() {

@@ -13,6 +13,7 @@ use tickwire::internal::games;
 use tickwire::internal::net::console::Source;
 use tickwire::internal::net::recorder::Target;
 use tickwire::internal::net::{Players, Server, Tokens};
+use tickwire::internal::packet::credentials;
 use tickwire::internal::replay;
 use tickwire::internal::room::kept;
 use tickwire::limits;
@@ -29,6 +30,8 @@ const ANN: &str = "anns-token-0123456789";
 const BOB: &str = "bobs.token~987654321";
 const CYD: &str = "CYDS-TOKEN-abcdefghij";
 const DAN: &str = "dans=token+zyxwvutsrq";
+/// The key of a page.
+const KEY: &str = "00112233445566778899aabbccddeeff";
 /// Nobody has it.
 const WRONG: &str = "a-wrong-token-of-the-test";
 const FILE: &str = "ann anns-token-0123456789\nbob bobs.token~987654321\ncyd CYDS-TOKEN-abcdefghij\ndan dans=token+zyxwvutsrq\n";
@@ -36,6 +39,19 @@ const FILE: &str = "ann anns-token-0123456789\nbob bobs.token~987654321\ncyd CYD
 fn guarded(text: &str, spectators: bool) -> Server {
     let tokens = Some(Tokens::read(text).expect("a token file"));
     server_with(|config| config.players = Players { tokens, spectators })
+}
+
+/// Subprotocols of a page with a key and a token.
+fn offer(key: &str, token: &str) -> String {
+    format!("tickwire.v1, {}, {}", credentials::keyed(key), credentials::bearer(token))
+}
+
+/// Upgrades as a page does, which the server answers with its subprotocol alone.
+fn connect_as_page(address: SocketAddr, path: &str, token: &str) -> Native {
+    let headers = [("Sec-WebSocket-Protocol", &*offer(KEY, token))];
+    let (peer, selected) = Peer::try_connect_with(address, path, &headers).expect("the upgrade");
+    assert_eq!(selected.as_deref(), Some("tickwire.v1"), "no secret is selected");
+    Native { peer }
 }
 
 fn watch(address: SocketAddr, path: &str, token: Option<&str>) -> Native {
@@ -102,6 +118,51 @@ fn a_later_connection_with_the_token_takes_the_seat_over_whichever_way_it_says_i
 }
 
 #[test]
+fn a_token_is_said_as_a_subprotocol_which_goes_before_one_in_the_query_and_after_one_in_the_hello() {
+    let server = guarded(FILE, false);
+    let address = server.address();
+    let (mut one, player) = play(address, ANN);
+    let mut two = connect_as_page(address, &format!("/play?token={BOB}"), ANN);
+    two.say("hello", &[1.into(), 1.into(), "Ann".into(), 2.into()]);
+    assert_eq!(two.hear("spawned")[0].as_u64(), Some(player));
+    assert_eq!(one.peer.receive_close(), "1008 taken_over");
+    let mut three = connect_as_page(address, "/play", ANN);
+    three.say("hello", &[1.into(), 1.into(), "Bob".into(), 2.into(), BOB.into()]);
+    assert_ne!(three.hear("spawned")[0].as_u64(), Some(player));
+    // Another name than `bearer`, or what is no base64url of UTF-8, is no token.
+    for offered in ["tickwire.v1, token.YW5ucy10b2tlbi0wMTIzNDU2Nzg5", "tickwire.v1, bearer.**", "bearer._w"]
+    {
+        let headers = [("Sec-WebSocket-Protocol", offered)];
+        let closed = Peer::try_connect_with(address, "/play", &headers).map(|(peer, _)| {
+            let mut native = Native { peer };
+            native.say("hello", &[1.into(), 0.into()]);
+            native.peer.receive_close()
+        });
+        // The other library gives up an upgrade of which no subprotocol was selected.
+        assert!(closed.is_err() || closed == Ok("1008 token_missing".to_owned()), "{offered}: {closed:?}");
+    }
+    server.stop();
+}
+
+#[test]
+fn a_key_as_a_subprotocol_brings_a_page_back_to_its_player() {
+    let server = server_with(|config| config.seat_time = std::time::Duration::from_secs(60));
+    let address = server.address();
+    let mut player = None;
+    for path in ["/play", "/play?inspect_key=ffeeddccbbaa99887766554433221100"] {
+        let headers = [("Sec-WebSocket-Protocol", &*format!("tickwire.v1, {}", credentials::keyed(KEY)))];
+        let (peer, _) = Peer::try_connect_with(address, path, &headers).expect("the upgrade");
+        let mut native = Native { peer };
+        native.say("hello", &[1.into(), 1.into(), "Ann".into(), 2.into()]);
+        let spawned = native.hear("spawned")[0].as_u64();
+        assert_eq!(*player.get_or_insert(spawned), spawned);
+    }
+    let (_, _, again) = Native::play_at(address, &format!("/play?inspect_key={KEY}"), "Ann");
+    assert_eq!(player, Some(Some(again)), "by the query, as by the subprotocol");
+    server.stop();
+}
+
+#[test]
 fn a_key_of_a_page_is_no_way_to_the_seat_of_a_token() {
     let server = guarded(FILE, true);
     let path = "/play?inspect_key=00112233445566778899aabbccddeeff";
@@ -162,7 +223,7 @@ fn is_closed_after_the_delay(address: SocketAddr, way: u32) {
 }
 
 #[test]
-fn a_wrong_token_is_closed_after_a_constant_delay_and_too_many_shut_out_the_right_one() {
+fn a_wrong_token_is_closed_after_a_constant_delay_and_many_do_not_shut_out_the_right_one() {
     let server = guarded(FILE, true);
     let address = server.address();
     let wrong: Vec<JoinHandle<()>> = (0..limits::ADMIN_FAILURES)
@@ -170,9 +231,10 @@ fn a_wrong_token_is_closed_after_a_constant_delay_and_too_many_shut_out_the_righ
         .collect();
     wrong.into_iter().for_each(|client| client.join().expect("it is closed in time"));
     let asked = Instant::now();
-    let mut right = watch(address, "/play", Some(ANN));
-    assert_eq!(right.peer.receive_close(), "1008 token_too_often");
-    right.peer.close();
+    let mut another = watch(address, "/play", Some(WRONG));
+    watch(address, "/play", Some(ANN)).hear("welcome");
+    assert_eq!(another.peer.receive_close(), "1008 token_too_often");
+    another.peer.close();
     assert!(asked.elapsed() >= limits::TOKEN_WRONG_DELAY);
     watch(address, "/play", None).hear("welcome");
     let metrics = server.metrics_text();
@@ -222,7 +284,8 @@ fn is_without_tokens(place: &str, bytes: &[u8]) {
     for token in [ANN, BOB, CYD, DAN, WRONG] {
         let escaped = token.replace('+', "%2B").replace('=', "%3D");
         let hex: String = token.bytes().map(|byte| format!("{byte:02x}")).collect();
-        for spelling in [token, &escaped, &hex] {
+        let coded = credentials::bearer(token);
+        for spelling in [token, &escaped, &hex, &coded["bearer.".len()..], KEY] {
             assert!(!holds(bytes, spelling.as_bytes()), "{token} in {place}");
         }
         assert!(!holds(&masked(bytes), &masked(token.as_bytes())), "{token} in {place}, masked");
@@ -244,7 +307,9 @@ fn say_tokens(address: SocketAddr) -> (Vec<JoinHandle<Vec<u8>>>, [Peer; 4]) {
     }
     bob.receive_until(|message| message.starts_with(b"[3,[")).expect("spawned");
     let (cyd, _) = play_letters(address, CYD);
-    let (dan, _) = play_letters(address, DAN);
+    let mut dan = connect_as_page(address, "/play", DAN);
+    dan.say("hello", &[1.into(), 1.into(), "Dan".into(), 2.into()]);
+    dan.hear("spawned");
     watchers.extend([3, 4].map(|client| watched(address, client)));
     let mut wrong = Native { peer: Peer::connect(address, &format!("/play?token={WRONG}")) };
     watchers.push(watched(address, 5));
@@ -259,7 +324,7 @@ fn say_tokens(address: SocketAddr) -> (Vec<JoinHandle<Vec<u8>>>, [Peer; 4]) {
     ann.hear("chat");
     assert_eq!(wrong.peer.receive_close(), "1008 token_wrong");
     wrong.peer.close();
-    (watchers, [ann.peer, bob, cyd, dan])
+    (watchers, [ann.peer, bob, cyd, dan.peer])
 }
 
 #[test]
@@ -303,6 +368,7 @@ fn no_token_is_found_in_a_capture_the_log_at_wire_in_metrics_in_pages_or_in_a_sa
         is_without_tokens(place, bytes);
     }
     assert!(holds(&recorded, b"token=xxx"), "the requests are there");
+    assert!(holds(&recorded, b"tickwire.v1, key.xxx"), "the subprotocols are there");
     let report = replay::json::of_file(&recorded, games::ABOUT, None).expect("a capture");
     assert_eq!(report["verdict"], "same", "{report:#}");
 }

@@ -39,29 +39,24 @@ async function begin(options = {}, welcome = {}) {
 
 test('it names the dialect, offers the subprotocol, and says hello with what the row has', async () => {
   const { game, socket } = await begin({ name: 'Ann', hello: { skin: 3 } });
-  assert.match(socket.url, /^ws:\/\/game\.test\/play\?dialect=native&inspect_key=[0-9a-f]{32}$/);
-  assert.deepEqual(socket.protocols, ['tickwire.v1']);
+  assert.equal(String(socket.url), 'ws://game.test/play?dialect=native');
+  assert.equal(socket.protocols.length, 2);
+  assert.equal(socket.protocols[0], 'tickwire.v1');
+  assert.match(socket.protocols[1], /^key\.[0-9a-f]{32}$/);
   assert.deepEqual(socket.last('hello'), { version: 1, mode: 1, name: 'Ann', skin: 3, token: null, since: null });
   assert.equal(game.state, 'open');
   assert.equal(game.welcome.map_size_px, 3600);
   game.close();
 });
 
-test('a token is said in the hello, or in the path if the dialect has no place for it', async () => {
+test('a token is offered as a subprotocol, and is in no address and no message', async () => {
   const { game, socket } = await begin({ token: 'anns+token/0123456789' });
-  assert.equal(socket.last('hello').token, 'anns+token/0123456789');
-  assert.doesNotMatch(socket.url, /anns/);
+  const [, , offered] = socket.protocols;
+  assert.match(offered, /^bearer\.[A-Za-z0-9_-]+$/);
+  assert.equal(Buffer.from(offered.slice(7), 'base64url').toString(), 'anns+token/0123456789');
+  assert.equal(socket.last('hello').token, null);
+  assert.doesNotMatch(String(socket.url), /anns|inspect_key/);
   game.close();
-  sockets.length = 0;
-  const codes = structuredClone(CODES);
-  for (const { rows } of codes.tables) {
-    for (const row of rows.filter(({ name }) => name === 'hello')) row.arguments = row.arguments.filter(({ name }) => name !== 'token');
-  }
-  const pending = connect({ ...OPTIONS, codes, token: 'anns+token/0123456789' });
-  await settle();
-  assert.match(sockets[0].url, /&token=anns%2Btoken%2F0123456789$/);
-  sockets[0].welcome();
-  (await pending).close();
 });
 
 test('a watcher looks on until it enters, also after an outage', async () => {
@@ -367,7 +362,7 @@ test('the tables are fetched beside the endpoint for each connection, and connec
   assert.deepEqual(tries, [150, 400]);
   sockets[0].welcome();
   const game = await pending;
-  assert.match(sockets[0].url, /^ws:\/\/game\.test\/r\/arena\/play\?dialect=native&inspect_key=[0-9a-f]{32}$/);
+  assert.equal(String(sockets[0].url), 'ws://game.test/r/arena/play?dialect=native');
   sockets[0].end(1006);
   await pass(game.closed.retryMs);
   assert.deepEqual(asked, new Array(4).fill('http://game.test/r/arena/codes.json'));

@@ -9,7 +9,8 @@ import { asArray, asCommand, asHex, asJson } from '../../../src/web/wire-copy.js
 import { Explainer } from '../../../src/web/wire-explainer.js';
 import { pointAt } from '../../../src/web/wire-filter.js';
 import { Frames } from '../../../src/web/wire-frames.js';
-import { bearer, whyNot } from '../../../src/web/wire-line.js';
+import { bearer } from '../../../src/web/socket.js';
+import { whyNot } from '../../../src/web/wire-line.js';
 import { clock, linesAt, milliseconds } from '../../../src/web/wire-list.js';
 import { nextMark } from '../../../src/web/wire-marks.js';
 import { barOf, inWords } from '../../../src/web/wire-time.js';
@@ -317,6 +318,7 @@ test('lines that are seen exist, also while the box is scrolled past the end of 
 
 test('a token is a word that a header can list; a refusal says what helps', () => {
   assert.match(bearer('a+/=~._-token-of-16??'), /^bearer\.[A-Za-z0-9_-]+$/);
+  assert.match(bearer('🔑'), /^bearer\.[A-Za-z0-9_-]+$/, 'what is no token is offered all the same');
   assert.equal(Buffer.from(bearer('a-token-of-the-test').slice(7), 'base64url').toString(), 'a-token-of-the-test');
   assert.deepEqual([whyNot(401), whyNot(403)], ['', '']);
   assert.match(whyNot(429), /wait/);

@@ -1,0 +1,107 @@
+//! A token and a page's key as subprotocols of an upgrade request.
+//!
+//! `Sec-WebSocket-Protocol` is the only header that a page can set for a WebSocket. Proxies do not log it, unlike the
+//! target of the request, and no message contains it. A server never selects a subprotocol with a secret.
+//!
+//! ```text
+//!  Sec-WebSocket-Protocol: tickwire.v1, key.00112233445566778899aabbccddeeff, bearer.YW5ucy10b2tlbi0wMTIzNDU2Nzg5
+//!                          └ selected   └ 32 hexadecimal digits               └ the token in base64url, unpadded
+//! ```
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+/// The prefix of a token: of a player, or at `/wire` of the operator.
+const BEARER: &str = "bearer.";
+/// The prefix of a page's key.
+const KEY: &str = "key.";
+
+/// The field with a token in the query of a request.
+pub const TOKEN_FIELD: &str = "token";
+/// The field with a page's key in the query of a request.
+pub const KEY_FIELD: &str = "inspect_key";
+
+/// A token as a subprotocol (RFC 4648 section 5, without padding).
+pub fn bearer(token: &str) -> String {
+    format!("{BEARER}{}", URL_SAFE_NO_PAD.encode(token))
+}
+
+/// A page's key as a subprotocol.
+pub fn keyed(digits: &str) -> String {
+    format!("{KEY}{digits}")
+}
+
+/// The token of an offered subprotocol; `None` if it is another one, or is not base64url of UTF-8.
+pub fn token_in(offered: &str) -> Option<String> {
+    let coded = offered.strip_prefix(BEARER)?;
+    String::from_utf8(URL_SAFE_NO_PAD.decode(coded).ok()?).ok()
+}
+
+/// The digits of a page's key in an offered subprotocol.
+pub fn key_in(offered: &str) -> Option<&str> {
+    offered.strip_prefix(KEY)
+}
+
+/// Whether a subprotocol is a token or a key.
+pub fn is_credential(offered: &str) -> bool {
+    offered.starts_with(BEARER) || offered.starts_with(KEY)
+}
+
+/// The offset of the secret part of an offered subprotocol: after the first dot whose prefix is the name
+/// of a secret. `None` without a secret.
+pub fn secret_start(offered: &[u8]) -> Option<usize> {
+    let mut dots = (0..offered.len()).filter(|at| offered[*at] == b'.');
+    dots.find(|at| is_secret_name(&offered[..*at])).map(|at| at + 1)
+}
+
+/// An offered subprotocol for log lines and error messages, without its secret: `bearer.…`.
+pub fn shown(offered: &str) -> Cow<'_, str> {
+    match secret_start(offered.as_bytes()) {
+        Some(start) => format!("{}…", &offered[..start]).into(),
+        None => offered.into(),
+    }
+}
+
+/// Substrings of the names of headers, query fields and subprotocols whose value grants access, such as
+/// `X-Api-Key`, `Cookie`, `Cf-Access-Jwt-Assertion` or `access_token`. A name may contain one by
+/// chance (`X-Author`): its value then counts as a secret needlessly.
+const SECRET_PARTS: &str =
+    "auth bearer cookie cred jwt key otp pass pwd secret session sid signature ticket token";
+
+/// Whether the value of a header, a query field or a subprotocol of this name grants access.
+pub fn is_secret_name(name: &[u8]) -> bool {
+    let has =
+        |part: &str| name.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part.as_bytes()));
+    SECRET_PARTS.split(' ').any(has)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_credential_is_a_subprotocol_and_is_shown_without_its_secret() {
+        let token = "a+/=~._-token-of-16";
+        let offered = bearer(token);
+        assert!(offered.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte)));
+        assert_eq!(token_in(&offered).as_deref(), Some(token));
+        let digits = "00112233445566778899aabbccddeeff";
+        assert_eq!(key_in(&keyed(digits)), Some(digits));
+        for (offered, expected) in [
+            (&*offered, "bearer.…"),
+            (&keyed(digits), "key.…"),
+            ("Access-Token.abc.def", "Access-Token.…"),
+            ("base64url.bearer.authorization.k8s.io.abc", "base64url.bearer.…"),
+            ("tickwire.v1", "tickwire.v1"),
+            ("bearer", "bearer"),
+            ("graphql-transport-ws", "graphql-transport-ws"),
+        ] {
+            assert_eq!(shown(offered), expected);
+        }
+        for offered in ["bearer.***", "bearer._w", "key", "Bearer.YQ"] {
+            assert_eq!((token_in(offered), key_in(offered)), (None, None), "{offered}");
+        }
+    }
+}
