@@ -215,6 +215,11 @@ impl Guard {
         self.players.tokens.is_some()
     }
 
+    /// Whether a token is right, without a count of wrong ones: for decisions that the client does not see.
+    pub fn is_right(&self, Said(said): &Said) -> bool {
+        self.players.tokens.as_ref().is_some_and(|tokens| tokens.find(said).is_some())
+    }
+
     /// What a client at this address may do that said this token.
     ///
     /// # Errors

@@ -51,15 +51,17 @@ pub fn admit(host: &Host, head: &RequestHead, address: SocketAddr) -> Result<(),
     }
 }
 
-/// Whether a room on demand has clients and seats of which none belongs to a token, on a server with tokens.
+/// Whether no client and no seat of a room on demand belongs to a token, on a server with tokens.
 pub fn is_only_watched(host: &Host, room: &Hosted) -> bool {
-    let plays = |client: &Arc<Client>| {
-        client.line.room.number == room.number && matches!(client.pass(), Some(Pass::Holder(_)))
+    let may_play = |client: &Client| match client.pass() {
+        Some(pass) => matches!(pass, Pass::Holder(_)),
+        // Its hello has not come yet.
+        None => client.token.as_ref().is_some_and(|said| host.guard.is_right(said)),
     };
     room.is_on_demand()
         && host.guard.has_tokens()
         && room.has_no_seat()
-        && !host.clients.all().iter().any(plays)
+        && !host.clients.all().iter().any(|client| client.line.room.number == room.number && may_play(client))
 }
 
 fn most(host: &Host) -> Most {

@@ -135,7 +135,7 @@ fn tick_until_stop(host: &Host, room: &Arc<Hosted>, core: &mut Core) {
             info!(room = room.label(), tick = room.handle.tick(), "the empty room ends");
             return;
         }
-        if is_overdue && only_watched {
+        if is_overdue && demand::is_only_watched(host, room) {
             let clients = room.clients();
             info!(room = room.label(), clients, "the room ends: none of its clients has a token");
             room.set_ending();
