@@ -13,7 +13,6 @@ use tickwire_sim::Identity;
 use tracing::{error, info};
 
 use super::Kind;
-use super::client::Client;
 use super::config::new_epoch;
 use super::host::Host;
 use super::room_thread;
@@ -49,19 +48,6 @@ pub fn admit(host: &Host, head: &RequestHead, address: SocketAddr) -> Result<(),
         Ok(Pass::Spectator) | Err(Breach::TokenMissing) => Err(Breach::RoomTokenMissing),
         Err(breach) => Err(breach),
     }
-}
-
-/// Whether no client and no seat of a room on demand belongs to a token, on a server with tokens.
-pub fn is_only_watched(host: &Host, room: &Hosted) -> bool {
-    let may_play = |client: &Client| match client.pass() {
-        Some(pass) => matches!(pass, Pass::Holder(_)),
-        // Its hello has not come yet.
-        None => client.token.as_ref().is_some_and(|said| host.guard.is_right(said)),
-    };
-    room.is_on_demand()
-        && host.guard.has_tokens()
-        && room.has_no_seat()
-        && !host.clients.all().iter().any(|client| client.line.room.number == room.number && may_play(client))
 }
 
 fn most(host: &Host) -> Most {

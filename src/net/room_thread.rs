@@ -17,13 +17,14 @@ use std::time::{Duration, Instant};
 use tracing::{debug, error, info, warn};
 
 use super::Core;
+use super::client::Client;
 use super::clock::{Due, Schedule};
 use super::config::new_epoch;
-use super::demand;
 use super::host::{Host, Stage};
 use super::metrics::Metrics;
 use super::rooms::Hosted;
 use crate::game::Breach;
+use crate::host::tokens::Pass;
 use crate::limits;
 use crate::peer::Ending;
 use crate::room::Ticked;
@@ -122,7 +123,7 @@ fn tick_until_stop(host: &Host, room: &Arc<Hosted>, core: &mut Core) {
     loop {
         if host.now() >= looked_at {
             looked_at = host.now() + limits::ROOM_LOOK_EVERY;
-            only_watched = demand::is_only_watched(host, room);
+            only_watched = is_only_watched(host, room);
         }
         let is_left = room.is_on_demand() && room.is_empty() || only_watched;
         empty_since = is_left.then(|| empty_since.unwrap_or_else(Instant::now));
@@ -135,7 +136,7 @@ fn tick_until_stop(host: &Host, room: &Arc<Hosted>, core: &mut Core) {
             info!(room = room.label(), tick = room.handle.tick(), "the empty room ends");
             return;
         }
-        if is_overdue && demand::is_only_watched(host, room) {
+        if is_overdue && is_only_watched(host, room) {
             let clients = room.clients();
             info!(room = room.label(), clients, "the room ends: none of its clients has a token");
             room.set_ending();
@@ -153,6 +154,19 @@ fn tick_until_stop(host: &Host, room: &Arc<Hosted>, core: &mut Core) {
             status(host, room);
         }
     }
+}
+
+/// Whether no client and no seat of a room on demand belongs to a token, on a server with tokens.
+fn is_only_watched(host: &Host, room: &Hosted) -> bool {
+    let may_play = |client: &Client| match client.pass() {
+        Some(pass) => matches!(pass, Pass::Holder(_)),
+        // Its hello has not come yet.
+        None => client.token.as_ref().is_some_and(|said| host.guard.is_right(said)),
+    };
+    room.is_on_demand()
+        && host.guard.has_tokens()
+        && room.has_no_seat()
+        && !host.clients.all().iter().any(|client| client.line.room.number == room.number && may_play(client))
 }
 
 /// Runs one tick now, and hands out its results.
