@@ -27,6 +27,10 @@
 //! records. Writing goes block by block. The reader never allocates for a length that was only
 //! declared, never panics on a damaged file, and never fills in missing bytes: a gap stays a gap.
 
+use std::collections::BTreeMap;
+
+use crate::plural::count;
+
 mod arriving;
 mod classic;
 mod ends;
@@ -49,6 +53,28 @@ impl<'a> Capture<'a> {
     /// The TCP connections, in the order in which they begin.
     pub fn connections(&self) -> Vec<Connection<'a>> {
         stream::connections(&self.packets)
+    }
+
+    /// The packets without a TCP segment and without a record, counted by their content in words; `None` if there are none.
+    pub(crate) fn unread(&self) -> Option<String> {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for packet in self.packets.iter().filter(|packet| packet.link != packet::LINK_WORLD) {
+            let content = match packet::segment(packet) {
+                Ok(_) => continue,
+                Err(_) if !packet::is_read(packet.link) => format!("link type {}", packet.link),
+                Err(foreign) => foreign.to_string(),
+            };
+            *counts.entry(content).or_default() += 1;
+        }
+        let all: usize = counts.values().sum();
+        let named: Vec<String> = counts.iter().map(|(content, one)| format!("{one} of {content}")).collect();
+        (all > 0).then(|| format!("{} without readable TCP: {}", count(all, "packet"), named.join(", ")))
+    }
+
+    /// Whether the capture has a TCP segment or a record.
+    pub(crate) fn is_readable(&self) -> bool {
+        let mut packets = self.packets.iter();
+        packets.any(|packet| packet.link == packet::LINK_WORLD || packet::segment(packet).is_ok())
     }
 
     /// The server's records, each with the packet that holds it and the name of its room.

@@ -1,13 +1,14 @@
 //! Packets to TCP segments, and back.
 //!
 //! ```text
-//!   link header, if the link has one ─► IPv4 or IPv6 ─► TCP ─► payload
+//!   link header, if the link has one ─► VLAN, PPPoE, MPLS ─► IPv4 or IPv6, also in one another ─► TCP ─► payload
 //! ```
 //!
-//! Decoding returns nothing if a packet is not TCP or is too short. Encoding writes no link header.
+//! Decoding names what a packet has instead of TCP, as a [`Foreign`]. Encoding writes no link header.
 //! Checksums are written correctly but not checked: in a capture on the sender's own machine they
-//! are not filled in. IP fragments are not reassembled.
+//! are not filled in. IP fragments are not reassembled; other tunnels are not opened.
 
+use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::Packet;
@@ -39,8 +40,29 @@ pub const PSH: u8 = 0b0000_1000;
 pub const ACK: u8 = 0b0001_0000;
 
 const ETHERTYPE_IPV4: u16 = 0x0800;
+const ETHERTYPE_ARP: u16 = 0x0806;
 const ETHERTYPE_IPV6: u16 = 0x86dd;
-const ETHERTYPE_VLAN: [u16; 2] = [0x8100, 0x88a8];
+const ETHERTYPE_PPPOE_DISCOVERY: u16 = 0x8863;
+const ETHERTYPE_PPPOE: u16 = 0x8864;
+/// Below, the field is a length: an LLC header follows (IEEE 802.3).
+const ETHERTYPE_FIRST: u16 = 0x0600;
+/// The tags of IEEE 802.1Q and 802.1ad, and the one in use before.
+const ETHERTYPE_VLAN: [u16; 3] = [0x8100, 0x88a8, 0x9100];
+/// For one receiver, and for several (RFC 5332).
+const ETHERTYPE_MPLS: [u16; 2] = [0x8847, 0x8848];
+/// Version, type, code, session and length, before the protocol number of PPP (RFC 2516).
+const PPPOE_HEADER_BYTES: usize = 6;
+const PPP_IPV4: u16 = 0x0021;
+const PPP_IPV6: u16 = 0x0057;
+const MPLS_LABEL_BYTES: usize = 4;
+/// Headers of tags and tunnels before TCP. Beyond: the packet is not read.
+const NESTED_HEADERS: usize = 16;
+const PROTOCOL_IPV4: u8 = 4;
+const PROTOCOL_UDP: u8 = 17;
+const PROTOCOL_IPV6: u8 = 41;
+const PROTOCOL_IPV6_FRAGMENT: u8 = 44;
+/// Offset and "more fragments" of IPv6; an atomic fragment has neither (RFC 6946).
+const IPV6_FRAGMENT: u16 = 0b1111_1111_1111_1001;
 const PROTOCOL_TCP: u8 = 6;
 /// Extension headers of IPv6 that may precede TCP: hop-by-hop, routing, destination options.
 const IPV6_EXTENSIONS: [u8; 3] = [0, 43, 60];
@@ -101,75 +123,194 @@ pub fn is_read(link: u32) -> bool {
     )
 }
 
-/// The TCP segment in a packet; `None` if there is none, or if its headers are incomplete.
-pub fn decode<'a>(packet: &Packet<'a>) -> Option<Segment<'a>> {
-    let cut = packet.whole_bytes.saturating_sub(packet.bytes.len());
-    let bytes = network(packet)?;
-    match bytes.first()? >> 4 {
-        4 => ipv4(bytes, cut),
-        6 => ipv6(bytes, cut),
-        _ => None,
+/// The content of a packet that has no TCP segment which can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Foreign {
+    /// By its name.
+    Named(&'static str),
+    /// An Ethernet type.
+    EtherType(u16),
+    /// A protocol number of IP.
+    Protocol(u8),
+}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Foreign::Named(name) => out.write_str(name),
+            Foreign::EtherType(number) => write!(out, "Ethernet type 0x{number:04x}"),
+            Foreign::Protocol(number) => write!(out, "IP protocol {number}"),
+        }
     }
 }
 
-/// The IP packet that the link carries, if any.
-fn network<'a>(packet: &Packet<'a>) -> Option<&'a [u8]> {
+/// A packet that ends before its headers do, or whose headers contradict its length.
+const SHORT: Foreign = Foreign::Named("incomplete headers");
+
+/// The TCP segment in a packet; `None` if there is none that can be read.
+pub fn decode<'a>(packet: &Packet<'a>) -> Option<Segment<'a>> {
+    segment(packet).ok()
+}
+
+/// The TCP segment in a packet.
+///
+/// # Errors
+/// The content of a packet without one.
+pub fn segment<'a>(packet: &Packet<'a>) -> Result<Segment<'a>, Foreign> {
     let bytes = packet.bytes;
+    let within = Within { cut: packet.whole_bytes.saturating_sub(bytes.len()), depth: 0 };
     match packet.link {
-        LINK_RAW | LINK_RAW_BSD | LINK_RAW_OPENBSD | LINK_IPV4 | LINK_IPV6 => Some(bytes),
+        LINK_RAW | LINK_RAW_BSD | LINK_RAW_OPENBSD | LINK_IPV4 | LINK_IPV6 => within.ip(bytes),
         // Four bytes name the family, in some machine's byte order: the version in the IP header
         // gives it as well.
-        LINK_LOOPBACK | LINK_LOOPBACK_OPENBSD => bytes.get(4..),
-        LINK_ETHERNET => {
-            let mut at = 12;
-            while ETHERTYPE_VLAN.contains(&u16_at(bytes, at)?) {
-                at += 4;
-            }
-            behind_ethertype(bytes, at, at + 2)
+        LINK_LOOPBACK | LINK_LOOPBACK_OPENBSD => within.ip(bytes.get(4..).ok_or(SHORT)?),
+        LINK_ETHERNET => within.ethernet(bytes, 12, 14),
+        LINK_LINUX_COOKED => within.ethernet(bytes, 14, 16),
+        LINK_LINUX_COOKED_2 => within.ethernet(bytes, 0, 20),
+        _ => Err(Foreign::Named("an unsupported link type")),
+    }
+}
+
+/// A position among the headers of a packet.
+#[derive(Clone, Copy)]
+struct Within {
+    /// Bytes at the packet's end that were not captured.
+    cut: usize,
+    /// Headers of tags and tunnels before.
+    depth: usize,
+}
+
+impl Within {
+    fn deeper(self) -> Result<Within, Foreign> {
+        let depth = self.depth + 1;
+        if depth > NESTED_HEADERS {
+            Err(Foreign::Named("too many headers"))
+        } else {
+            Ok(Within { depth, ..self })
         }
-        LINK_LINUX_COOKED => behind_ethertype(bytes, 14, 16),
-        LINK_LINUX_COOKED_2 => behind_ethertype(bytes, 0, 20),
-        _ => None,
+    }
+
+    /// The payload at an index, whose Ethernet type is at another one.
+    fn ethernet(self, bytes: &[u8], at: usize, payload: usize) -> Result<Segment<'_>, Foreign> {
+        let kind = u16_at(bytes, at).ok_or(SHORT)?;
+        let bytes = bytes.get(payload..).ok_or(SHORT)?;
+        match kind {
+            ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => self.ip(bytes),
+            // The tag is followed by the type of what it marks.
+            _ if ETHERTYPE_VLAN.contains(&kind) => self.deeper()?.ethernet(bytes, 2, 4),
+            _ if ETHERTYPE_MPLS.contains(&kind) => self.mpls(bytes),
+            ETHERTYPE_PPPOE => {
+                let payload = bytes.get(PPPOE_HEADER_BYTES + 2..).ok_or(SHORT)?;
+                match u16_at(bytes, PPPOE_HEADER_BYTES).ok_or(SHORT)? {
+                    PPP_IPV4 | PPP_IPV6 => self.ip(payload),
+                    _ => Err(Foreign::Named("PPP control")),
+                }
+            }
+            ETHERTYPE_PPPOE_DISCOVERY => Err(Foreign::Named("PPPoE discovery")),
+            ETHERTYPE_ARP => Err(Foreign::Named("ARP")),
+            ..ETHERTYPE_FIRST => Err(Foreign::Named("IEEE 802.3 LLC")),
+            other => Err(Foreign::EtherType(other)),
+        }
+    }
+
+    /// Labels, of which the last one has its lowest bit of the third byte set (RFC 3032).
+    fn mpls(self, bytes: &[u8]) -> Result<Segment<'_>, Foreign> {
+        let is_last = *bytes.get(2).ok_or(SHORT)? & 1 != 0;
+        let payload = bytes.get(MPLS_LABEL_BYTES..).ok_or(SHORT)?;
+        match payload.first().ok_or(SHORT)? >> 4 {
+            _ if !is_last => self.deeper()?.mpls(payload),
+            4 | 6 => self.ip(payload),
+            _ => Err(Foreign::Named("MPLS without IP")),
+        }
+    }
+
+    fn ip(self, bytes: &[u8]) -> Result<Segment<'_>, Foreign> {
+        match bytes.first().ok_or(SHORT)? >> 4 {
+            4 => self.ipv4(bytes),
+            6 => self.ipv6(bytes),
+            _ => Err(Foreign::Named("IP of an unknown version")),
+        }
+    }
+
+    fn ipv4(self, bytes: &[u8]) -> Result<Segment<'_>, Foreign> {
+        let header_bytes = usize::from(bytes.first().ok_or(SHORT)? & 0b1111) * 4;
+        let protocol = *bytes.get(9).ok_or(SHORT)?;
+        if header_bytes < IPV4_HEADER_BYTES {
+            return Err(SHORT);
+        }
+        if u16_at(bytes, 6).ok_or(SHORT)? & IPV4_FRAGMENT != 0 {
+            return Err(Foreign::Named("IPv4 fragments"));
+        }
+        // A packet that the network card will split later has no length yet.
+        let length = match usize::from(u16_at(bytes, 2).ok_or(SHORT)?) {
+            0 => bytes.len() + self.cut,
+            length => length,
+        };
+        let address =
+            |at: usize| bytes.get(at..)?.first_chunk().map(|octets: &[u8; 4]| Ipv4Addr::from(*octets));
+        let (from, to) = (address(12).ok_or(SHORT)?.into(), address(16).ok_or(SHORT)?.into());
+        let length = length.checked_sub(header_bytes).ok_or(SHORT)?;
+        self.transport(protocol, bytes.get(header_bytes..).ok_or(SHORT)?, length, (from, to))
+    }
+
+    fn ipv6(self, bytes: &[u8]) -> Result<Segment<'_>, Foreign> {
+        let address =
+            |at: usize| bytes.get(at..)?.first_chunk().map(|octets: &[u8; 16]| Ipv6Addr::from(*octets));
+        let (from, to) = (address(8).ok_or(SHORT)?.into(), address(24).ok_or(SHORT)?.into());
+        let length = match usize::from(u16_at(bytes, 4).ok_or(SHORT)?) {
+            0 => (bytes.len() + self.cut).checked_sub(IPV6_HEADER_BYTES).ok_or(SHORT)?,
+            length => length,
+        };
+        let (mut next, mut at) = (*bytes.get(6).ok_or(SHORT)?, IPV6_HEADER_BYTES);
+        loop {
+            let header = bytes.get(at..).unwrap_or_default();
+            if IPV6_EXTENSIONS.contains(&next) {
+                at += (usize::from(*header.get(1).ok_or(SHORT)?) + 1) * 8;
+            } else if next == PROTOCOL_IPV6_FRAGMENT {
+                if u16_at(header, 2).ok_or(SHORT)? & IPV6_FRAGMENT != 0 {
+                    return Err(Foreign::Named("IPv6 fragments"));
+                }
+                at += 8;
+            } else {
+                break;
+            }
+            next = *header.first().ok_or(SHORT)?;
+        }
+        let length = (length + IPV6_HEADER_BYTES).checked_sub(at).ok_or(SHORT)?;
+        self.transport(next, bytes.get(at..).ok_or(SHORT)?, length, (from, to))
+    }
+
+    /// The payload of an IP packet, of so many bytes, some of which may be missing; padding may follow.
+    fn transport(
+        self,
+        protocol: u8,
+        bytes: &[u8],
+        length: usize,
+        (from, to): (IpAddr, IpAddr),
+    ) -> Result<Segment<'_>, Foreign> {
+        match protocol {
+            PROTOCOL_TCP => tcp(bytes, length, from, to).ok_or(SHORT),
+            PROTOCOL_IPV4 | PROTOCOL_IPV6 => self.deeper()?.ip(&bytes[..bytes.len().min(length)]),
+            PROTOCOL_UDP => Err(Foreign::Named(udp_name(bytes))),
+            1 => Err(Foreign::Named("ICMP")),
+            2 => Err(Foreign::Named("IGMP")),
+            47 => Err(Foreign::Named("GRE")),
+            50 => Err(Foreign::Named("ESP")),
+            51 => Err(Foreign::Named("AH")),
+            58 => Err(Foreign::Named("ICMPv6")),
+            132 => Err(Foreign::Named("SCTP")),
+            other => Err(Foreign::Protocol(other)),
+        }
     }
 }
 
-fn behind_ethertype(bytes: &[u8], at: usize, payload: usize) -> Option<&[u8]> {
-    let is_ip = [ETHERTYPE_IPV4, ETHERTYPE_IPV6].contains(&u16_at(bytes, at)?);
-    bytes.get(payload..).filter(|_| is_ip)
-}
-
-fn ipv4(bytes: &[u8], cut: usize) -> Option<Segment<'_>> {
-    let header_bytes = usize::from(bytes.first()? & 0b1111) * 4;
-    let is_fragment = u16_at(bytes, 6)? & IPV4_FRAGMENT != 0;
-    if header_bytes < IPV4_HEADER_BYTES || is_fragment || *bytes.get(9)? != PROTOCOL_TCP {
-        return None;
+/// The name of a UDP datagram, by its destination port: a tunnel is named, as it may contain TCP.
+fn udp_name(bytes: &[u8]) -> &'static str {
+    match u16_at(bytes, 2) {
+        Some(4789) => "VXLAN",
+        Some(6081) => "GENEVE",
+        _ => "UDP",
     }
-    // A packet that the network card will split later has no length yet.
-    let length = match usize::from(u16_at(bytes, 2)?) {
-        0 => bytes.len() + cut,
-        length => length,
-    };
-    let address = |at: usize| bytes.get(at..)?.first_chunk().map(|octets: &[u8; 4]| Ipv4Addr::from(*octets));
-    let (from, to) = (address(12)?.into(), address(16)?.into());
-    tcp(bytes.get(header_bytes..)?, length.checked_sub(header_bytes)?, from, to)
-}
-
-fn ipv6(bytes: &[u8], cut: usize) -> Option<Segment<'_>> {
-    let address = |at: usize| bytes.get(at..)?.first_chunk().map(|octets: &[u8; 16]| Ipv6Addr::from(*octets));
-    let (from, to) = (address(8)?.into(), address(24)?.into());
-    let length = match usize::from(u16_at(bytes, 4)?) {
-        0 => (bytes.len() + cut).checked_sub(IPV6_HEADER_BYTES)?,
-        length => length,
-    };
-    let (mut next, mut at) = (*bytes.get(6)?, IPV6_HEADER_BYTES);
-    while IPV6_EXTENSIONS.contains(&next) {
-        next = *bytes.get(at)?;
-        at += (usize::from(*bytes.get(at + 1)?) + 1) * 8;
-    }
-    if next != PROTOCOL_TCP {
-        return None;
-    }
-    tcp(bytes.get(at..)?, (length + IPV6_HEADER_BYTES).checked_sub(at)?, from, to)
 }
 
 /// A segment with that many bytes, some of which may be missing; padding may follow.

@@ -7,7 +7,6 @@
 //! kept.
 
 use core::net::SocketAddr;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Conversation;
@@ -15,7 +14,6 @@ use super::explanation::{Explanation, Problem};
 use super::guess::Guess;
 use crate::capture::{Capture, Connection, End, Hole, Piece, packet};
 use crate::packet::{Codes, Dialect};
-use crate::plural::count;
 use crate::ws::Side;
 
 /// A finding in a connection.
@@ -214,20 +212,13 @@ pub(crate) fn items<'c>(
     }
 }
 
-/// The kinds of packets on a link type that is not supported, in words; `None` if there are none.
+/// The packets that are not read, by their content in words; `None` if there are none.
 pub(crate) fn unread(capture: &Capture<'_>) -> Option<String> {
-    let links = capture.packets.iter().map(|packet| packet.link).filter(|link| !packet::is_read(*link));
-    let links: BTreeSet<u32> = links.collect();
-    let numbers: Vec<String> = links.iter().map(ToString::to_string).collect();
-    if numbers.is_empty() {
-        return None;
+    let mut words = capture.unread()?;
+    if capture.packets.iter().any(|packet| !packet::is_read(packet.link)) {
+        words += " (of the link types, only Ethernet, Linux cooked, loopback and raw IP are supported)";
     }
-    let packets = capture.packets.iter().filter(|packet| links.contains(&packet.link)).count();
-    Some(format!(
-        "{} of unsupported link type {}: only Ethernet, Linux cooked, loopback and raw IP are supported",
-        count(packets, "packet"),
-        numbers.join(" or ")
-    ))
+    Some(words)
 }
 
 /// The end of a file in the middle of a block, in words; `None` if the file is whole.

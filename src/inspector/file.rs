@@ -112,7 +112,7 @@ impl File {
         let found = capture::read(&bytes).map_err(|error| format!("The file cannot be read: {error}."))?;
         let unread = captured::unread(&found);
         if let Some(words) = &unread
-            && found.packets.iter().all(|packet| !capture::packet::is_read(packet.link))
+            && !found.is_readable()
         {
             return Err(format!("The file has nothing that can be read: {words}."));
         }

@@ -403,13 +403,16 @@ fn unread_bytes_are_named_instead_of_explained() {
     pcapng::write_packet(&mut wireless, &about, &[0; 40]);
     let file = OnDisk::new("wireless", &wireless);
     let (is_well, out, errors) = tickwire(&[file.path()]);
-    let expected = format!("{}: 1 packet of unsupported link type 105: only", file.path());
+    let expected = format!(
+        "{}: 1 packet without readable TCP: 1 of link type 105 (of the link types, only",
+        file.path()
+    );
     assert!(!is_well && out.is_empty() && errors.contains(&expected), "{out}{errors}");
     let both = OnDisk::new("both-links", &[two_clients(), wireless].concat());
     let (is_well, out, errors) = tickwire(&[both.path()]);
     assert!(
         is_well
-            && out.contains("\n1 packet of unsupported link type 105: only")
+            && out.contains("\n1 packet without readable TCP: 1 of link type 105 (of the link types, only")
             && out.contains("pong nonce=1"),
         "{out}{errors}"
     );

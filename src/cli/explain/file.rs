@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 
 use super::super::output::{Failure, print};
-use crate::capture::{Capture, packet};
+use crate::capture::Capture;
 use crate::explain::captured::{self, Found, Tally, What};
 use crate::explain::paint::Paint;
 use crate::explain::piecemeal::Form;
@@ -42,7 +42,7 @@ pub fn run(
 ) -> Result<(), Failure> {
     let unread = captured::unread(capture);
     if let Some(words) = &unread
-        && capture.packets.iter().all(|packet| !packet::is_read(packet.link))
+        && !capture.is_readable()
     {
         return Err(words.clone());
     }
