@@ -312,6 +312,8 @@ pub const INSPECTOR_RING_BYTES: usize = 2 * 1024 * 1024;
 pub const INSPECTOR_CLIENTS: usize = 8;
 /// Bytes of a capture that the page opens or replays, held in memory. Beyond: refused, with a hint.
 pub const INSPECTOR_FILE_BYTES: usize = 256 * 1024 * 1024;
+/// Connections of a capture that the page's menu is given. Beyond: counted, and reached by the filter.
+pub const INSPECTOR_FILE_CONNECTIONS: usize = 1_000;
 /// Frames of a capture that the page lists, at about 80 bytes each. Beyond: left out, as it says.
 pub const INSPECTOR_FILE_FRAMES: usize = 2_000_000;
 /// Frames of a connection between two checkpoints: so many are read again before one is explained.

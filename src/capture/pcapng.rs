@@ -373,12 +373,17 @@ pub struct About<'a> {
 
 /// Appends a packet, whole.
 pub fn write_packet(out: &mut Vec<u8>, about: &About<'_>, bytes: &[u8]) {
+    write_part(out, about, bytes, bytes.len());
+}
+
+/// Appends the beginning of a packet of `whole_bytes`.
+pub fn write_part(out: &mut Vec<u8>, about: &About<'_>, bytes: &[u8], whole_bytes: usize) {
     write_block(out, ENHANCED_PACKET, |out| {
         out.extend_from_slice(&about.interface.to_le_bytes());
         out.extend_from_slice(&((about.at_ns >> 32) as u32).to_le_bytes());
         out.extend_from_slice(&(about.at_ns as u32).to_le_bytes());
         out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
-        out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+        out.extend_from_slice(&(whole_bytes as u32).to_le_bytes());
         out.extend_from_slice(bytes);
         pad(out, bytes.len());
         if !about.comment.is_empty() {

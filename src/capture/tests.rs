@@ -9,6 +9,7 @@ use super::passing::tests::is_orderly;
 use super::pcapng::{About, write_interface, write_name, write_packet, write_section};
 use super::*;
 use crate::limits;
+mod headers;
 
 const CLIENT: &str = "192.0.2.7:50000";
 const SERVER: &str = "198.51.100.1:3000";
@@ -131,112 +132,6 @@ fn both_families_have_correct_checksums_and_round_trip() {
             }
         }
     }
-}
-
-/// A packet on Ethernet, with these bytes after the two addresses.
-fn on_ethernet(parts: &[&[u8]]) -> Vec<u8> {
-    [&[&[2; 12][..]], parts].concat().concat()
-}
-
-/// The payload of a packet, or the name of what the packet has instead of TCP.
-fn content(link: u32, bytes: &[u8]) -> String {
-    let (comments, whole_bytes) = (Vec::new(), bytes.len());
-    let packet = Packet { number: 1, at_ns: 1, link, bytes, whole_bytes, inbound: None, comments };
-    match packet::segment(&packet) {
-        Ok(segment) => String::from_utf8_lossy(segment.payload).into_owned(),
-        Err(foreign) => foreign.to_string(),
-    }
-}
-
-/// A header of IPv4 or IPv6 with this protocol, before these bytes.
-fn in_ip(version: u8, protocol: u8, payload: &[u8]) -> Vec<u8> {
-    let mut header = if version == 4 { vec![0x45; 20] } else { vec![0x60; 40] };
-    match version {
-        4 => {
-            header[2..4].copy_from_slice(&(20 + payload.len() as u16).to_be_bytes());
-            (header[6], header[7], header[9]) = (0, 0, protocol);
-        }
-        _ => {
-            header[4..6].copy_from_slice(&(payload.len() as u16).to_be_bytes());
-            header[6] = protocol;
-        }
-    }
-    [header, payload.to_vec()].concat()
-}
-
-#[test]
-fn tags_and_simple_tunnels_are_read_and_everything_else_has_a_name() {
-    let mut tcp = Vec::new();
-    packet::encode(&mut tcp, &head(PSH | ACK, 7, 9), b"hi");
-    let (four, segment) = (&tcp[..], &tcp[20..]);
-    let padded = [four, &[0; 6]].concat();
-    let six = in_ip(6, 6, segment);
-    let ethernet = |parts: &[&[u8]]| content(1, &on_ethernet(parts));
-    let label = |is_last: u8| [0, 1, 0x10 | is_last, 64];
-    let fragment =
-        |protocol, offset: u16| [&[protocol, 0][..], &offset.to_be_bytes(), &[0; 4], segment].concat();
-    for read in [
-        ethernet(&[&[8, 0], &padded]),
-        ethernet(&[&[0x86, 0xdd], &six]),
-        ethernet(&[&[0x81, 0, 0, 7, 8, 0], four]),
-        ethernet(&[&[0x88, 0xa8, 0, 7, 0x81, 0, 0, 8, 0x86, 0xdd], &six]),
-        ethernet(&[&[0x91, 0, 0, 7, 8, 0], four]),
-        ethernet(&[&[0x88, 0x64, 0x11, 0, 0, 1, 0, 0, 0, 0x21], &padded]),
-        ethernet(&[&[0x88, 0x64, 0x11, 0, 0, 1, 0, 0, 0, 0x57], &six]),
-        ethernet(&[&[0x81, 0, 0, 7, 0x88, 0x64, 0x11, 0, 0, 1, 0, 0, 0, 0x21], four]),
-        ethernet(&[&[0x88, 0x47], &label(0), &label(1), four]),
-        ethernet(&[&[0x88, 0x48], &label(1), &six]),
-        content(113, &[&[0; 14][..], &[0x81, 0, 0, 7, 8, 0], four].concat()),
-        content(276, &[&[0x81, 0][..], &[0; 18], &[0, 7, 8, 0], four].concat()),
-        content(276, &[&[0x88, 0x64][..], &[0; 18], &[0x11, 0, 0, 1, 0, 0, 0, 0x21], four].concat()),
-        content(101, &in_ip(4, 4, four)),
-        content(101, &in_ip(4, 41, &six)),
-        content(101, &in_ip(6, 4, four)),
-        content(101, &in_ip(6, 41, &six)),
-        content(101, &in_ip(6, 44, &fragment(6, 0))),
-    ] {
-        assert_eq!(read, "hi");
-    }
-    let mut first_fragment = four.to_vec();
-    first_fragment[6] = 0b0010_0000;
-    let udp = |port: u16| in_ip(4, 17, &[&[0; 2][..], &port.to_be_bytes(), &[0; 20]].concat());
-    for (name, expected) in [
-        (content(101, &first_fragment), "IPv4 fragments"),
-        (content(101, &in_ip(6, 44, &fragment(6, 1))), "IPv6 fragments"),
-        (content(101, &in_ip(6, 44, &fragment(6, 8))), "IPv6 fragments"),
-        (content(101, &udp(4789)), "VXLAN"),
-        (content(101, &udp(6081)), "GENEVE"),
-        (content(101, &udp(53)), "UDP"),
-        (content(101, &in_ip(4, 47, four)), "GRE"),
-        (content(101, &in_ip(6, 51, segment)), "AH"),
-        (content(101, &in_ip(4, 89, four)), "IP protocol 89"),
-        (content(101, &four[..25]), "incomplete headers"),
-        (content(101, &(0..20).fold(four.to_vec(), |inner, _| in_ip(4, 4, &inner))), "too many headers"),
-        (ethernet(&[&[8, 6], four]), "ARP"),
-        (ethernet(&[&[0x88, 0xcc], four]), "Ethernet type 0x88cc"),
-        (ethernet(&[&[0, 60], four]), "IEEE 802.3 LLC"),
-        (ethernet(&[&[0x88, 0x63], four]), "PPPoE discovery"),
-        (ethernet(&[&[0x88, 0x47], &label(1), &[0; 30]]), "MPLS without IP"),
-    ] {
-        assert_eq!(name, expected);
-    }
-}
-
-#[test]
-fn a_capture_counts_and_names_the_packets_that_it_cannot_read() {
-    let mut tcp = Vec::new();
-    packet::encode(&mut tcp, &head(PSH | ACK, 7, 9), b"hi");
-    let mut out = file(&[(head(PSH | ACK, 7, 9), b"hi")]);
-    let about = About { interface: 0, at_ns: 9_000, inbound: None, comment: "" };
-    for protocol in [47, 51, 47] {
-        write_packet(&mut out, &about, &in_ip(4, protocol, &tcp));
-    }
-    write_packet(&mut out, &About { interface: 1, ..about }, b"a record");
-    let capture = read(&out).expect("a capture");
-    let words = "3 packets without readable TCP: 1 of AH, 2 of GRE";
-    assert_eq!((capture.unread().as_deref(), capture.is_readable()), (Some(words), true));
-    let few = Capture { packets: capture.packets[1..4].to_vec(), ..Capture::default() };
-    assert!(!few.is_readable() && capture.connections().len() == 1);
 }
 
 #[test]

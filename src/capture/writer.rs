@@ -5,11 +5,14 @@
 //! ```
 //!
 //! The output is blocks of pcapng. Sequence numbers count all bytes, including lost bytes, so a
-//! loss shows as a gap. Times are durations since the start of the writer's clock.
+//! loss shows as a gap. Times are durations since the start of the writer's clock, which is monotonic; in the output they never go
+//! backwards.
 
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
+use std::collections::BTreeSet;
 
+use super::Capture;
 use super::packet::{self, ACK, FIN, Head, LINK_RAW, LINK_WORLD, PSH, SYN};
 use super::pcapng::{self, About};
 use super::record::{self, Record};
@@ -29,13 +32,20 @@ pub struct Writer {
     pub packets: u64,
     /// From 1970 to the start of the clock.
     epoch: Duration,
+    /// The time of the last packet since 1970.
+    last: Duration,
     packet: Vec<u8>,
 }
 
 impl Writer {
     /// A writer whose clock began at this time since 1970.
     pub fn new(epoch: Duration) -> Writer {
-        Writer { blocks: Vec::new(), packets: 0, epoch, packet: Vec::new() }
+        Writer { blocks: Vec::new(), packets: 0, epoch, last: Duration::ZERO, packet: Vec::new() }
+    }
+
+    /// Takes another time for the start of the clock, if it is later: the machine's clock was set forward, or the machine slept.
+    pub fn set_epoch(&mut self, epoch: Duration) {
+        self.epoch = self.epoch.max(epoch);
     }
 
     /// Begins a file: an interface for connections, and perhaps one for records of the world.
@@ -74,9 +84,44 @@ impl Writer {
     }
 
     fn packet(&mut self, interface: u32, at: Duration, inbound: Option<bool>, comment: &str) {
-        let at_ns = u64::try_from((self.epoch + at).as_nanos()).unwrap_or(u64::MAX);
+        self.last = self.last.max(self.epoch + at);
+        let at_ns = u64::try_from(self.last.as_nanos()).unwrap_or(u64::MAX);
         pcapng::write_packet(&mut self.blocks, &About { interface, at_ns, inbound, comment }, &self.packet);
         self.packets += 1;
+    }
+}
+
+impl Capture<'_> {
+    /// The packets without the records of the world, as a file with one link type, which also the tools of libpcap read.
+    ///
+    /// # Errors
+    /// One line: there are no such packets, or they have different link types.
+    pub(crate) fn packets_alone(&self) -> Result<Vec<u8>, String> {
+        let packets = || self.packets.iter().filter(|packet| packet.link != LINK_WORLD);
+        let links: BTreeSet<u32> = packets().map(|packet| packet.link).collect();
+        let link = match links.iter().collect::<Vec<_>>()[..] {
+            [link] => {
+                u16::try_from(*link).map_err(|_| format!("link type {link}: pcapng has no such number"))?
+            }
+            [] => return Err("the capture has no packets, only records of the world".to_owned()),
+            ref several => {
+                let numbers: Vec<String> = several.iter().map(ToString::to_string).collect();
+                let numbers = numbers.join(" and ");
+                return Err(format!(
+                    "the packets have the link types {numbers}: a file of packets can have one"
+                ));
+            }
+        };
+        let mut out = Vec::new();
+        pcapng::write_section(&mut out, concat!("tickwire ", env!("CARGO_PKG_VERSION")));
+        pcapng::write_interface(&mut out, link, "clients");
+        self.names.iter().for_each(|(address, name)| pcapng::write_name(&mut out, *address, name));
+        for packet in packets() {
+            let comment = &packet.comments.join("; ");
+            let about = About { interface: CLIENTS, at_ns: packet.at_ns, inbound: packet.inbound, comment };
+            pcapng::write_part(&mut out, &about, packet.bytes, packet.whole_bytes);
+        }
+        Ok(out)
     }
 }
 

@@ -7,9 +7,9 @@
 mod once;
 mod parted;
 
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -60,6 +60,10 @@ pub struct ReplayArgs {
     /// Loopback address and port to listen on with --serve; port 0 picks a free port.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:3000", value_parser = values::bind, requires = "serve")]
     listen: SocketAddr,
+    /// Replay nothing: write the packets of FILE without the records of the world, for tcpdump and other tools that read one link
+    /// type in a file. An existing file is not overwritten; - is standard output.
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["diff", "to_tick", "bisect", "serve", "json"])]
+    packets: Option<PathBuf>,
     /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
@@ -79,6 +83,11 @@ enum NoReport {
 pub fn run(args: &ReplayArgs, games: &Games) -> ExitCode {
     if args.serve {
         let Err(reason) = watch::run(&args.file, args.listen, games) else { return ExitCode::SUCCESS };
+        tell_error(&reason);
+        return ExitCode::from(NO_VERDICT);
+    }
+    if let Some(out) = &args.packets {
+        let Err(reason) = write_packets(&args.file, out) else { return ExitCode::SUCCESS };
         tell_error(&reason);
         return ExitCode::from(NO_VERDICT);
     }
@@ -112,6 +121,19 @@ pub fn run(args: &ReplayArgs, games: &Games) -> ExitCode {
             ExitCode::from(NO_VERDICT)
         }
     }
+}
+
+/// Writes the packets of a capture without the records of the world.
+fn write_packets(file: &Path, out: &Path) -> Result<(), Failure> {
+    let bytes = read(file)?;
+    let capture = capture::read(&bytes).map_err(|error| format!("{}: {error}", name(file)))?;
+    let packets = capture.packets_alone().map_err(|reason| format!("{}: {reason}", name(file)))?;
+    let written = if out.as_os_str() == DASH {
+        io::stdout().lock().write_all(&packets)
+    } else {
+        File::create_new(out).and_then(|mut out| out.write_all(&packets))
+    };
+    written.map_err(|error| format!("--packets {}: {error}", out.display()))
 }
 
 fn report(args: &ReplayArgs, games: &Games) -> Result<Vec<(String, Report)>, NoReport> {

@@ -142,6 +142,9 @@ pub struct ServeArgs {
     /// output and all other output to standard error. An existing file is not overwritten.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_CAPTURE")]
     capture: Option<PathBuf>,
+    /// Capture packets alone, for tcpdump and other tools: without the world, so it cannot be replayed.
+    #[arg(long, env = "TICKWIRE_CAPTURE_PLAIN", requires = "capture")]
+    capture_plain: bool,
     /// Size of a capture file, in millions of bytes, after which the capture continues in the next
     /// file: a.pcapng is followed by a.1.pcapng.
     #[arg(long, value_name = "MB", default_value_t = limits::CAPTURE_FILE_MB, env = "TICKWIRE_CAPTURE_FILE_MB",
@@ -252,7 +255,8 @@ fn serve(config: Config, rooms: Vec<Box<Core>>, args: &ServeArgs) -> Result<(), 
     })?;
     if let Some(file) = &args.capture {
         let target = if is_to_stdout { Target::Stdout } else { Target::File(file.clone()) };
-        server.capture(target).map_err(|error| format!("--capture: {error}"))?;
+        let started = if args.capture_plain { server.capture_plain(target) } else { server.capture(target) };
+        started.map_err(|error| format!("--capture: {error}"))?;
     }
     print(&banner(&server, args.admin_token.is_none()));
     for (room, tick) in restored {

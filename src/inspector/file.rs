@@ -23,6 +23,7 @@ use crate::explain::captured::{self, Reading, What};
 use crate::explain::{Content, Conversation, Explanation, input};
 use crate::limits;
 use crate::packet::Codes;
+use crate::plural::count;
 use crate::ws::frame::Opcode;
 
 /// See the [module](self).
@@ -30,8 +31,10 @@ use crate::ws::frame::Opcode;
 pub struct File {
     bytes: Vec<u8>,
     codes: &'static Codes,
+    /// The connections with data, by their numbers. Of others, which can be very many, only the number is kept.
     conversations: Vec<Talk>,
-    /// All pieces: the packet after which one could be read, its connection, its index there.
+    connections: usize,
+    /// All pieces: the packet after which one could be read, the index of its conversation, its index there.
     order: Vec<(u32, u32, u32)>,
     /// How many of them were read.
     read: usize,
@@ -46,14 +49,16 @@ pub struct File {
 /// A connection of the file. Its pieces are ranges of the file.
 #[derive(Debug)]
 struct Talk {
+    /// Among all connections, from 1.
+    number: usize,
     about: Connection<'static>,
     name: Option<String>,
     pieces: Vec<Place>,
-    reading: Option<Reading<'static>>,
+    reading: Option<Box<Reading<'static>>>,
     pairs: Pairs,
     checkpoints: Vec<Checkpoint>,
     /// Where an explanation ended, for the next one.
-    cursor: Option<Checkpoint>,
+    cursor: Option<Box<Checkpoint>>,
     since: (usize, usize),
 }
 
@@ -119,13 +124,19 @@ impl File {
         let mut notes: Vec<String> = unread.into_iter().collect();
         notes.extend(captured::cut(&found));
         let codes = codes_of(&found)?;
-        let connections = found.connections();
-        let (packets, names) = (found.packets.len(), names(&found, &connections));
+        let mut connections: Vec<_> = found.connections().into_iter().zip(1..).collect();
+        let all = connections.len();
+        let (packets, names) = (found.packets.len(), names(&found, connections.iter().map(|(one, _)| one)));
+        connections.retain(|(one, _)| !one.pieces.is_empty());
+        if connections.len() < all {
+            let without = count(all - connections.len(), "connection");
+            notes.push(format!("{without} without data: not in the menu"));
+        }
         let begin_ns = found.packets.first().map_or(0, |packet| packet.at_ns);
         drop(found);
-        let order = captured::order(connections.iter()).into_iter();
+        let order = captured::order(connections.iter().map(|(one, _)| one)).into_iter();
         let order = order.map(|(readable, index, at)| (readable as u32, index as u32, at as u32)).collect();
-        let talk = |connection: &Connection<'_>| Talk::new(connection, &names, &bytes);
+        let talk = |(one, number): &(Connection<'_>, usize)| Talk::new(*number, one, &names, &bytes);
         let conversations = connections.iter().map(talk).collect();
         drop(connections);
         let list = List::default();
@@ -133,6 +144,7 @@ impl File {
             bytes,
             codes,
             conversations,
+            connections: all,
             order,
             read: 0,
             packets,
@@ -163,14 +175,14 @@ impl File {
         self.read += 1;
         let (list, begin_ns) = (&mut self.list, self.begin_ns);
         let talk = &mut self.conversations[index as usize];
-        let Talk { about, pieces, reading, pairs, checkpoints, since, .. } = talk;
+        let Talk { number, about, pieces, reading, pairs, checkpoints, since, .. } = talk;
         let codes = self.codes;
         let reading = reading.get_or_insert_with(|| {
             let pieces = pieces.iter().map(|place| place.piece(&self.bytes));
             let otherwise = codes.default_dialect().expect("every table has a dialect");
             let mut conversation = captured::conversation(about, pieces, codes, otherwise);
             conversation.be_brief(true);
-            Reading::new(index as usize + 1, about, conversation)
+            Box::new(Reading::new(*number, about, conversation))
         });
         let place = pieces[at as usize];
         if checkpoints.is_empty() || is_due(*since, reading.conversation()) {
@@ -178,7 +190,7 @@ impl File {
             checkpoints.push(Checkpoint { piece: at as usize, conversation });
             *since = (0, 0);
         }
-        let (mut sub, mut cost) = (0, i64::from(place.length) + 8);
+        let (mut sub, mut cost, client) = (0, i64::from(place.length) + 8, *number as u32);
         since.1 += place.length as usize;
         reading.receive(readable as usize, &place.piece(&self.bytes), &mut |found| {
             let n = list.entries().back().map_or(1, |entry| entry.n + 1);
@@ -187,11 +199,11 @@ impl File {
                 What::Begin { .. } => {}
                 What::Hole(from, bytes) => {
                     pairs.clear();
-                    let gap = Entry::gap(n, index + 1, from, Kind::Hole(bytes), at_us);
+                    let gap = Entry::gap(n, client, from, Kind::Hole(bytes), at_us);
                     list.push(Entry { tick: readable, ..gap }, None);
                 }
                 What::Item(item) => {
-                    let entry = Entry::new(n, index + 1, &item, &mut list.names);
+                    let entry = Entry::new(n, client, &item, &mut list.names);
                     let pair = pairs.take(n, at_us, &item);
                     list.push(Entry { at_us, tick: readable, place: (at, sub), ..entry }, None);
                     pair.into_iter().for_each(|pair| list.pair(n, pair));
@@ -223,6 +235,11 @@ impl File {
         cost
     }
 
+    /// The index of the conversation with this number.
+    fn index(&self, client: u32) -> Option<usize> {
+        self.conversations.binary_search_by_key(&(client as usize), |talk| talk.number).ok()
+    }
+
     /// Explains the items of a piece, with everything before that matters; returns what it cost.
     fn explain_piece(
         &mut self,
@@ -230,12 +247,12 @@ impl File {
         piece: u32,
         mut each: impl FnMut(u32, Explanation<'static>),
     ) -> i64 {
-        let Some(talk) = self.conversations.get_mut((client as usize).wrapping_sub(1)) else { return 1 };
+        let Some(talk) = self.index(client).map(|index| &mut self.conversations[index]) else { return 1 };
         let piece = piece as usize;
         let before = talk.checkpoints.partition_point(|checkpoint| checkpoint.piece <= piece);
         let Some(checkpoint) = before.checked_sub(1).map(|at| &talk.checkpoints[at]) else { return 1 };
         let cursor = talk.cursor.take().filter(|cursor| (checkpoint.piece..=piece).contains(&cursor.piece));
-        let mut from = cursor.unwrap_or_else(|| checkpoint.clone());
+        let mut from = cursor.unwrap_or_else(|| Box::new(checkpoint.clone()));
         let mut cost = 1;
         while from.piece <= piece {
             let is_meant = from.piece == piece;
@@ -295,8 +312,8 @@ impl File {
         }
         let item = self.explanation(n).ok_or("this is not a frame")?;
         let is_head = item.frames.first().is_some_and(|frame| matches!(frame.content, Content::Head(_)));
-        let client = self.list.get(n).map_or(0, |entry| entry.client as usize);
-        let talk = self.conversations.get(client.wrapping_sub(1));
+        let client = self.list.get(n).map_or(0, |entry| entry.client);
+        let talk = self.index(client).map(|index| &self.conversations[index]);
         let after = talk.and_then(|talk| talk.cursor.as_ref()).map(|cursor| &cursor.conversation);
         let (json, is_ours) = after.map_or((None, false), |talk| (talk.json(), talk.is_ours()));
         let (dialect, bytes) = (item.dialect.name().to_owned(), item.bytes.clone());
@@ -340,13 +357,14 @@ impl File {
 
     /// How far the file was read, its notes, and its connections as far as they are known.
     pub fn about(&self) -> Json {
-        let connections = self.conversations.iter().enumerate().map(|(index, talk)| talk.json(index + 1));
+        let listed = self.conversations.iter().take(limits::INSPECTOR_FILE_CONNECTIONS);
         json!({
             "packets": self.packets,
             "pieces": self.order.len(),
             "read": self.read,
             "notes": self.notes,
-            "connections": connections.collect::<Vec<_>>(),
+            "all": self.connections,
+            "connections": listed.map(Talk::json).collect::<Vec<_>>(),
         })
     }
 
@@ -362,7 +380,12 @@ fn is_due((frames, bytes): (usize, usize), conversation: &Conversation<'_>) -> b
 }
 
 impl Talk {
-    fn new(connection: &Connection<'_>, names: &BTreeMap<IpAddr, String>, file: &[u8]) -> Talk {
+    fn new(
+        number: usize,
+        connection: &Connection<'_>,
+        names: &BTreeMap<IpAddr, String>,
+        file: &[u8],
+    ) -> Talk {
         let Connection { client, server, first_packet, has_begin, has_end, .. } = *connection;
         // `Reading` counts the pieces; their bytes are in the file.
         let pieces: Vec<Place> = connection.pieces.iter().map(|piece| Place::new(piece, file)).collect();
@@ -371,14 +394,14 @@ impl Talk {
         let about = Connection { client, server, first_packet, has_begin, has_end, pieces: hollow, holes };
         let name = names.get(&client.ip().to_canonical()).cloned();
         let (reading, cursor, checkpoints, pairs) = (None, None, Vec::new(), Pairs::default());
-        Talk { about, name, pieces, reading, pairs, checkpoints, cursor, since: (0, 0) }
+        Talk { number, about, name, pieces, reading, pairs, checkpoints, cursor, since: (0, 0) }
     }
 
-    fn json(&self, number: usize) -> Json {
-        let tally = self.reading.as_ref().map(Reading::tally);
+    fn json(&self) -> Json {
+        let tally = self.reading.as_deref().map(Reading::tally);
         let bytes: u64 = self.pieces.iter().map(|place| u64::from(place.length)).sum();
         json!({
-            "number": number,
+            "number": self.number,
             "client": self.about.client.to_string(),
             "server": self.about.server.to_string(),
             "name": self.name,
@@ -404,11 +427,47 @@ fn codes_of(found: &capture::Capture<'_>) -> Result<&'static Codes, String> {
 }
 
 /// The clients' names, where an address has only one client.
-fn names(found: &capture::Capture<'_>, connections: &[Connection<'_>]) -> BTreeMap<IpAddr, String> {
+fn names<'a>(
+    found: &capture::Capture<'_>,
+    connections: impl Iterator<Item = &'a Connection<'a>>,
+) -> BTreeMap<IpAddr, String> {
     let mut clients: BTreeMap<IpAddr, usize> = BTreeMap::new();
     for connection in connections {
         *clients.entry(connection.client.ip().to_canonical()).or_default() += 1;
     }
     let known = found.names.iter().filter(|(address, _)| clients.get(address) == Some(&1));
     known.map(|(address, name)| (*address, (*name).to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::End;
+    use crate::capture::writer::{Flow, Writer};
+
+    #[test]
+    fn connections_without_data_cost_a_number_and_the_menu_has_a_bound() {
+        let mut writer = Writer::new(core::time::Duration::ZERO);
+        writer.begin(false);
+        let all = 3 * limits::INSPECTOR_FILE_CONNECTIONS;
+        for client in 0..all {
+            let ends = [format!("192.0.2.7:{}", 10_000 + client), "192.0.2.1:3000".to_owned()];
+            let ends = ends.map(|end| end.parse().expect("an address"));
+            let mut flow = Flow::open(&mut writer, ends, [1, 1], Default::default());
+            if client % 2 == 1 {
+                flow.bytes(&mut writer, End::Client, b"\x81\x80\0\0\0\0", Default::default());
+            }
+        }
+        let mut file = File::open(writer.blocks).expect("a capture");
+        while file.work(10_000) {}
+        let about = file.about();
+        let listed = about["connections"].as_array().expect("a list");
+        assert_eq!((file.conversations.len(), about["all"].as_u64()), (all / 2, Some(all as u64)));
+        assert_eq!((listed.len(), &listed[1]["number"]), (limits::INSPECTOR_FILE_CONNECTIONS, &json!(4)));
+        assert_eq!(about["notes"], json!(["1500 connections without data: not in the menu"]));
+        let last = file.list().entries().back().expect("a frame");
+        assert_eq!((file.list().entries().len(), last.client as usize), (all / 2, all));
+        assert!(size_of::<Talk>() <= 512, "{} bytes", size_of::<Talk>());
+        assert!(file.explain(1).contains("Text") || file.explain(1).contains("text"), "{}", file.explain(1));
+    }
 }

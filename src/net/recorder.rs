@@ -49,6 +49,15 @@ impl Default for Rotation {
     }
 }
 
+/// The requested contents of a capture.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wanted {
+    /// One client; otherwise all of them.
+    pub only: Option<u64>,
+    /// Only packets, for tools that read one link type in a file: no records of the world, so no replay.
+    pub is_plain: bool,
+}
+
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Recorder {
@@ -118,11 +127,12 @@ impl Recorder {
         Recorder { tap, rotation, metrics, started, codes, capture: Mutex::default() }
     }
 
-    /// Starts a capture of one client or of all. Returns the file's name.
+    /// Starts a capture. Returns the file's name.
     ///
     /// # Errors
     /// A capture is already running, or the file cannot be created.
-    pub fn start(&self, target: Target, only: Option<u64>) -> Result<String, String> {
+    pub fn start(&self, target: Target, wanted: Wanted) -> Result<String, String> {
+        let Wanted { only, is_plain } = wanted;
         let mut capture = self.capture.lock();
         let is_on = |capture: &&Capture| capture.ended.try_recv() == Err(TryRecvError::Empty);
         if let Some(present) = capture.as_ref().filter(is_on) {
@@ -136,12 +146,15 @@ impl Recorder {
         let listener = self.tap.listen_with_world(only, limits::CAPTURE_QUEUE_BYTES);
         let progress = Progress { name: name.clone(), ..Progress::default() };
         let shared = Arc::new(Shared { listener, progress: Mutex::new(progress) });
+        let mut scribe = Scribe::new(epoch(self.started), Arc::clone(&self.codes));
+        scribe.is_plain = is_plain;
         let writing = Writing {
             tap: self.tap.clone(),
             shared: Arc::clone(&shared),
             output,
             rotation: self.rotation,
-            scribe: Scribe::new(epoch(self.started), Arc::clone(&self.codes)),
+            scribe,
+            started: self.started,
             metrics: Arc::clone(&self.metrics),
             last: Duration::ZERO,
         };
@@ -183,8 +196,8 @@ pub fn file_of_tick(folder: &Path, tick: u32) -> Target {
     Target::File(folder.join(format!("tickwire-{tick}.pcapng")))
 }
 
-/// Time from 1970 to the start of the server's clock. Read once per capture, so that changes to the
-/// machine's clock do not affect the packets of one capture.
+/// Time from 1970 to the start of the server's clock, which is monotonic. Read once per file: when the machine's clock is set, the
+/// packets of one file keep their distances, and the next file has the new time unless it is earlier.
 fn epoch(started: Instant) -> Duration {
     SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().saturating_sub(started.elapsed())
 }
@@ -197,6 +210,8 @@ struct Writing {
     rotation: Rotation,
     scribe: Scribe,
     metrics: Arc<Metrics>,
+    /// When the server's clock began.
+    started: Instant,
     /// When something was last seen.
     last: Duration,
 }
@@ -265,6 +280,7 @@ impl Writing {
             progress.name = name;
             progress.more_files += 1;
         }
+        self.scribe.writer.set_epoch(epoch(self.started));
         self.scribe.begin_file(at);
         Ok(())
     }

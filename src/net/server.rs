@@ -12,7 +12,7 @@ use tickwire_sim::Identity;
 use super::config::Config;
 use super::console::Console;
 use super::host::{Bell, Host, Stage};
-use super::recorder::Target;
+use super::recorder::{Target, Wanted};
 use super::tap::Tap;
 use super::{Core, Kind, fan_out, listener, room_thread, self_check};
 use crate::game::Breach;
@@ -167,7 +167,15 @@ impl Server {
     /// # Errors
     /// The reason why the capture cannot be written there.
     pub fn capture(&self, target: Target) -> Result<String, String> {
-        self.host.recorder.start(target, None)
+        self.host.recorder.start(target, Wanted::default())
+    }
+
+    /// Starts a capture of packets alone, for other tools: it cannot be replayed.
+    ///
+    /// # Errors
+    /// The reason why the capture cannot be written there.
+    pub fn capture_plain(&self, target: Target) -> Result<String, String> {
+        self.host.recorder.start(target, Wanted { is_plain: true, ..Wanted::default() })
     }
 
     /// The worlds of all rooms but those on demand, to go on in the server's next run. A room that does not

@@ -15,7 +15,7 @@ const BRACE = 0x7b;
  * @typedef {{ all: number, seen: number, judged: number, why?: string }} Count
  * @typedef {{ number: number, client: string, server: string, name: string | null, whole: boolean, bytes: number, dialect: string | null,
  *   guess: boolean, broken: number }} Connection of a capture
- * @typedef {{ packets: number, pieces: number, read: number, notes: string[], connections: Connection[] }} About
+ * @typedef {{ packets: number, pieces: number, read: number, notes: string[], all: number, connections: Connection[] }} About
  */
 
 /** See the module. */

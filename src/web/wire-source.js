@@ -8,7 +8,7 @@
 /** @typedef {import('./wire-explainer.js').Connection} Connection */
 /** @typedef {{ id: number, player: number, name: string, room: string, dialect: string, address: string }} Client */
 /**
- * @typedef {{ kind: 'live' | 'file' | 'link', name: string, explainer: Explainer, connections: Connection[], marks: Set<number> }} Source
+ * @typedef {{ kind: 'live' | 'file' | 'link', name: string, explainer: Explainer, connections: Connection[], all: number, marks: Set<number> }} Source
  */
 
 /** Connections of a capture in the menu; beyond, the filter `connection = 1234` chooses. */
@@ -44,7 +44,7 @@ export function options(clients, watched, shown, file, connection) {
     const group = document.createElement('optgroup');
     group.label = file.name;
     const isFile = shown === file;
-    const many = file.connections.length;
+    const many = file.all;
     group.append(new Option(many === 1 ? 'The capture\'s connection' : `All ${many} connections`, 'file:', false, isFile && connection === null));
     const some = many === 1 ? [] : file.connections.slice(0, MOST);
     group.append(...some.map((one) => new Option(nameOfConnection(one), `file:${one.number}`, false, isFile && connection === one.number)));

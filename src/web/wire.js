@@ -65,7 +65,7 @@ const presses = new Presses((n) => explainer.explain(n));
 
 /** @typedef {import('./wire-source.js').Source} Source */
 /** @type {Source} */
-const live = { kind: 'live', name: 'live', explainer, connections: [], marks: new Set() };
+const live = { kind: 'live', name: 'live', explainer, connections: [], all: 0, marks: new Set() };
 /** Beyond every frame's number. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
 const FRAME_OF_LINK = 'frame=';
@@ -256,7 +256,7 @@ function showSource(source, connection = null) {
 
 /** @param {import('./wire-open.js').Opened} opened */
 function openFile({ name, explainer: reader, about }) {
-  state.file = { kind: 'file', name, explainer: reader, connections: about.connections, marks: new Set() };
+  state.file = { kind: 'file', name, explainer: reader, connections: about.connections, all: about.all, marks: new Set() };
   state.progress = about.notes.join(' · ');
   showSource(state.file);
   filterBar.showAll();
@@ -267,7 +267,7 @@ async function openLink() {
   try {
     const reader = await Explainer.load();
     reader.openLink(location.hash.slice(1));
-    showSource({ kind: 'link', name: 'link', explainer: reader, connections: [], marks: new Set() });
+    showSource({ kind: 'link', name: 'link', explainer: reader, connections: [], all: 0, marks: new Set() });
     refuse('');
     pick(1);
   } catch (error) {

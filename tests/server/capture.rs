@@ -288,6 +288,14 @@ fn one_player_can_be_written_alone_and_a_file_is_not_overwritten() {
         wait_for_players(&server, before + 1);
     }
     assert_eq!(operate(&server, "capture on 9"), "error: no client plays as player 9\n");
+    let plain = operate(&server, "capture on 1 plain");
+    let plain = plain.strip_suffix(" is being written\n").expect("a name").to_owned();
+    wait_for(|| fs::metadata(&plain).is_ok_and(|about| about.len() > 0));
+    operate(&server, "capture off");
+    let bytes = fs::read(&plain).expect("the file");
+    let capture = capture::read(&bytes).expect("a capture");
+    assert!(capture.packets.iter().all(|packet| packet.link == 101), "packets alone have one link type");
+    assert_eq!((capture.records().count(), capture.connections().len()), (0, 1));
     let answer = operate(&server, "capture on 2");
     let name = answer.strip_suffix(" is being written\n").expect("a name").to_owned();
     wait_for(|| fs::metadata(&name).is_ok_and(|about| about.len() > 0));

@@ -216,6 +216,23 @@ fn a_client_of_an_ended_run_is_in_no_record_of_the_next_run() {
 }
 
 #[test]
+fn a_plain_capture_has_packets_alone() {
+    let mut stage = Stage::begin(1 << 20, 1);
+    stage.hear(b"\x82\x80key1", true);
+    stage.write();
+    let whole = stage.first();
+    stage.scribe.is_plain = true;
+    stage.listener.renew();
+    stage.scribe.writer.blocks.clear();
+    stage.begin_file();
+    stage.hear(b"\x82\x80key1", true);
+    stage.write();
+    let read = stage.read();
+    assert!(read.packets.iter().all(|packet| packet.link == 101) && read.records().count() == 0);
+    assert_eq!(stage.first(), whole);
+}
+
+#[test]
 fn large_messages_are_several_segments_and_a_large_world_several_records() {
     let mut stage = Stage::begin(1 << 20, 1);
     stage.tap.said(who(1), &[7; 150_000]);

@@ -128,7 +128,27 @@ def the_readme_shows_what_is_printed():
     return f"shows something else than {problems}; {BLESS}=1 writes it anew" if problems else ""
 
 
-def all_checks():
+def packets_alone_suit_other_tools(program):
+    """A capture has two link types, which editcap cannot write as pcap; of `replay --packets` it can, and no packet is missing."""
+    own = ROOT / "docs/lessons/one-step.pcapng"
+    with tempfile.TemporaryDirectory() as folder:
+        packets, older = Path(folder) / "packets.pcapng", Path(folder) / "packets.pcap"
+        if run(["editcap", "-F", "pcap", str(own), str(older)], env=environment()).returncode == 0:
+            return "editcap takes two link types: --packets is not needed any more"
+        done = run([program, "replay", str(own), "--packets", str(packets)])
+        if done.returncode:
+            return done.stderr
+        done = run(["editcap", "-F", "pcap", str(packets), str(older)], env=environment())
+        if done.returncode:
+            return done.stderr
+        count = [len(tshark(file, "-Y", "tcp").splitlines()) for file in (own, packets, older)]
+        again = run([program, "replay", str(own), "--packets", str(packets)])
+        if again.returncode != 2 or "exists" not in again.stderr:
+            return f"an existing file is overwritten: {again.stderr}"
+        return "" if count[0] > 0 and len(set(count)) == 1 else f"packets: {count}"
+
+
+def all_checks(program):
     if not shutil.which("tshark"):
         raise SystemExit("tshark is missing")
     yield "stats: packets are counted, not frames", statistics_count_packets
@@ -138,8 +158,10 @@ def all_checks():
     yield "profile: every filter is one", filter_buttons_are_filters
     yield "capture: without rights there are hints", no_rights_bring_hints
     yield "tools: an option needs its value", options_without_a_value
+    if program:
+        yield "capture: packets alone suit other tools", lambda: packets_alone_suit_other_tools(program)
     yield "readme: every command prints what is shown", the_readme_shows_what_is_printed
 
 
-def run_all(results):
-    run_named(results, all_checks())
+def run_all(results, program):
+    run_named(results, all_checks(program))

@@ -35,7 +35,7 @@ def main():
     checks_frames.run_all(results)
     checks_rules.run(results, program)
     checks_tls.run_all(results)
-    checks_tools.run_all(results)
+    checks_tools.run_all(results, program)
     if program:
         checks_explain.run(results, program)
         for capture in arguments.capture:

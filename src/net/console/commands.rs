@@ -17,7 +17,7 @@ use crate::household::Household;
 use crate::limits;
 use crate::net::client::Client;
 use crate::net::host::{Host, Stage};
-use crate::net::recorder;
+use crate::net::recorder::{self, Wanted};
 use crate::net::rooms::Hosted;
 use crate::packet::endpoint::is_private;
 use crate::peer::Ending;
@@ -52,8 +52,8 @@ const COMMANDS: [Command; 13] = [
     (ROOM, "carry out a command in another room than the default room", |_, _| Err(No::Usage(String::new()))),
     ("end", "end a room that was made on demand, as `room NAME end`", |desk, _| desk.end()),
     (
-        "capture [on [PLAYER] | off]",
-        "start or stop a capture for Wireshark; without an argument, show its state",
+        "capture [on [PLAYER] [plain] | off]",
+        "start or stop a capture for Wireshark (plain: packets alone, for other tools); without an argument, show its state",
         |desk, rest| desk.capture(rest),
     ),
     ("stats", "show the server's key figures", |desk, _| Ok(desk.stats())),
@@ -380,19 +380,25 @@ impl Desk<'_> {
     }
 
     fn capture(&self, rest: &str) -> Done {
-        let (word, player) = first_word(rest);
+        let (word, rest) = first_word(rest);
+        let before_plain =
+            rest.strip_suffix("plain").filter(|before| before.is_empty() || before.ends_with(' '));
+        let (player, is_plain) = before_plain.map_or((rest, false), |before| (before.trim_end(), true));
         if player.is_empty() && self.room.label().is_some() {
             let rule = "a capture has all rooms, or one player: room NAME capture on PLAYER";
             return Err(No::Failed(rule.to_owned()));
         }
         match word {
-            "" => Ok(self.host.recorder.status()),
-            "off" if player.is_empty() => Ok(self.host.recorder.stop()?),
+            "" if !is_plain => Ok(self.host.recorder.status()),
+            "off" if rest.is_empty() => Ok(self.host.recorder.stop()?),
             "on" => {
                 let named = (!player.is_empty()).then(|| self.named(player)).transpose()?;
                 let only = named.map(|(_, client)| client.id);
                 let target = recorder::file_of_tick(&self.host.config.capture_dir, self.room.handle.tick());
-                Ok(format!("{} is being written", self.host.recorder.start(target, only)?))
+                Ok(format!(
+                    "{} is being written",
+                    self.host.recorder.start(target, Wanted { only, is_plain })?
+                ))
             }
             _ => Err(No::Usage(String::new())),
         }

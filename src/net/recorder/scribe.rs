@@ -46,6 +46,8 @@ pub struct Scribe {
     pub writer: Writer,
     /// Messages that were reported lost so far.
     pub lost: u64,
+    /// Whether only packets are written: no records of the world, and no packet tables.
+    pub is_plain: bool,
     /// Whether a file has begun. Nothing is written before.
     pub has_begun: bool,
     talkers: BTreeMap<u64, Talker>,
@@ -65,6 +67,7 @@ impl Scribe {
         Scribe {
             writer: Writer::new(epoch),
             lost: 0,
+            is_plain: false,
             has_begun: false,
             talkers: BTreeMap::new(),
             names: HashMap::new(),
@@ -80,8 +83,10 @@ impl Scribe {
         self.named.clear();
         self.rooms.clear();
         self.talkers.values_mut().for_each(|talker| talker.flow = None);
-        self.writer.begin(true);
-        self.writer.tables(at, &self.codes.texts());
+        self.writer.begin(!self.is_plain);
+        if !self.is_plain {
+            self.writer.tables(at, &self.codes.texts());
+        }
     }
 
     /// Writes one event.
@@ -116,7 +121,7 @@ impl Scribe {
     pub fn finish(&mut self) {
         if !self.has_begun {
             self.has_begun = true;
-            self.writer.begin(true);
+            self.writer.begin(!self.is_plain);
         }
     }
 
@@ -124,7 +129,7 @@ impl Scribe {
     fn room(&mut self, room: &Arc<str>, about: &'static About, at: Duration) {
         if self.has_begun && self.rooms.insert(Arc::clone(room)) {
             let paths = about.paths.to_vec();
-            self.writer.record(room, at, &Record::Room { game: about.name, paths });
+            self.record(room, at, &Record::Room { game: about.name, paths });
         }
     }
 
@@ -304,7 +309,7 @@ impl Scribe {
     }
 
     fn record(&mut self, room: &str, at: Duration, record: &Record<'_>) {
-        if self.has_begun {
+        if self.has_begun && !self.is_plain {
             self.writer.record(room, at, record);
         }
     }
