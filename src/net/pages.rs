@@ -3,7 +3,7 @@
 //!
 //! Each request head gets one whole response. No response contains a file from the machine's disk,
 //! and internal pages are served only to requests that pass every check for being local, or carry
-//! the token.
+//! the token. Pages of other origins may read everything else if their origin may play.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -20,6 +20,7 @@ use super::wire;
 use crate::game::About;
 use crate::packet::{endpoint, listing};
 use crate::ws::http::{self, RequestHead};
+use crate::ws::upgrade;
 
 macro_rules! files {
     ($($name:literal)+) => {
@@ -88,14 +89,17 @@ pub fn respond(host: &Host, head: &RequestHead, address: SocketAddr) -> Response
         Found { more: ("Allow", allowed.into()), ..Found::text(405, body) }
     };
     let status = found.status;
-    let (head, body) = response(found, is_head);
+    let sharing = sharing(head, &host.config.allowed_origins);
+    let (head, body) = response(found, is_head, &sharing);
     Response { status, head, body }
 }
 
-/// The head and the body of a response.
-pub fn response(found: Found, is_head: bool) -> (Vec<u8>, Cow<'static, [u8]>) {
+/// The head, with these headers besides its own, and the body of a response.
+pub fn response(found: Found, is_head: bool, also: &[(&str, String)]) -> (Vec<u8>, Cow<'static, [u8]>) {
     let Found { status, kind, policy, more, body } = found;
-    let head = http::response_head(status, kind, &headers(policy, (more.0, &more.1)), body.len());
+    let own = headers(policy, (more.0, &more.1));
+    let all: Vec<_> = own.into_iter().chain(also.iter().map(|(name, value)| (*name, &**value))).collect();
+    let head = http::response_head(status, kind, &all, body.len());
     (head, if is_head { Cow::default() } else { body })
 }
 
@@ -117,6 +121,26 @@ pub fn headers<'a>(policy: &'a str, more: (&'a str, &'a str)) -> [(&'a str, &'a 
         ("Cross-Origin-Opener-Policy", "same-origin"),
         ("Content-Security-Policy", policy),
     ]
+}
+
+const ALLOW_ORIGIN: &str = "Access-Control-Allow-Origin";
+/// Paths whose answers only pages of this server read, in a room as well.
+const OWN_PAGES_ONLY: [&str; 3] = [wire::PATH, admin::PATH, METRICS_PATH];
+
+/// The headers by which a browser lets pages of other origins read the answer to this request: the origins whose pages may play.
+fn sharing(head: &RequestHead, allowed: &[String]) -> Vec<(&'static str, String)> {
+    if OWN_PAGES_ONLY.contains(&endpoint::room_of(head.path()).1) {
+        return Vec::new();
+    }
+    if allowed.is_empty() {
+        return vec![(ALLOW_ORIGIN, "*".to_owned())];
+    }
+    // The answer to another origin has other headers, which a cache must not mix up.
+    let mut headers = vec![("Vary", "Origin".to_owned())];
+    if let (Some(origin), Ok(())) = (head.header("Origin"), upgrade::check_origin(head, allowed)) {
+        headers.push((ALLOW_ORIGIN, origin.to_owned()));
+    }
+    headers
 }
 
 fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {

@@ -163,7 +163,7 @@ fn answer(shared: &Shared, stream: &TcpStream, head: &RequestHead, address: Sock
     } else {
         shared.served.find(head)
     };
-    let (head, body) = pages::response(found, is_head);
+    let (head, body) = pages::response(found, is_head, &[]);
     write_all(stream, &head, limits::PAGE_TIME)?;
     write_all(stream, &body, limits::PAGE_TIME)
 }
@@ -173,7 +173,7 @@ fn send_file(served: &Served, stream: &TcpStream, is_head: bool) -> io::Result<(
     let opened = File::open(&served.file).and_then(|file| Ok((file.metadata()?.len(), file)));
     let Ok((bytes, mut file)) = opened else {
         let found = Found::text(404, "the capture file cannot be read any more\n".to_owned());
-        return write_all(stream, &pages::response(found, is_head).0, limits::PAGE_TIME);
+        return write_all(stream, &pages::response(found, is_head, &[]).0, limits::PAGE_TIME);
     };
     let more = pages::headers(POLICY, ("Cache-Control", "no-cache"));
     let head = http::response_head(200, CAPTURE_TYPE, &more, usize::try_from(bytes).unwrap_or(usize::MAX));

@@ -6,7 +6,7 @@ use tickwire::internal::host::admission::{Admission, Caps};
 use tickwire::internal::net::console::token::Token;
 use tickwire::internal::net::forwarded::{self, MALFORMED, Network};
 use tickwire::internal::net::host::Host;
-use tickwire::internal::net::{Config, access};
+use tickwire::internal::net::{Config, access, pages};
 use tickwire::limits;
 use tickwire::ws::http::{HeadReader, RequestHead};
 
@@ -23,7 +23,11 @@ fn host() -> Host {
 }
 
 fn head(lines: &str) -> RequestHead {
-    let bytes = format!("GET /wire HTTP/1.1\r\nHost: {lines}\r\n\r\n");
+    head_of("/wire", lines)
+}
+
+fn head_of(target: &str, lines: &str) -> RequestHead {
+    let bytes = format!("GET {target} HTTP/1.1\r\nHost: {lines}\r\n\r\n");
     HeadReader::new(limits::HEAD).receive(bytes.as_bytes()).expect("well formed").expect("complete")
 }
 
@@ -33,6 +37,39 @@ fn socket(text: &str) -> SocketAddr {
 
 fn ip(text: &str) -> IpAddr {
     text.parse().expect("an address")
+}
+
+/// Whether a page of this origin may read the answer, and whether a cache knows that the origin matters.
+fn shared(host: &Host, target: &str, origin: &str) -> (bool, bool) {
+    let head = head_of(target, &format!("localhost:3000\r\nOrigin: {origin}"));
+    let response = pages::respond(host, &head, socket("127.0.0.1:9"));
+    let lines = String::from_utf8(response.head).expect("text");
+    let allowed = lines.lines().find_map(|line| line.strip_prefix("Access-Control-Allow-Origin: "));
+    (allowed.is_some_and(|allowed| allowed == "*" || allowed == origin), lines.contains("\r\nVary: Origin\r\n"))
+}
+
+/// What a page of another origin needs, also to say what is wrong.
+const SHARED: [&str; 13] = [
+    "/codes.json", "/rules.json", "/tickwire.js", "/codec.js", "/sync-panel.js", "/predict.wasm", "/tab.wasm", "/tickwire.d.ts",
+    "/rooms?format=json", "/healthz", "/favicon.svg", "/play", "/no-such-file",
+];
+
+#[test]
+fn a_page_whose_origin_may_play_may_read_what_it_needs_to_play() {
+    let listed = host();
+    let any = Host::new(Config::new(socket("127.0.0.1:0")), listed.rooms.all().iter().map(|room| room.handle.clone()).collect(), Admission::new(Caps::default()), 1);
+    for target in SHARED {
+        assert_eq!(shared(&listed, target, "https://listed.example"), (true, true), "{target}");
+        assert_eq!(shared(&listed, target, "https://other.example"), (false, true), "{target}");
+        assert_eq!(shared(&any, target, "https://other.example"), (true, false), "{target}");
+        assert_eq!(shared(&any, target, "null"), (true, false), "{target}, from a file");
+    }
+    for target in ["/metrics", "/wire", "/admin", "/r/x/wire"] {
+        for origin in ["https://listed.example", "https://other.example"] {
+            assert!(!shared(&listed, target, origin).0, "{target}");
+            assert!(!shared(&any, target, origin).0, "{target}");
+        }
+    }
 }
 
 #[test]
