@@ -30,16 +30,16 @@ macro_rules! files {
 
 /// Everything in `src/web/` that a browser asks for: name and bytes.
 const FILES: tab_edition::Files = files! {
-    "admin.css" "admin.html" "admin.js" "animals.js" "attempt.js" "beside.css" "built.js" "camera.js" "clans.js"
+    "address.js" "admin.css" "admin.html" "admin.js" "animals.js" "attempt.js" "beside.css" "built.js" "camera.js" "clans.js"
     "clipboard.js" "codec.js" "codes.json" "coming-back.js" "commands.js" "connection.js" "draw-animals.js" "draw-arms.js" "draw-effects.js"
     "draw-icons.js" "draw-items.js" "draw-labels.js" "draw-players.js" "draw-scenery.js" "draw-shapes.js"
     "draw-shots.js" "draw-structures.js" "draw-terrain.js" "draw-text.js" "draw-tools.js" "draw-weather.js"
-    "edition-tab.js" "edition.js" "effects.js" "endings.js" "favicon.svg" "friends.css" "friends.js" "happenings.js" "heartbeat.js" "held.js" "hints.js"
+    "edition-tab.js" "edition.js" "effects.js" "endings.js" "facilities.js" "favicon.svg" "friends.css" "friends.js" "happenings.js" "heartbeat.js" "held.js" "hints.js"
     "history.js" "hud-clan.js" "hud-graph.js" "hud-kit.js" "hud-panels.js" "hud-play.js" "hud.js"
     "index.html" "input.js" "inspect.js" "interpolation.js" "line.js" "link.js" "load-error.js" "lockstep-panel.js" "lockstep.js" "main.js" "minimap.js" "motion.js"
     "moments.js" "msgpack.js" "own-key.js" "own-token.js" "palette.js" "pane.js" "panels.css" "player.js" "predict.wasm" "prediction.js" "private-room.js" "protocol.js" "random.js"
     "rates.js" "reckoning.js" "room.js" "rooms.css" "rules.js" "rules.json" "settings.js" "shots.js" "since.js" "socket.js" "sound.js" "sprites.js"
-    "stage.js" "states.js" "style.css" "swing.js" "sync-panel.js" "tab-cache.js" "tab-host.js" "tab-module.js" "tab-net.js" "tab-page.js"
+    "stage.js" "states.js" "stored.js" "style.css" "swing.js" "sync-panel.js" "tab-cache.js" "tab-host.js" "tab-module.js" "tab-net.js" "tab-page.js"
     "tab-socket.js" "tab-wasm.js" "tab-worker.js" "tab.wasm" "tickwire.d.ts" "tickwire.js" "title.js" "unreachable.js"
     "waits.js" "watch-bar.js" "watch-link.js" "watch-page.js" "watch.css" "watch.js" "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-changes.js" "wire-copy.js"
     "wire-draw.js" "wire-edit.js" "wire-explainer.js" "wire-filter.js" "wire-flip.js" "wire-follow.js" "wire-frame.css"

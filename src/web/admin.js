@@ -8,6 +8,7 @@
  */
 
 import { isComposing } from './held.js';
+import { session } from './stored.js';
 
 const KEY = 'tickwire-admin-token';
 const REFRESH_MS = 2000;
@@ -25,7 +26,7 @@ const DEFAULT_ROOM = '(default)';
 /** @param {string} id @returns {any} */
 const at = (id) => document.getElementById(id);
 
-let token = sessionStorage.getItem(KEY) ?? '';
+let token = session.getItem(KEY) ?? '';
 /** Lines that were run, for the arrow keys; `place` is the one that is shown. */
 const past = { lines: /** @type {string[]} */ ([]), place: 0 };
 /** Rows of the table by player number, so that a refresh leaves what is under the pointer. @type {Map<number, HTMLTableRowElement>} */
@@ -52,13 +53,13 @@ async function tryToken(given) {
 /** @param {string} given */
 function keep(given) {
   token = given.trim();
-  sessionStorage.setItem(KEY, token);
+  session.setItem(KEY, token);
 }
 
 /** Asks for a token, and says why. @param {string} why */
 function askForToken(why) {
   token = '';
-  sessionStorage.removeItem(KEY);
+  session.removeItem(KEY);
   at('token-error').textContent = why;
   show(false);
   at('token').focus();

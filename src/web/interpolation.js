@@ -74,7 +74,7 @@ export class Clock {
     this.recent.push(nowMs - tick * this.tickMs);
     if (this.recent.length > CLOCK_SAMPLES) this.recent.shift();
     this.freshOriginMs = Math.min(...this.recent.slice(-FRESH_SAMPLES));
-    const sorted = this.recent.toSorted((a, b) => a - b);
+    const sorted = [...this.recent].sort((a, b) => a - b);
     this.originMs = sorted[0];
     this.jitterMs = sorted[Math.floor((sorted.length - 1) * 0.95)] - sorted[0];
     if (first) {

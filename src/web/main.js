@@ -10,6 +10,7 @@
  * @module main
  */
 
+import { SETTINGS, wrongIn } from './address.js';
 import { Camera } from './camera.js';
 import { PLAYER_GONE, comingBack, noteLeaving, whyAnew } from './coming-back.js';
 import { Commands } from './commands.js';
@@ -25,6 +26,7 @@ import { drawTerrain } from './draw-terrain.js';
 import { drawFlakes, drawRiver, drawSparkles } from './draw-weather.js';
 import { Effects } from './effects.js';
 import { TOKEN_MISSING, TOKEN_WRONG, textOf } from './endings.js';
+import { Audio, missing, preventing } from './facilities.js';
 import { Friends } from './friends.js';
 import { Hints } from './hints.js';
 import { ClanHud } from './hud-clan.js';
@@ -50,9 +52,10 @@ import { loadRules } from './rules.js';
 import { Settings } from './settings.js';
 import { Sound } from './sound.js';
 import { Stage } from './stage.js';
+import { local } from './stored.js';
 import { bindSwitches } from './sync-panel.js';
 import { compile, tabModule } from './tab-module.js';
-import { netOf, offerNet } from './tab-net.js';
+import { netOf, offerNet, sentence } from './tab-net.js';
 import { IS_SECOND, begin } from './tab-page.js';
 import { Title } from './title.js';
 import { watchPage, watched } from './watch-page.js';
@@ -87,14 +90,7 @@ connection.onAgain = () => {
 const commands = new Commands(connection, world, prediction);
 const hud = new Hud(world, connection, rates, (text) => commands.chat(text));
 const effects = new Effects();
-/** Only asked for when it is used: where storage is forbidden, the name alone throws. */
-const storage = {
-  /** @param {string} key */
-  getItem: (key) => localStorage.getItem(key),
-  /** @param {string} key @param {string} value */
-  setItem: (key, value) => localStorage.setItem(key, value),
-};
-const sound = new Sound(storage, AudioContext);
+const sound = new Sound(local, Audio);
 const stage = new Stage(world, camera, effects, sound);
 const title = new Title((player) => connection.enter(player));
 /** Whether this page watches a capture, and is no game. */
@@ -142,7 +138,7 @@ const sticks = { walk: element('stick'), strike: element('strike-stick') };
 // Who watches does nothing in the world.
 if (watch) for (const key of Object.keys(actions)) if (!['KeyM', 'KeyP', 'KeyO', 'Escape'].includes(key)) delete actions[key];
 const input = new Input(canvas, sticks, actions, command, () => world.ownId !== null);
-const settings = new Settings(storage, applySettings);
+const settings = new Settings(local, applySettings);
 const settingsHud = new SettingsHud(settings, { sound: () => sound.on, auto: () => input.auto },
   { sound: toggleSound, auto: toggleAuto, keys: () => panels.toggle('help') });
 /** Strength of the red edge as it is drawn. */
@@ -168,12 +164,18 @@ element('minimap').addEventListener('click', ping);
 if (watch) canvas.addEventListener('click', followAt);
 for (const gesture of ['pointerup', 'keydown', 'touchend']) addEventListener(gesture, () => sound.touch(), { capture: true });
 document.addEventListener('visibilitychange', () => { if (!document.hidden) sound.resume(); });
-if (!watch) begin(pane, (why) => title.fail(why)).then(beginLine).then(() => connection.open(), ({ message }) => title.fail(message));
+for (const text of missing()) title.note(text);
+const address = wrongIn(location.search, EDITION);
+for (const text of address.wrong) title.note(`In the address, ${text}`);
+if (address.unknown.length > 0) console.warn(`in the address, unknown settings: ${address.unknown.join(', ')}; there are ${SETTINGS.join(', ')}`);
+const prevented = preventing(ctx);
+if (prevented !== '') title.refuse(prevented);
+else if (!watch) begin(pane, (why) => title.fail(why), (text) => title.note(text)).then(beginLine).then(() => connection.open(), ({ message }) => title.fail(message));
 bindSwitches((switches) => prediction.switch(switches));
-requestAnimationFrame(frame);
+if (ctx) requestAnimationFrame(frame);
 connection.since = () => (had && had.id !== 0 ? had.tick : null);
 noteLeaving(() => (connection.player === null ? null : had ?? { id: 0, tick: 0 }));
-if (had && !watch) title.play();
+if (had && !watch && prevented === '') title.play();
 
 /** @param {{ name: string, values: Record<string, any> }} packet @param {number} nowMs */
 function receive(packet, nowMs) {
@@ -223,10 +225,15 @@ async function beginLine() {
   connection.around = (socket) => line.around(socket);
   const ready = prediction.ready().then(async (wasm) => {
     line.begin(wasm);
-    if (netOf(location.search) !== '') await line.setNet(netOf(location.search));
+    const asked = netOf(location.search);
+    const told = asked === '' ? {} : await line.setNet(asked);
+    if (told.error !== undefined) title.note(sentence(asked, told));
     offerNet(/** @type {HTMLSelectElement} */ (element('p-net')), (text) => { element('p-net-told').textContent = text; }, line);
     element('p-net-row').hidden = false;
-  }).catch((error) => console.warn('no simulated line:', error));
+  }).catch((error) => {
+    console.warn('no simulated line:', error);
+    if (netOf(location.search) !== '') title.note(`No network is simulated: ${error.message}`);
+  });
   if (netOf(location.search) !== '') await ready;
 }
 
@@ -259,7 +266,7 @@ async function foresee() {
   try {
     await prediction.begin(...predicted());
   } catch (error) {
-    prediction.fail();
+    prediction.fail(error);
     console.warn('prediction is off:', error);
   }
 }

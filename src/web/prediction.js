@@ -28,6 +28,8 @@ export class Prediction {
     /** Whether the file has the rules of this server. */
     this.works = false;
     this.hasFailed = false;
+    /** Why there is no prediction, as a sentence; '' while there is, or may be. */
+    this.why = '';
     /** Number of the connection. */
     this.run = 0;
     /** Messages that came before the file, with whether they came or went. @type {{ bytes: Uint8Array, came: boolean, nowMs: number }[]} */
@@ -64,6 +66,7 @@ export class Prediction {
     wasm.giveText(`${game}\n${dialect}\n${table}`);
     this.works = wasm.wasm.predict_begin() === 1;
     this.hasFailed = !this.works;
+    this.why = this.works ? '' : `There is no prediction: predict.wasm does not have the rules of ${game === '' ? 'a game without a name' : `the game ${game}`} by these packet tables.`;
     this.switch({});
     const { early } = this;
     this.early = [];
@@ -73,6 +76,7 @@ export class Prediction {
   /** A new connection: nothing of the last one holds. */
   forget() {
     this.run += 1;
+    this.why = '';
     this.hasFailed = false;
     this.works = false;
     this.ahead = null;
@@ -80,8 +84,9 @@ export class Prediction {
   }
 
   /** The file could not be loaded, or what it has come upon is an error of ours: one plays on without it. */
-  fail() {
+  fail(/** @type {unknown} */ error) {
     this.hasFailed = true;
+    this.why = `There is no prediction: ${error instanceof Error ? error.message : error}`;
     this.works = false;
     this.ahead = null;
     this.early = [];
@@ -109,7 +114,7 @@ export class Prediction {
       return call();
     } catch (error) {
       console.error('prediction is off:', error);
-      this.fail();
+      this.fail(error);
       this.wasm = null;
       this.loading = null;
       return null;

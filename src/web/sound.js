@@ -55,7 +55,7 @@ export const SOUNDS = Object.freeze({
 export class Sound {
   /**
    * @param {Pick<Storage, 'getItem' | 'setItem'>} store where on or off is remembered
-   * @param {new () => AudioContext} Context
+   * @param {(new () => AudioContext) | null} Context null without Web Audio
    * @param {() => number} clock ms
    */
   constructor(store, Context, clock = () => performance.now()) {
@@ -114,7 +114,8 @@ export class Sound {
   }
 
   open() {
-    const context = new this.Context();
+    const context = this.make();
+    if (!context) return;
     const limit = context.createDynamicsCompressor();
     const master = context.createGain();
     master.gain.value = MASTER * this.volume;
@@ -126,6 +127,17 @@ export class Sound {
     this.context = context;
     this.out = master;
     this.noise = noise;
+  }
+
+  /** @returns {AudioContext | null} null where there is none, or where the browser refuses one more */
+  make() {
+    try {
+      return this.Context && new this.Context();
+    } catch (error) {
+      console.warn('no sound:', error);
+      this.Context = null;
+      return null;
+    }
   }
 
   /**

@@ -106,10 +106,10 @@ export class SyncPanel {
     this.drawnAt = now;
     const { game } = this;
     const ms = (/** @type {number | null | undefined} */ time) => (time === null || time === undefined ? '–' : `${Math.round(time)} ms`);
-    const { works, leadMs, corrected, compared, p99Px } = game.prediction ?? { works: false, leadMs: 0, corrected: 0, compared: 0, p99Px: 0 };
+    const { works, why, leadMs, corrected, compared, p99Px } = game.prediction ?? { works: false, why: '', leadMs: 0, corrected: 0, compared: 0, p99Px: 0 };
     this.part('ping').textContent = ms(game.ping);
     this.part('delay').textContent = ms(game.delay);
-    this.part('lead').textContent = ms(works ? leadMs : null);
+    this.part('lead').textContent = why === '' ? ms(works ? leadMs : null) : why;
     this.part('corrections').textContent = works ? `${corrected} of ${compared}, 99 % up to ${p99Px.toFixed(1)} px` : '–';
     drawGraph(/** @type {HTMLCanvasElement} */ (this.part('graph')), game.history, now);
   }

@@ -27,7 +27,7 @@ export function around() {
 export async function compile(url, get = fetch) {
   if (typeof WebAssembly !== 'object') throw new Error('This needs WebAssembly, which this browser does not have or has switched off.');
   const response = await get(url);
-  if (!response.ok) throw new Error(`The file tab.wasm could not be loaded: ${response.status}.`);
+  if (!response.ok) throw new Error(`The file ${url.pathname.split('/').pop()} could not be loaded: status ${response.status}.`);
   // Some hosts do not know the type of such a file, and then it cannot be compiled while it comes.
   if (response.headers.get('Content-Type') === 'application/wasm') return WebAssembly.compileStreaming(response);
   return WebAssembly.compile(await response.arrayBuffer());

@@ -8,7 +8,7 @@ import { EDITION } from './edition.js';
 import { element } from './hud.js';
 import { tabHost } from './tab-host.js';
 import { around } from './tab-module.js';
-import { offerNet } from './tab-net.js';
+import { netOf, offerNet, sentence } from './tab-net.js';
 
 /** Whether this page is the second one beside another, which has the server. */
 export const IS_SECOND = EDITION === 'tab' && around() !== null;
@@ -26,8 +26,9 @@ function openSecond() {
 /**
  * Fulfilled when there is a server to connect to; fails with a sentence for the reader.
  * @param {import('./pane.js').Pane} pane @param {(why: string) => void} onFailed called when the server ends later
+ * @param {(text: string) => void} onNote shows a sentence
  */
-export async function begin(pane, onFailed) {
+export async function begin(pane, onFailed, onNote) {
   if (EDITION !== 'tab') return;
   const host = tabHost();
   host.addEventListener('failed', () => onFailed(host.failed));
@@ -42,6 +43,7 @@ export async function begin(pane, onFailed) {
   if (new URLSearchParams(location.search).has('two')) openSecond();
   offerNet(/** @type {HTMLSelectElement} */ (element('p-net')), (text) => { element('p-net-told').textContent = text; }, host);
   element('p-net-row').hidden = false;
+  if (host.net.error !== undefined) onNote(sentence(netOf(location.search), host.net));
   // What is loaded works on without a network, also where nothing keeps files.
   if (!pane.frame) pane.load();
   keepFiles();

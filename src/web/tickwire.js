@@ -19,6 +19,7 @@
  * @module tickwire
  */
 
+import { wrongMode } from './address.js';
 import { tableText } from './codec.js';
 import { EDITION, GAME } from './edition.js';
 import { Heartbeat } from './heartbeat.js';
@@ -36,6 +37,7 @@ import { WatchLink } from './watch-link.js';
 import { watched } from './watch-page.js';
 
 export { HeldKeys, HeldPointers } from './held.js';
+export { local } from './stored.js';
 export { privateRoom } from './private-room.js';
 
 /** The protocol's version, sent in `hello`. */
@@ -108,6 +110,8 @@ export class Game {
   /** The file with the rules and the model of a line. */
   #rules = new Prediction(() => compile(new URL('predict.wasm', import.meta.url)));
   #line = new Line();
+  /** As last reported. */
+  #whyNoPrediction = '';
   #switches = { prediction: true, reconciliation: true, interpolation: true, reckoning: true };
   /** @type {Lockstep | null} */
   #lockstep = null;
@@ -157,8 +161,12 @@ export class Game {
   async #start(net) {
     if (this.#link instanceof Link && EDITION !== 'tab' && (net !== '' || this.#options.net !== undefined)) {
       this.#link.around = (socket) => this.#line.around(socket);
-      if (net !== '') await this.network().then((line) => line.setNet(net)).catch((error) => console.warn('no simulated line:', error));
+      if (net !== '') await this.network().then((line) => line.setNet(net)).then(({ error }) => error, ({ message }) => message).then((why) => {
+        if (why !== undefined) this.#warn('network_unavailable', `net=${net}: ${why}. No network is simulated`);
+      });
     }
+    const wrong = wrongMode(this.#options.mode);
+    if (wrong !== '') this.#warn('mode_unknown', wrong);
     if (this.state !== 'closed') this.#link.open();
   }
 
@@ -175,7 +183,7 @@ export class Game {
 
   /** Round trip in ms, the median of the last ones; null before the first. @returns {number | null} */
   get ping() {
-    return this.#pings.toSorted((a, b) => a - b)[this.#pings.length >> 1] ?? null;
+    return [...this.#pings].sort((a, b) => a - b)[this.#pings.length >> 1] ?? null;
   }
 
   /** Ticks that the server has completed by now, as far as the page can know; null before `welcome`. @returns {number | null} */
@@ -269,9 +277,9 @@ export class Game {
     return prediction?.switches.prediction ? prediction.ahead : null;
   }
 
-  /** How far `ahead` is ahead of the newest update, and what the server has corrected; null without the option `predict`. */
+  /** How far `ahead` is ahead of the newest update, what the server has corrected, and `why` there is no prediction; null without the option `predict`. */
   get prediction() {
-    return this.#prediction && { works: this.#prediction.works, ...this.#prediction.figures };
+    return this.#prediction && { works: this.#prediction.works, why: this.#prediction.why, ...this.#prediction.figures };
   }
 
   /** How far behind the newest state `between` shows, ms; null before `welcome`. @returns {number | null} */
@@ -400,14 +408,22 @@ export class Game {
     this.#emit('open', { welcome, again, fresh });
   }
 
+  /** Something that the page asks for cannot be had; the game goes on without it. @param {string} rule @param {string} detail */
+  #warn(rule, detail) {
+    console.warn(`tickwire: ${detail}`);
+    this.#emit('error', { rule, detail });
+  }
+
   /** Without prediction one plays as well, and sees oneself later. @param {Prediction} prediction @param {import('./codec.js').Dialect} dialect */
   async #predict(prediction, { name, codes }) {
     try {
       await prediction.begin(this.#options.predict ?? '', name, tableText(codes, name));
     } catch (error) {
-      prediction.fail();
-      console.warn('prediction is off:', error);
+      prediction.fail(error);
     }
+    if (prediction.why === '' || prediction.why === this.#whyNoPrediction) return;
+    this.#whyNoPrediction = prediction.why;
+    this.#warn('prediction_unavailable', prediction.why);
   }
 
   /** @param {string} name @param {Record<string, any>} values @param {number} now */

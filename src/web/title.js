@@ -9,6 +9,7 @@ import { element } from './hud.js';
 import { SKINS } from './palette.js';
 import { NAME_CHARS, cut } from './protocol.js';
 import { isPrivate, roomOf } from './room.js';
+import { local } from './stored.js';
 
 const STORE = 'tickwire.player';
 const GUESTS = ['Wren', 'Alder', 'Juniper', 'Fenn', 'Sorrel', 'Moss', 'Hazel', 'Rook', 'Tansy', 'Birch'];
@@ -85,13 +86,17 @@ export class Title {
     element('title-count').classList.add('failed');
   }
 
+  /** Shows a sentence on the card, such as what the browser lacks. @param {string} text */
+  note(text) {
+    const line = document.createElement('li');
+    line.textContent = text;
+    element('title-notes').append(line);
+    element('title-notes').hidden = false;
+  }
+
   play() {
     const { player } = this;
-    try {
-      localStorage.setItem(STORE, JSON.stringify({ ...player, name: cut(this.name.value, NAME_CHARS) }));
-    } catch {
-      // Storage may be forbidden; then the page forgets, and the game goes on.
-    }
+    local.setItem(STORE, JSON.stringify({ ...player, name: cut(this.name.value, NAME_CHARS) }));
     this.card.hidden = true;
     document.body.classList.add('playing');
     if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
@@ -137,7 +142,7 @@ export class Title {
 /** @returns {{ name: string, skin: number }} */
 function remembered() {
   try {
-    const stored = JSON.parse(localStorage.getItem(STORE) ?? '{}');
+    const stored = JSON.parse(local.getItem(STORE) ?? '{}');
     const skin = Number.isInteger(stored.skin) && SKINS[stored.skin] ? stored.skin : Math.floor(Math.random() * SKINS.length);
     return { name: typeof stored.name === 'string' ? cut(stored.name, NAME_CHARS) : '', skin };
   } catch {

@@ -308,7 +308,7 @@ export class WatchBar {
     const select = /** @type {HTMLSelectElement} */ (this.at('.follow select'));
     this.at('.follow').hidden = !watch.canFollow;
     if (document.activeElement === select) return;
-    const players = watch.players().toSorted(([, one], [, other]) => one.localeCompare(other));
+    const players = [...watch.players()].sort(([, one], [, other]) => one.localeCompare(other));
     const key = JSON.stringify([players, watch.followed]);
     if (key === this.playersSeen) return;
     this.playersSeen = key;

@@ -9,6 +9,7 @@
 
 import { EDITION } from './edition.js';
 import { bearer, openSocket } from './socket.js';
+import { session } from './stored.js';
 
 /** Shared with the operator's page, so that one token in a tab is enough. */
 const KEY = 'tickwire-admin-token';
@@ -30,7 +31,7 @@ export class Line {
    */
   constructor(on) {
     this.on = on;
-    this.token = sessionStorage.getItem(KEY) ?? '';
+    this.token = session.getItem(KEY) ?? '';
     /** @type {import('./socket.js').Socket | null} */
     this.socket = null;
     this.timer = 0;
@@ -49,8 +50,8 @@ export class Line {
   /** @param {string} token */
   keep(token) {
     this.token = token;
-    if (token === '') sessionStorage.removeItem(KEY);
-    else sessionStorage.setItem(KEY, token);
+    if (token === '') session.removeItem(KEY);
+    else session.setItem(KEY, token);
   }
 
   /** Asks, and opens the line if one may. */

@@ -132,7 +132,7 @@ test('tab.wasm is compiled whatever type a host gives it; a host without it is t
   const get = (type, status = 200) => async () => new Response(bytes, { status, headers: { 'Content-Type': type } });
   const url = new URL('http://host/tab.wasm');
   for (const type of ['application/wasm', 'application/octet-stream', 'text/plain']) assert.ok(await compile(url, get(type)) instanceof WebAssembly.Module, type);
-  await assert.rejects(compile(url, get('text/html', 404)), /tab\.wasm could not be loaded: 404/);
+  await assert.rejects(compile(url, get('text/html', 404)), /tab\.wasm could not be loaded: status 404/);
 });
 
 test('network conditions delay what a page is told, and can change at any time', async () => {
