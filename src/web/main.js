@@ -151,6 +151,8 @@ let livesSeen = 0;
 let isAgain = false;
 /** Why the page follows as a stream, as it was said. */
 let whySaid = '';
+/** Why there is no prediction, as last shown. */
+let whyNoPrediction = '';
 /** The player that this page has or had, until it died. @type {import('./coming-back.js').Had | null} */
 let had = comingBack();
 /** The tick of the last welcome. */
@@ -267,8 +269,11 @@ async function foresee() {
     await prediction.begin(...predicted());
   } catch (error) {
     prediction.fail(error);
-    console.warn('prediction is off:', error);
   }
+  if (prediction.why === '' || prediction.why === whyNoPrediction) return;
+  whyNoPrediction = prediction.why;
+  console.warn(whyNoPrediction);
+  hud.tell(whyNoPrediction);
 }
 
 /** Tells the server what is wanted now, as far as it does not know. */

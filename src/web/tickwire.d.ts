@@ -167,7 +167,7 @@ export interface Game<ToServer, ToClient> {
   /** The player's own part of the game ahead of the server, after the commands that were sent; null without `predict` and without a body. */
   ahead(now?: number): { tick: number; x: number; y: number; numbers: number[] } | null;
   /** How far that is ahead of the newest update, and what the server has corrected; null without `predict`. */
-  readonly prediction: { works: boolean; leadMs: number; compared: number; corrected: number; lastPx: number; p99Px: number } | null;
+  readonly prediction: { works: boolean; why: string; leadMs: number; compared: number; corrected: number; lastPx: number; p99Px: number } | null;
   /** Turns parts off or on, to show what each does. */
   predict(switches: Partial<Switches>): void;
   /** What is on. */
@@ -186,6 +186,9 @@ export interface Game<ToServer, ToClient> {
 
 /** Connects to the server of this module, and greets it. */
 export function connect<ToServer = Packets, ToClient = Packets>(options?: Options<ToClient>): Promise<Game<ToServer, ToClient>>;
+
+/** `localStorage`, or where the browser forbids it, a storage that lasts as long as the page. */
+export const local: { getItem(key: string): string | null; setItem(key: string, value: string): void; removeItem(key: string): void };
 
 /** The address of a new private room of this page's game; null if there is none to be had. */
 export function privateRoom(): Promise<string | null>;

@@ -16,6 +16,7 @@ import { fighting } from './parts/fighting.mjs';
 import { gathering } from './parts/gathering.mjs';
 import { hunting } from './parts/hunting.mjs';
 import { joining } from './parts/joining.mjs';
+import { lacking } from './parts/lacking.mjs';
 import { looking } from './parts/looking.mjs';
 import { operator } from './parts/operator.mjs';
 import { outages } from './parts/outages.mjs';
@@ -35,7 +36,7 @@ const game = await new Game().open([...FLAGS, '--capture', captured]);
 // It waits most of the time.
 const apart = outages(game).catch((error) => game.check('a page that loses its line', () => { throw error; }));
 try {
-  const parts = [joining, walking, looking, gathering, building, comforts, hunting, fighting, clans, phone, operator, rooms, tokens, ownPage, returning, restart];
+  const parts = [joining, walking, looking, gathering, building, comforts, hunting, fighting, clans, phone, operator, rooms, tokens, ownPage, returning, lacking, restart];
   // They are for people to look at, and check little: half a minute of bots.
   if (process.env.PICTURES) parts.splice(-1, 0, pictures);
   for (const part of parts) if (game.failed === 0) await part(game);

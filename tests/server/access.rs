@@ -45,19 +45,38 @@ fn shared(host: &Host, target: &str, origin: &str) -> (bool, bool) {
     let response = pages::respond(host, &head, socket("127.0.0.1:9"));
     let lines = String::from_utf8(response.head).expect("text");
     let allowed = lines.lines().find_map(|line| line.strip_prefix("Access-Control-Allow-Origin: "));
-    (allowed.is_some_and(|allowed| allowed == "*" || allowed == origin), lines.contains("\r\nVary: Origin\r\n"))
+    (
+        allowed.is_some_and(|allowed| allowed == "*" || allowed == origin),
+        lines.contains("\r\nVary: Origin\r\n"),
+    )
 }
 
 /// What a page of another origin needs, also to say what is wrong.
 const SHARED: [&str; 13] = [
-    "/codes.json", "/rules.json", "/tickwire.js", "/codec.js", "/sync-panel.js", "/predict.wasm", "/tab.wasm", "/tickwire.d.ts",
-    "/rooms?format=json", "/healthz", "/favicon.svg", "/play", "/no-such-file",
+    "/codes.json",
+    "/rules.json",
+    "/tickwire.js",
+    "/codec.js",
+    "/sync-panel.js",
+    "/predict.wasm",
+    "/tab.wasm",
+    "/tickwire.d.ts",
+    "/rooms?format=json",
+    "/healthz",
+    "/favicon.svg",
+    "/play",
+    "/no-such-file",
 ];
 
 #[test]
 fn a_page_whose_origin_may_play_may_read_what_it_needs_to_play() {
     let listed = host();
-    let any = Host::new(Config::new(socket("127.0.0.1:0")), listed.rooms.all().iter().map(|room| room.handle.clone()).collect(), Admission::new(Caps::default()), 1);
+    let any = Host::new(
+        Config::new(socket("127.0.0.1:0")),
+        listed.rooms.all().iter().map(|room| room.handle.clone()).collect(),
+        Admission::new(Caps::default()),
+        1,
+    );
     for target in SHARED {
         assert_eq!(shared(&listed, target, "https://listed.example"), (true, true), "{target}");
         assert_eq!(shared(&listed, target, "https://other.example"), (false, true), "{target}");
