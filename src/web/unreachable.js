@@ -38,8 +38,10 @@ export async function whyUnreachable(url, { page = globalThis.location, get = fe
   if (!page || page.origin === server) return null;
   const isReached = (/** @type {RequestInit} */ how) => get(url, { cache: 'no-store', signal: AbortSignal.timeout?.(3000), ...how }).then(() => true, () => false);
   if (await isReached({})) return null;
+  const isThere = await isReached({ mode: 'no-cors' });
+  // The event comes after the request has failed.
   if (blocked.has(server)) return `The Content-Security-Policy of this page blocks ${server}: add it to connect-src.`;
-  if (await isReached({ mode: 'no-cors' })) {
+  if (isThere) {
     return `The server ${server} answers, and does not allow pages of ${page.origin}: start it with --allow-origin ${page.origin}.`;
   }
   const isLoopback = LOOPBACK.test(url.hostname);

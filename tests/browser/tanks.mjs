@@ -31,6 +31,8 @@ for (const page of [ada, bo, phone]) {
     window.ownTank = () => window.game?.newest('state')?.tanks.find(({ player }) => player === window.game.player) ?? null;
   });
 }
+// One of them in a browser that forbids storage.
+await bo.addInitScript(() => Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('The operation is insecure.', 'SecurityError'); } }));
 const own = (page) => page.evaluate(() => window.ownTank());
 
 await game.check('three enter, and every page lists them', async () => {

@@ -68,6 +68,15 @@ export async function ownPage(game) {
       assert.deepEqual(complaints.list.filter((line) => !AWAY.test(line)), []);
       return note;
     });
+    await game.check('a page of another site imports the module from the server, and walks', async () => {
+      const other = await serveBeside('own.html', html.replace("'./tickwire.js'", `'${server.url}/tickwire.js'`), '/');
+      await page.goto(other.url);
+      await placed.waitFor();
+      const note = await walk(page);
+      await page.goto('about:blank');
+      other.close();
+      return note;
+    });
   } finally {
     await page.context().close();
     proxy.close();
