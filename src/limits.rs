@@ -296,6 +296,14 @@ pub const WIRE_READ_TIME_LEAST: Duration = Duration::from_millis(1);
 pub const WIRE_CLIENTS_EVERY: Duration = Duration::from_millis(500);
 /// Clients in a watcher's list. Beyond: only the most recent ones.
 pub const WIRE_CLIENTS: usize = 512;
+/// Ended clients that watchers can still inspect. Beyond: the oldest goes.
+pub const WIRE_ENDED: usize = 20;
+/// Ended clients of one address among them. Beyond: the oldest of this address goes.
+pub const WIRE_ENDED_PER_ADDRESS: usize = 10;
+/// Last bytes of a client that are kept for watchers, some hundred frames. Beyond: the oldest are dropped.
+pub const WIRE_TAIL_BYTES: usize = 64 * 1024;
+/// Those bytes of all connected clients, while a watcher is connected. Beyond: each client keeps its share.
+pub const WIRE_TAILS_BYTES: usize = 8 * 1024 * 1024;
 /// Time that a watcher has to receive what it is sent. Beyond: its connection is dropped.
 pub const WIRE_WRITE_TIME: Duration = Duration::from_secs(5);
 /// Bytes that a watcher may send as its own client: any frame worth editing. Beyond: it is closed.

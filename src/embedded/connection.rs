@@ -251,7 +251,7 @@ impl Connection {
                 if let Some(message) = host.clients.sight.take(*number, host.now, tick) {
                     watch.observed(&message);
                 }
-                if watch.turn(host.now, || host.clients.list()).is_err() {
+                if watch.turn(host.now, || [host.clients.list(), String::new()]).is_err() {
                     self.end_watcher(host);
                 }
             }

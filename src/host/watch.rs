@@ -43,8 +43,8 @@ pub enum Request {
 pub struct Watch {
     conn: Conn,
     life: Life,
-    /// The list of clients that was sent last.
-    listed: String,
+    /// The lists of clients, and of ended ones, that were sent last.
+    listed: [String; 2],
     list_due: Duration,
 }
 
@@ -56,7 +56,7 @@ impl Watch {
         let tables: Vec<[&str; 2]> = codes.texts().into_iter().map(<[&str; 2]>::from).collect();
         let welcome = json!({ "epoch": epoch, "began_us": began_us, "codes": tables });
         conn.send_text(&json!({ "welcome": welcome }).to_string());
-        Watch { conn, life: Life::new(false, now), listed: String::new(), list_due: now }
+        Watch { conn, life: Life::new(false, now), listed: Default::default(), list_due: now }
     }
 
     /// Takes bytes of the watcher; adds its requests to `requests`.
@@ -111,17 +111,19 @@ impl Watch {
         self.conn.send_binary(message);
     }
 
-    /// The watcher's turn: sends the list of clients if it is due and has changed, and pings.
+    /// The watcher's turn: sends the lists of clients and of ended clients that are due and have
+    /// changed, and pings.
     ///
     /// # Errors
     /// Why the conversation ends.
-    pub fn turn(&mut self, now: Duration, list: impl FnOnce() -> String) -> Result<(), &'static str> {
+    pub fn turn(&mut self, now: Duration, lists: impl FnOnce() -> [String; 2]) -> Result<(), &'static str> {
         if now >= self.list_due {
             self.list_due = now + limits::WIRE_CLIENTS_EVERY;
-            let list = list();
-            if self.listed != list {
-                self.conn.send_text(&list);
-                self.listed = list;
+            for (listed, list) in self.listed.iter_mut().zip(lists()) {
+                if *listed != list {
+                    self.conn.send_text(&list);
+                    *listed = list;
+                }
             }
         }
         match self.life.poll(now, limits::SILENCE) {
@@ -180,17 +182,19 @@ fn hex(digits: &str) -> Option<Vec<u8>> {
 
 /// `{"clients":[…]}`: the newest of these clients, which are in the order of their numbers.
 pub fn list<'a, L: Line + 'a>(clients: impl DoubleEndedIterator<Item = &'a Client<L>>) -> String {
-    let newest = clients.rev().take(limits::WIRE_CLIENTS).map(|client| {
-        let dialect = client.endpoint.dialect.name();
-        let dialect = if client.endpoint.is_json { format!("{dialect} as JSON") } else { dialect.to_owned() };
-        let player = client.player().map_or(0, |player| player.0);
-        let (id, name, address) = (client.id, client.name(), client.address.to_string());
-        let room = &*client.room.options.name;
-        json!({ "id": id, "player": player, "name": name, "room": room, "dialect": dialect, "address": address })
-    });
-    let mut newest: Vec<Json> = newest.collect();
+    let mut newest: Vec<Json> = clients.rev().take(limits::WIRE_CLIENTS).map(entry).collect();
     newest.reverse();
     json!({ "clients": newest }).to_string()
+}
+
+/// A client's entry in the list.
+pub fn entry<L: Line>(client: &Client<L>) -> Json {
+    let dialect = client.endpoint.dialect.name();
+    let dialect = if client.endpoint.is_json { format!("{dialect} as JSON") } else { dialect.to_owned() };
+    let player = client.player().map_or(0, |player| player.0);
+    let (id, name, address) = (client.id, client.name(), client.address.to_string());
+    let room = &*client.room.options.name;
+    json!({ "id": id, "player": player, "name": name, "room": room, "dialect": dialect, "address": address })
 }
 
 #[cfg(test)]

@@ -41,6 +41,7 @@ impl Drop for Lived<'_> {
     fn drop(&mut self) {
         let Noted { host, client } = self.noted;
         client.leave_world(host.now());
+        host.ended.client_ends(client, self.rule.get());
         host.tap.ended(client.who(host.now(), client.room.tick()), self.rule.get());
         client.set_gone();
         host.clients.remove(client.id);

@@ -14,6 +14,7 @@ use super::registry::Registry;
 use super::rooms::{Hosted, Rooms};
 use super::tap::Tap;
 use super::threads::Threads;
+use super::wire::ended::EndedClients;
 use crate::host::admission::Admission;
 use crate::host::budgets::Budgets;
 use crate::host::gate::Gate;
@@ -49,6 +50,8 @@ pub struct Host {
     pub guard: Guard,
     /// Passes traffic to listeners.
     pub tap: Tap,
+    /// The clients that ended last, for watchers.
+    pub ended: EndedClients,
     /// Writes traffic to a file while a capture is running.
     pub recorder: Recorder,
     /// Decides which connection gets a thread.
@@ -92,6 +95,7 @@ impl Host {
             metrics,
             gate: Gate::default(),
             tap,
+            ended: EndedClients::default(),
             recorder,
             admission,
             bells: (0..workers).map(|_| Bell::default()).collect(),

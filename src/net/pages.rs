@@ -44,7 +44,7 @@ const FILES: tab_edition::Files = files! {
     "waits.js" "watch-bar.js" "watch-link.js" "watch-page.js" "watch.css" "watch.js" "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-changes.js" "wire-copy.js"
     "wire-draw.js" "wire-edit.js" "wire-explainer.js" "wire-filter.js" "wire-flip.js" "wire-follow.js" "wire-frame.css"
     "wire-frame.js" "wire-frames.js" "wire-keys.js" "wire-lanes.js" "wire-line.js" "wire-list.css"
-    "wire-list.js" "wire-marks.js" "wire-more.js" "wire-note.js" "wire-open.js" "wire-own.js"
+    "wire-list.js" "wire-marks.js" "wire-more.js" "wire-note.js" "wire-open.js" "wire-own.js" "wire-past.js"
     "wire-press.js" "wire-rows.js" "wire-source.js" "wire-story.js" "wire-time.js" "wire-tree.js"
     "wire-unmask.js" "wire-watch.js" "wire-work.js" "wire-xor.js" "wire.css" "wire.html" "wire.js" "world.js"
 };

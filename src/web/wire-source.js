@@ -6,7 +6,7 @@
 
 /** @typedef {import('./wire-explainer.js').Explainer} Explainer */
 /** @typedef {import('./wire-explainer.js').Connection} Connection */
-/** @typedef {{ id: number, player: number, name: string, room: string, dialect: string, address: string }} Client */
+/** @typedef {{ id: number, player: number, name: string, room: string, dialect: string, address: string, ended?: string }} Client `ended` is the rule that closed it */
 /**
  * @typedef {{ kind: 'live' | 'file' | 'link', name: string, explainer: Explainer, connections: Connection[], all: number, marks: Set<number> }} Source
  */
@@ -18,7 +18,8 @@ const MOST = 1000;
 export function nameOfClient(client) {
   const name = client.name === '' ? (client.player === 0 ? 'watching' : `player ${client.player}`) : client.name;
   const room = client.room ? ` · room ${client.room}` : '';
-  return `${name}${room} · ${client.dialect} · ${client.address}`;
+  const ended = client.ended ? `${client.ended} · ` : '';
+  return `${ended}${name}${room} · ${client.dialect} · ${client.address}`;
 }
 
 /** @param {Connection} connection */
@@ -31,12 +32,13 @@ export function nameOfConnection({ number, client, name, dialect, guess, whole, 
 
 /**
  * The options of the menu: clients of the server, then connections of the capture.
- * @param {Client[]} clients @param {number | null} watched @param {Source} shown @param {Source | null} file @param {number | null} connection that is shown
+ * @param {[Client[], Client[]]} clients connected, and ended @param {number | null} watched @param {Source} shown @param {Source | null} file @param {number | null} connection that is shown
  */
-export function options(clients, watched, shown, file, connection) {
+export function options([clients, ended], watched, shown, file, connection) {
   const isLive = shown.kind === 'live';
-  const all = clients.map((client) => new Option(nameOfClient(client), String(client.id), false, isLive && client.id === watched));
-  const isHere = isLive && clients.some((client) => client.id === watched);
+  const optionOf = (client) => new Option(nameOfClient(client), String(client.id), false, isLive && client.id === watched);
+  const all = clients.map(optionOf);
+  const isHere = isLive && [...clients, ...ended].some((client) => client.id === watched);
   const nobody = clients.length === 0 ? 'Nobody is connected' : 'Nobody';
   if (isLive) all.unshift(new Option(isHere || watched === null ? nobody : `Client ${watched} has left`, '', false, !isHere));
   const groups = [];
@@ -51,11 +53,24 @@ export function options(clients, watched, shown, file, connection) {
     groups.push(group);
   }
   if (shown.kind === 'link') groups.push(new Option('The frame of a link', 'link:', false, true));
-  if (groups.length === 0) return all;
+  const past = ended.length > 0 ? [document.createElement('optgroup')] : [];
+  for (const group of past) {
+    group.label = 'Ended, with the rule';
+    group.append(...ended.toReversed().map(optionOf));
+  }
+  if (groups.length === 0) return [...all, ...past];
   const live = document.createElement('optgroup');
   live.label = 'Live, from the server';
   live.append(...all);
-  return all.length > 0 ? [...groups, live] : groups;
+  return [...groups, ...(all.length > 0 ? [live] : []), ...past];
+}
+
+/** A link to a frame that any page of the inspector explains. @param {string} fragment */
+export function linkTo(fragment) {
+  const link = new URL(location.href);
+  link.search = '';
+  link.hash = fragment;
+  return link.href;
 }
 
 /** How far a file was read, or filtered, and what is to be said of it. @param {ReturnType<Explainer['work']>} told @param {string[]} notes */

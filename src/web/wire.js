@@ -30,8 +30,9 @@ import { showMore } from './wire-more.js';
 import { Note } from './wire-note.js';
 import { acceptFiles, download, refuse } from './wire-open.js';
 import { Own } from './wire-own.js';
+import { Past } from './wire-past.js';
 import { Presses } from './wire-press.js';
-import { dressFor, options, progressOf } from './wire-source.js';
+import { dressFor, linkTo, options, progressOf } from './wire-source.js';
 import { Strip } from './wire-time.js';
 import { Watched } from './wire-watch.js';
 import { Work } from './wire-work.js';
@@ -61,6 +62,7 @@ const own = new Own((wish) => line.say(wish));
 const view = new FrameView(explainer, own);
 const follower = new Follow(at('follow'), list, view.flip);
 const watched = new Watched(() => state.shown, goTo);
+const past = new Past();
 const presses = new Presses((n) => explainer.explain(n));
 
 /** @typedef {import('./wire-source.js').Source} Source */
@@ -101,6 +103,7 @@ function opened() {
   // A server that was started anew counts its clients anew: whom one chose may be somebody else now.
   Object.assign(state, { clients: [], watched: null, byItself: true, ended: '', lost: 0, missed: 0 });
   live.marks.clear();
+  past.forget();
   if (isLive()) clear();
 }
 
@@ -115,6 +118,10 @@ function said(message, text) {
     drawClients();
     chooseClient();
     own.ask();
+  }
+  if (message.ended) {
+    past.clients = message.ended;
+    drawClients();
   }
   if (message.own !== undefined) {
     own.heard(message.own);
@@ -139,6 +146,7 @@ function observed(message) {
   }
   if (told.ended !== undefined) {
     state.ended = told.ended;
+    past.received(state.watched);
     view.flip.ended(told.ended);
   }
   state.lost += told.lost ?? 0;
@@ -232,7 +240,7 @@ function watch(id) {
     work.start(explainer);
   }
   note.show();
-  line.say({ watch: id });
+  line.say(past.request(id));
   drawClients();
 }
 
@@ -307,7 +315,7 @@ function clear() {
 }
 
 function drawClients() {
-  at('client').replaceChildren(...options(state.clients, state.watched, state.shown, state.file, state.connection));
+  at('client').replaceChildren(...options([state.clients, past.clients], state.watched, state.shown, state.file, state.connection));
 }
 
 /** The menu of clients and connections. @param {string} value */
@@ -378,14 +386,6 @@ function chosenFrame() {
   return { explained, name: entry.packet ?? entry.opcode ?? entry.rule ?? 'bytes' };
 }
 
-/** A link that any page of the inspector explains. */
-function linkOfChosen() {
-  const link = new URL(location.href);
-  link.search = '';
-  link.hash = state.shown.explainer.link(list.chosen);
-  return link.href;
-}
-
 /** Saves the frames that are kept, as a capture. */
 function save() {
   const whose = state.clients.find((client) => client.id === state.watched) ?? { player: 0, name: '' };
@@ -441,7 +441,7 @@ function beBeside() {
 function wire() {
   at('client').onchange = () => chooseSource(at('client').value);
   acceptFiles(openFile);
-  new CopyMenu(chosenFrame, linkOfChosen, tell);
+  new CopyMenu(chosenFrame, () => linkTo(state.shown.explainer.link(list.chosen)), tell);
   at('live').onclick = toLive;
   at('list').addEventListener('scroll', () => { if (!list.follow) drawStrip(); });
   at('pause').onclick = () => setPause(!state.paused);

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::{PATIENCE, Peer, server, server_with};
 use serde_json::Value as Json;
+use tickwire::client::dial;
 use tickwire::internal::inspector::{Inspector, Whose};
 use tickwire::internal::net::Server;
 use tickwire::internal::net::console::token::Token;
@@ -175,6 +176,77 @@ fn a_watcher_of_a_room_is_shown_only_the_clients_of_that_room() {
     watcher.say(&format!(r#"{{"watch":{}}}"#, all[0]["id"]));
     watcher.say(r#"{"own":"00112233445566778899aabbccddeeff"}"#);
     assert!(watcher.hear("own", |own| Some(own.clone())).is_null());
+    server.stop();
+}
+
+/// Connects from 127.9.0.`host`, sends a text frame without a mask, and waits for the end.
+fn break_a_rule(server: SocketAddr, host: u8, path: &str) {
+    let from = format!("127.9.0.{host}").parse().expect("an address");
+    let mut stream = dial::dial(server, Some(from)).expect("a connection");
+    stream.set_nonblocking(false).expect("a socket that waits");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    stream
+        .write_all(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{UPGRADE}\r\n").as_bytes())
+        .expect("sent");
+    stream.write_all(b"\x81\x05Hello").expect("sent");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("an end");
+    assert!(answer.ends_with(b"mask_missing"), "{}", String::from_utf8_lossy(&answer));
+}
+
+/// A list of ended clients of this length.
+fn ended_list(length: usize) -> impl Fn(&Json) -> Option<Vec<Json>> {
+    move |ended| ended.as_array().filter(|ended| ended.len() == length).cloned()
+}
+
+#[test]
+fn an_ended_client_can_be_inspected_with_the_rule_that_closed_it() {
+    let server = server();
+    let address = server.address();
+    let mut watcher = Watcher::here(address);
+    watcher.hear("ended", ended_list(0));
+    break_a_rule(address, 1, "/play");
+    let ended = watcher.hear("ended", ended_list(1)).remove(0);
+    assert_eq!((&ended["ended"], &ended["dialect"]), (&"mask_missing".into(), &"native".into()));
+    let id = ended["id"].as_u64().expect("a number");
+    watcher.say(&format!(r#"{{"watch":{id}}}"#));
+    watcher.inspector.watch(Some(id));
+    let frames = watcher.hear("frames", |frames| frames.as_array().cloned());
+    let told: Vec<_> = frames.iter().map(|frame| (frame["from"].as_str(), frame["rule"].as_str())).collect();
+    let (client, server_side) = (Some("client"), Some("server"));
+    let expected = [(client, None), (server_side, None), (client, Some("mask_missing")), (server_side, None)];
+    assert_eq!(told, expected);
+    assert_eq!(frames[3]["opcode"], "close");
+    server.stop();
+}
+
+#[test]
+fn so_many_ended_clients_are_kept_and_of_one_address_fewer() {
+    let (server, _) = crate::rooms::two_rooms();
+    let address = server.address();
+    let mut watcher = Watcher::here(address);
+    let mut other = Watcher::connect_at(address, "/r/two/wire", &[]).expect("from this machine");
+    watcher.hear("ended", ended_list(0));
+    break_a_rule(address, 1, "/r/two/play");
+    let private = other.hear("ended", ended_list(1)).remove(0);
+    let flood = limits::WIRE_ENDED_PER_ADDRESS + 2;
+    (0..flood).for_each(|_| break_a_rule(address, 2, "/play"));
+    let of_two = watcher.hear("ended", ended_list(limits::WIRE_ENDED_PER_ADDRESS + 1));
+    assert_eq!(of_two[0], private, "an address displaces its own clients");
+    (0..flood).for_each(|_| break_a_rule(address, 3, "/play"));
+    watcher.hear("ended", ended_list(limits::WIRE_ENDED));
+    other.hear("ended", ended_list(0));
+    // A watcher of a room is sent nothing of a client of another room.
+    let outside = of_two[1]["id"].as_u64().expect("a number");
+    other.say(&format!(r#"{{"watch":{outside}}}"#));
+    other.say(r#"{"own":"00112233445566778899aabbccddeeff"}"#);
+    while let Ok(message) = other.read() {
+        match message {
+            Message::Binary(_) => panic!("bytes of another room"),
+            Message::Text(text) if text.contains("own") => break,
+            _ => {}
+        }
+    }
     server.stop();
 }
 

@@ -8,10 +8,12 @@
 //! A connection starts with an upgrade to `/wire`; PROTOCOL.md, "The inspector", lists the
 //! messages. At `/r/NAME/wire` a watcher is shown only the clients of that room. The server explains nothing: that is [`inspector`](crate::inspector)'s work, in the
 //! browser. Each watcher runs in its connection's thread, and listens to the tap only while it
-//! watches a client, so `/wire` costs nothing while nobody watches. The game never waits for a
+//! watches a client; [`ended`] listens to all clients while a watcher is connected. So `/wire` costs
+//! nothing while no watcher is connected. The game never waits for a
 //! watcher, there are at most [`limits::WATCHERS`] of them, and each must pass the check of
 //! [`access`].
 
+pub mod ended;
 mod watcher;
 
 use std::net::{SocketAddr, TcpStream};

@@ -19,6 +19,7 @@ use crate::net::host::Host;
 use crate::net::rooms::Hosted;
 use crate::net::stream;
 use crate::net::tap::{self, Listener};
+use crate::net::wire::ended::Kept;
 use crate::platform;
 
 /// What one watcher's thread holds.
@@ -43,7 +44,9 @@ pub fn run(host: &Host, room: &Hosted, stream: &TcpStream, rest: &[u8]) -> &'sta
     let watch = Watch::new(&host.config.codes, &options.epoch, began_us, now);
     let only_room = room.label().map(|_| Arc::clone(&options.name));
     let mut watcher = Watcher { host, only_room, stream, watch, requests: Vec::new(), watched: None };
+    let watching = host.ended.watcher_begins(&host.tap);
     let why = watcher.live(rest).err().unwrap_or("over");
+    drop(watching);
     // The listener is removed before the close frame is sent, so that the tap does not fill a queue
     // without a reader.
     watcher.watched = None;
@@ -71,10 +74,11 @@ impl Watcher<'_> {
                 turn = now + limits::WIRE_TURN;
                 self.send_observed(now);
                 let (host, only_room) = (self.host, &self.only_room);
+                host.ended.update(&host.tap);
                 self.watch.turn(now, || {
                     let clients = host.clients.all();
                     let shown = clients.iter().filter(|client| is_shown(only_room, client));
-                    watch::list(shown.map(|client| &**client))
+                    [watch::list(shown.map(|client| &**client)), host.ended.list(only_room.as_deref())]
                 })?;
             }
             self.flush()?;
@@ -125,6 +129,9 @@ impl Watcher<'_> {
                 self.watched = None;
                 let listen = |client| (client, self.host.tap.listen(Some(client), limits::WIRE_TAP_BYTES));
                 self.watched = client.filter(|client| self.may_watch(*client)).map(listen);
+                if let Some(client) = client {
+                    self.send_ended(client);
+                }
             }
             Request::Own(key) => self.watch.own(self.own(key).map(|client| client.id)),
             Request::Inject(key, bytes) => {
@@ -149,26 +156,32 @@ impl Watcher<'_> {
         self.only_room.is_none() || found().is_some_and(|client| is_shown(&self.only_room, &client))
     }
 
+    /// Sends the kept traffic of a client that has ended, if it has and may be watched.
+    fn send_ended(&mut self, client: u64) {
+        self.host.ended.update(&self.host.tap);
+        let Some(Kept { events, dropped }) = self.host.ended.find(client, self.only_room.as_deref()) else {
+            return;
+        };
+        let mut message = observed::begin(client);
+        for (at, one) in events.iter().filter_map(|seen| record(seen)).enumerate() {
+            if at == 1 && dropped > 0 {
+                observed::write(&mut message, &Record { what: What::Lost(dropped), ..one });
+            }
+            observed::write(&mut message, &one);
+        }
+        self.watch.observed(&message);
+    }
+
     fn send_observed(&mut self, now: Duration) {
         let Some((client, listener)) = &self.watched else { return };
         let taken = listener.take(Duration::ZERO);
         let mut message = observed::begin(*client);
         let begun = message.len();
-        for seen in &taken.items {
-            let what = match &seen.what {
-                tap::What::Opened { address, local, dialect, json, request, response, .. } => {
-                    let (dialect, request, response) = (dialect.clone(), request.clone(), response.clone());
-                    let (address, local, json) = (*address, *local, *json);
-                    What::Opened(Opened { address, local, dialect, json, request, response })
-                }
-                tap::What::Bytes { bytes, is_injected: true, .. } => What::Injected(bytes),
-                tap::What::Bytes { from, bytes, .. } => What::Bytes(*from, bytes),
-                tap::What::Missed(missed) => What::Lost(missed.messages),
-                tap::What::Ended { rule } => What::Ended(rule),
-                _ => continue,
-            };
-            observed::write(&mut message, &Record { at: seen.at, tick: seen.tick, what });
-        }
+        taken
+            .items
+            .iter()
+            .filter_map(|seen| record(seen))
+            .for_each(|one| observed::write(&mut message, &one));
         let missed = taken.lost.missed;
         if missed.messages > 0 {
             let what = What::Lost(missed.messages);
@@ -178,6 +191,23 @@ impl Watcher<'_> {
             self.watch.observed(&message);
         }
     }
+}
+
+/// An event of the tap as a watcher receives it; `None` for events of the world.
+fn record(seen: &tap::Seen) -> Option<Record<'_>> {
+    let what = match &seen.what {
+        tap::What::Opened { address, local, dialect, json, request, response, .. } => {
+            let (dialect, request, response) = (dialect.clone(), request.clone(), response.clone());
+            let (address, local, json) = (*address, *local, *json);
+            What::Opened(Opened { address, local, dialect, json, request, response })
+        }
+        tap::What::Bytes { bytes, is_injected: true, .. } => What::Injected(bytes),
+        tap::What::Bytes { from, bytes, .. } => What::Bytes(*from, bytes),
+        tap::What::Missed(missed) => What::Lost(missed.messages),
+        tap::What::Ended { rule } => What::Ended(rule),
+        _ => return None,
+    };
+    Some(Record { at: seen.at, tick: seen.tick, what })
 }
 
 /// Whether a watcher of this room, or of all, is shown the client.
@@ -226,17 +256,11 @@ mod tests {
     #[test]
     fn the_tap_has_no_listener_without_watchers() {
         let (host, (near, far)) = (host(), pair());
+        assert!(!host.tap.is_on(), "without watchers nothing is copied");
         thread::scope(|scope| {
             let watcher = scope.spawn(|| run(&host, &host.room(), &far, &[]));
-            assert!(!host.tap.is_on(), "a watcher that watches no client costs nothing");
-            for _ in 0..2 {
-                say(&near, r#"{"watch":7}"#);
-                wait_until(|| host.tap.is_on());
-                say(&near, r#"{"watch":null}"#);
-                wait_until(|| !host.tap.is_on());
-            }
+            wait_until(|| host.tap.wants(7));
             say(&near, r#"{"watch":7}"#);
-            wait_until(|| host.tap.is_on());
             near.shutdown(Shutdown::Both).expect("open");
             wait_until(|| !host.tap.is_on());
             assert_eq!(watcher.join().expect("it ends"), "ended by the watcher");
