@@ -208,6 +208,16 @@ impl Program {
     }
 }
 
+/// The Rust files of a program's own package, without those of its dependencies.
+pub(super) fn own_sources(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let program = Program::of(path)?;
+    let folder = program.package.join(if program.is_example { "examples" } else { "src" });
+    let is_own = |file: &PathBuf| {
+        file.starts_with(&folder) && file.extension().is_some_and(|extension| extension == "rs")
+    };
+    Ok(program.sources()?.into_keys().filter(is_own).collect())
+}
+
 /// When a file was changed; `None` if it is not there.
 fn changed(file: &Path) -> Option<SystemTime> {
     fs::metadata(file).and_then(|about| about.modified()).ok()

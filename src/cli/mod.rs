@@ -11,6 +11,7 @@ mod dev;
 mod dissector;
 mod echo;
 mod explain;
+mod floats;
 mod games;
 mod help;
 mod keep;

@@ -90,7 +90,9 @@ pub fn run(args: &SynctestArgs, games: &Games) -> Result<(), Failure> {
     if let Some(mut trace) = trace {
         trace.flush().map_err(|error| format!("--trace: {error}"))?;
     }
-    print(&if args.json { json(args, game.about.name, &all) } else { text(args, game.about.name, &all) });
+    let floats = if games.are_built_in() { String::new() } else { super::floats::note() };
+    let name = game.about.name;
+    print(&if args.json { json(args, name, &all) } else { text(args, name, &all) + &floats });
     Ok(())
 }
 

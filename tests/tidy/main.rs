@@ -320,7 +320,10 @@ fn the_world_is_exact() {
     finds(rules::exact_world, "src/games/moo/world/a.rs", "use std::collections::HashMap;\n", &[1]);
     finds(rules::exact_world, "src/games/moo/world/a.rs", "// f64\nlet a = b.0 + (0..4).len();\n", &[]);
     finds(rules::exact_world, "src/games/moo/world/tests/a.rs", "const A: f64 = 1.5;\n", &[]);
-    finds(rules::exact_world, "src/packet/a.rs", "const A: f64 = 1.5;\n", &[]);
+    finds(rules::exact_world, "src/games/tanks/a.rs", "const A: f64 = 1.5;\n", &[1, 1]);
+    for path in ["src/packet/a.rs", "src/games/tanks/bot.rs"] {
+        finds(rules::exact_world, path, "const A: f64 = 1.5;\n", &[]);
+    }
 }
 
 #[test]
