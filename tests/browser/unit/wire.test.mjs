@@ -13,6 +13,8 @@ import { bearer } from '../../../src/web/socket.js';
 import { whyNot } from '../../../src/web/wire-line.js';
 import { clock, linesAt, milliseconds } from '../../../src/web/wire-list.js';
 import { nextMark } from '../../../src/web/wire-marks.js';
+import { Past } from '../../../src/web/wire-past.js';
+import { nameOfClient } from '../../../src/web/wire-source.js';
 import { barOf, inWords } from '../../../src/web/wire-time.js';
 import { bitAt, bytesOf, closedAtFirst, layOut, leafAt, meant, openRows, segments, touch, unhex } from '../../../src/web/wire-tree.js';
 import { TABLES } from '../lib/table-files.mjs';
@@ -187,6 +189,16 @@ test('a frame is copied as hexadecimal, JSON, a command and a C array', () => {
   assert.equal(asArray({ ...explained, raw: '00'.repeat(13) }, 'move'), '/* move, from the client */\nstatic const unsigned char move_frame[13] = {\n'
     + `    ${Array(12).fill('0x00').join(', ')},\n    0x00,\n};\n`);
   assert.match(asArray(explained, '33'), /char _33_frame\[11\]/);
+});
+
+test('the frames of an ended client are asked for once', () => {
+  const past = new Past();
+  assert.deepEqual(past.request(7), { watch: 7 });
+  past.received(7);
+  assert.deepEqual([past.request(7), past.request(8), past.request(null)], [{ watch: null }, { watch: 8 }, { watch: null }]);
+  past.forget();
+  assert.deepEqual(past.request(7), { watch: 7 }, 'another server counts its clients anew');
+  assert.match(nameOfClient({ id: 7, player: 0, name: '', room: '', dialect: 'native', address: '127.0.0.1:4', ended: 'mask_missing' }), /^mask_missing · watching/);
 });
 
 test('ticks without an update are a silence that is named, and late ticks are a gap', () => {
