@@ -53,7 +53,7 @@ out=${out:-target/tab-edition}
 for file in $program $page $table; do [ -f "$file" ] || fail "there is no $file"; done
 [ ! -e "$out" ] || [ -f "$out/tab-files.js" ] || fail "$out is there and is no tab edition; name another folder"
 
-# All files are written beside the folder, which is replaced once they are complete: a run that fails or is killed does not stop the next.
+# All files are written to a temporary folder, which replaces the old one once it is complete: a run that fails or is killed does not stop the next.
 done=$out
 mkdir -p "$(dirname "$done")"
 out=$(mktemp -d "$(dirname "$done")/.tab-edition.XXXXXX")

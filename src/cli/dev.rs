@@ -208,7 +208,7 @@ impl Program {
     }
 }
 
-/// The Rust files of a program's own package, without those of its dependencies.
+/// The Rust files of a program's own package, without its dependencies.
 pub(super) fn own_sources(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     let program = Program::of(path)?;
     let folder = program.package.join(if program.is_example { "examples" } else { "src" });

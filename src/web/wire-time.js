@@ -15,9 +15,9 @@ const LARGE = 1.6;
 const HIGHEST = 3;
 
 /** @typedef {[number, number, number | null, number, number]} Update number of its frame, time, gap before it, bytes, ticks since the update before */
-/** @typedef {{ normal_ms?: number | null, updates?: Update[], hasTicks?: boolean }} Told `hasTicks` if the room's ticks are known, as for a live client */
+/** @typedef {{ normal_ms?: number | null, updates?: Update[], hasTicks?: boolean }} Timeline `hasTicks` if the room's ticks are known, as for a live client */
 
-/** The ticks from update to update, in the middle of all; 0 if they are not known. @param {Told} told */
+/** The ticks from update to update, in the middle of all; 0 if they are not known. @param {Timeline} timeline */
 function normalTicks({ updates = [], hasTicks }) {
   const ticks = updates.filter(([, , gap]) => gap !== null).map(([, , , , count]) => count).sort((a, b) => a - b);
   return hasTicks ? ticks[Math.floor(ticks.length / 2)] ?? 0 : 0;
@@ -26,23 +26,23 @@ function normalTicks({ updates = [], hasTicks }) {
 /**
  * What a gap between updates is: `normal`; `large` if the server was late; `silence` if the room ticked on and no update was sent, because nothing
  * changed for the client or because it did not read.
- * @param {Update} update @param {Told} told
+ * @param {Update} update @param {Timeline} timeline
  * @returns {'normal' | 'large' | 'silence' | 'unknown'}
  */
-export function kindOf([, , gap, , ticks], told) {
-  const normal = told.normal_ms ?? 0;
+export function kindOf([, , gap, , ticks], timeline) {
+  const normal = timeline.normal_ms ?? 0;
   if (gap === null || normal === 0) return 'unknown';
   if (gap <= LARGE * normal) return 'normal';
-  const usual = normalTicks(told);
+  const usual = normalTicks(timeline);
   return usual > 0 && ticks / usual > gap / normal / LARGE ? 'silence' : 'large';
 }
 
-/** What the strip says in words. @param {Told} told */
-export function inWords(told) {
-  const { normal_ms, updates = [] } = told;
+/** What the strip says in words. @param {Timeline} timeline */
+export function inWords(timeline) {
+  const { normal_ms, updates = [] } = timeline;
   const known = updates.filter(([, , gap]) => gap !== null);
   if (normal_ms === null || normal_ms === undefined || known.length < 2) return 'Too few updates';
-  const gapsOf = (wanted) => known.filter((update) => wanted.includes(kindOf(update, told))).map(([, , gap]) => gap ?? 0);
+  const gapsOf = (wanted) => known.filter((update) => wanted.includes(kindOf(update, timeline))).map(([, , gap]) => gap ?? 0);
   const [gaps, large, silences] = [gapsOf(['normal', 'large']), gapsOf(['large']), gapsOf(['silence'])];
   const jitter = gaps.reduce((sum, gap) => sum + Math.abs(gap - normal_ms), 0) / gaps.length;
   const words = [`Update every ${milliseconds(normal_ms)}`, `jitter ${milliseconds(jitter)}`, `longest gap ${milliseconds(Math.max(...gaps))}`];
@@ -51,12 +51,12 @@ export function inWords(told) {
   return words.join(' · ');
 }
 
-/** How high a bar is, from 0 to 1, and what its gap is. @param {Update} update @param {Told} told */
-export function barOf(update, told) {
-  const kind = kindOf(update, told);
+/** How high a bar is, from 0 to 1, and what its gap is. @param {Update} update @param {Timeline} timeline */
+export function barOf(update, timeline) {
+  const kind = kindOf(update, timeline);
   const [, , gap] = update;
   if (kind === 'unknown' || kind === 'silence') return { height: 0.1, kind };
-  return { height: Math.min(1, Math.max(0.06, (gap ?? 0) / (told.normal_ms ?? 1) / HIGHEST)), kind };
+  return { height: Math.min(1, Math.max(0.06, (gap ?? 0) / (timeline.normal_ms ?? 1) / HIGHEST)), kind };
 }
 
 export class Strip {
@@ -65,7 +65,7 @@ export class Strip {
     this.canvas = canvas;
     this.words = words;
     this.onPick = onPick;
-    /** @type {Told} */
+    /** @type {Timeline} */
     this.told = {};
     this.chosen = 0;
     canvas.addEventListener('pointerdown', (event) => this.pick(Math.floor(event.offsetX / BAR_PX)));
@@ -105,7 +105,7 @@ export class Strip {
     this.canvas.title = `Frame ${n}: ${gap === null ? 'after a gap in the list' : `${milliseconds(gap)} after the one before${why}`}, ${bytes} bytes`;
   }
 
-  /** @param {Told} told @param {number} chosen number of the chosen frame */
+  /** @param {Timeline} told @param {number} chosen number of the chosen frame */
   show(told, chosen) {
     Object.assign(this, { told, chosen });
     const words = inWords(told);

@@ -212,10 +212,10 @@ fn an_ended_client_can_be_inspected_with_the_rule_that_closed_it() {
     watcher.say(&format!(r#"{{"watch":{id}}}"#));
     watcher.inspector.watch(Some(id));
     let frames = watcher.hear("frames", |frames| frames.as_array().cloned());
-    let told: Vec<_> = frames.iter().map(|frame| (frame["from"].as_str(), frame["rule"].as_str())).collect();
+    let shown: Vec<_> = frames.iter().map(|frame| (frame["from"].as_str(), frame["rule"].as_str())).collect();
     let (client, server_side) = (Some("client"), Some("server"));
     let expected = [(client, None), (server_side, None), (client, Some("mask_missing")), (server_side, None)];
-    assert_eq!(told, expected);
+    assert_eq!(shown, expected);
     assert_eq!(frames[3]["opcode"], "close");
     server.stop();
 }

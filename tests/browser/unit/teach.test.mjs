@@ -125,11 +125,11 @@ test('sentences about a frame name its own receiver and sender', async () => {
   const { explainer } = await watching();
   const ping = `8989${MOVE.slice(4, 12)}${MOVE.slice(12, 30)}`;
   for (const [from, receiver, sender] of [['client', 'server', 'your game'], ['server', 'your game', 'server']]) {
-    const told = (bytes) => verdict(explainer.explainBytes({ from, bytes })).text;
+    const textOf = (bytes) => verdict(explainer.explainBytes({ from, bytes })).text;
     const masked = from === 'client';
     const frames = [masked ? ping : '8900', masked ? '8900' : ping, masked ? ping.slice(0, 20) : '8905', masked ? `0982${MOVE.slice(4, 16)}` : '02020102', 'c100'];
     for (const bytes of frames) {
-      const text = told(bytes);
+      const text = textOf(bytes);
       for (const [verb, who] of [[/(reads|waits|answers with)/, receiver], [/(sends next|begins will)/, sender]]) {
         const [, subject] = new RegExp(`(server|your game) ${verb.source}`, 'i').exec(text) ?? [];
         if (subject) assert.equal(subject.toLowerCase(), who, `${from} ${bytes}: ${text}`);
@@ -228,9 +228,9 @@ test('the story says which bytes are shown overwritten', async () => {
     const story = new Story();
     story.begin(sent, '');
     story.observed({ ...entry, injected: true }, (n) => explainer.explain(n));
-    const told = story.lines.find(({ kind }) => kind === 'covered');
-    if (expected) assert.match(told.text, expected);
-    else assert.equal(told, undefined);
+    const line = story.lines.find(({ kind }) => kind === 'covered');
+    if (expected) assert.match(line.text, expected);
+    else assert.equal(line, undefined);
   }
 });
 

@@ -197,19 +197,19 @@ test('the frames of an ended client are asked for once', () => {
   past.received(7);
   assert.deepEqual([past.request(7), past.request(8), past.request(null)], [{ watch: null }, { watch: 8 }, { watch: null }]);
   past.forget();
-  assert.deepEqual(past.request(7), { watch: 7 }, 'another server counts its clients anew');
+  assert.deepEqual(past.request(7), { watch: 7 }, 'another server counts its clients from 1');
   assert.match(nameOfClient({ id: 7, player: 0, name: '', room: '', dialect: 'native', address: '127.0.0.1:4', ended: 'mask_missing' }), /^mask_missing · watching/);
 });
 
 test('ticks without an update are a silence that is named, and late ticks are a gap', () => {
   // Each row: gap in ms, ticks since the update before.
-  const told = (rows, hasTicks = true) => ({ normal_ms: 100, hasTicks, updates: rows.map(([gap, ticks], n) => [n + 1, 0, gap, 40, ticks]) });
+  const timeline = (rows, hasTicks = true) => ({ normal_ms: 100, hasTicks, updates: rows.map(([gap, ticks], n) => [n + 1, 0, gap, 40, ticks]) });
   const idle = [[100, 3], [100, 3], [100, 3], [11_529, 346], [400, 12]];
-  assert.equal(inWords(told(idle)), 'Update every 100 ms · jitter 0.00 ms · longest gap 100 ms · no update was due 2 times, at most for 11529 ms');
-  assert.deepEqual(told(idle).updates.map((update) => barOf(update, told(idle)).kind), ['normal', 'normal', 'normal', 'silence', 'silence']);
+  assert.equal(inWords(timeline(idle)), 'Update every 100 ms · jitter 0.00 ms · longest gap 100 ms · no update was due 2 times, at most for 11529 ms');
+  assert.deepEqual(timeline(idle).updates.map((update) => barOf(update, timeline(idle)).kind), ['normal', 'normal', 'normal', 'silence', 'silence']);
   const late = [[100, 3], [100, 3], [100, 3], [11_529, 3], [400, 4]];
-  assert.match(inWords(told(late)), /longest gap 11529 ms · 2 large gaps$/);
-  assert.match(inWords(told(idle, false)), /2 large gaps$/, 'a capture has no ticks');
+  assert.match(inWords(timeline(late)), /longest gap 11529 ms · 2 large gaps$/);
+  assert.match(inWords(timeline(idle, false)), /2 large gaps$/, 'a capture has no ticks');
 });
 
 test('updates are summed up in words, and a gap that is larger than normal stands out', () => {
