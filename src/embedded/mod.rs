@@ -153,6 +153,7 @@ impl Server {
                 rates: Rates { tick_hz, update_hz: tick_hz, foreign_hz: FOREIGN_HZ },
                 delay_ticks: 0,
                 seat_time: Duration::ZERO,
+                absent_per_address: usize::MAX,
                 max_clients: usize::MAX,
                 lockstep: Rules { access: Access::Open, ..Rules::default() },
             },

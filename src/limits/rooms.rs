@@ -38,11 +38,10 @@ pub const HEARTBEAT: Duration = Duration::from_secs(2);
 /// share the last one.
 pub const GAME_BUDGETS: usize = 4;
 
-/// Players of one address who stay in a room without a connection: a household, or a school class that
-/// loses its network. Beyond: a player whose connection ends leaves at once.
-pub const ADDRESS_ABSENT_SEATS: usize = 32;
-/// The same for all addresses together: a quarter of the seats, so that those who come find a place.
-/// Beyond: as above.
+/// Players who stay in a room without a connection: a quarter of the seats, so that new players find a
+/// place. One address has at most as many as `--max-clients-per-address`, and only while it has fewer
+/// than are free, unless `--address-budgets off` lifts both. Beyond: a player whose connection ends
+/// leaves at once.
 pub const ABSENT_SEATS: usize = super::PLAYERS as usize / 4;
 /// Bytes of the events that a room keeps for clients that come back: notices of the operator, and what a
 /// game tells one player alone. Beyond: the oldest are forgotten, and not told.

@@ -126,9 +126,17 @@ impl Config {
             rates: self.rates_at(tick_hz),
             delay_ticks: self.command_delay_ticks,
             seat_time: self.seat_time,
+            absent_per_address: self.absent_per_address(),
             max_clients: usize::MAX,
             lockstep: self.lockstep,
         }
+    }
+
+    /// Absent seats of one address in a room: as many as it may have clients, so that a restart of the
+    /// server costs no player behind a shared address its place.
+    fn absent_per_address(&self) -> usize {
+        let is_limited = self.address_budgets && self.max_clients_per_address < self.max_clients;
+        if is_limited { self.max_clients_per_address } else { usize::MAX }
     }
 
     /// The update rates, none above this tick rate.

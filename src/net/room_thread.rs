@@ -7,7 +7,8 @@
 //!                                    └─ panic ─► clients closed with 1011 ─► the room begins anew, after a pause
 //! ```
 //!
-//! A room that nobody is in, and for which nothing waits, does not tick: its world stands still.
+//! A room without clients, and for which nothing waits, does not tick: its world stands still, and so
+//! do absent players in it. It ticks once more when the time of such a player is over, who then leaves.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -128,7 +129,8 @@ fn tick_until_stop(host: &Host, room: &Arc<Hosted>, core: &mut Core) {
         let is_left = room.is_on_demand() && room.is_empty() || only_watched;
         empty_since = is_left.then(|| empty_since.unwrap_or_else(Instant::now));
         let ends_at = empty_since.map(|since: Instant| since + host.config.room_empty_time);
-        if room.sleep(|| room.is_ending() || host.has_reached(Stage::RoomsStopping), ends_at) {
+        let must_end = || room.is_ending() || host.has_reached(Stage::RoomsStopping);
+        if room.sleep(must_end, ends_at, || host.now()) {
             schedule = Schedule::new(Instant::now(), tick_hz);
         }
         let is_overdue = ends_at.is_some_and(|at| Instant::now() >= at);

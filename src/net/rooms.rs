@@ -2,8 +2,8 @@
 //!
 //! A room has a name, and one or more *runs*: a room that panicked begins anew, with another epoch
 //! and world. A [`Hosted`] is one run; its clients stay with it until they are closed. The room's
-//! thread sleeps while nobody is in the room and nothing waits for it; whoever brings something wakes
-//! it with [`Hosted::rouse`].
+//! thread sleeps while no client is in the room and no tick is due; absent players do not keep it
+//! awake. Code that brings something wakes it with [`Hosted::rouse`].
 //!
 //! ```text
 //!  begin_making ─► the name is taken, nobody waits for a lock ─► finish: listed, its maker is in
@@ -180,27 +180,39 @@ impl Hosted {
         self.rung.notify_one();
     }
 
-    /// Sleeps until then at most, while nobody is in the room and nothing waits for a tick, unless the
-    /// room must stop. Returns whether it slept.
-    pub fn sleep(&self, must_stop: impl Fn() -> bool, until: Option<Instant>) -> bool {
+    /// Sleeps until `until` at most, while no client is in the room and no tick is due: until the first
+    /// absent player leaves, at this time of the host's clock (`now`). Does not sleep if the room must stop.
+    /// Returns whether it slept.
+    pub fn sleep(
+        &self,
+        must_stop: impl Fn() -> bool,
+        until: Option<Instant>,
+        now: impl Fn() -> Duration,
+    ) -> bool {
         let mut roused = self.roused.lock();
-        let is_idle = || self.clients() == 0 && self.handle.is_idle() && !must_stop();
-        let may_sleep = |roused: bool| !roused && is_idle();
-        let sleeps = may_sleep(*roused);
-        if sleeps {
-            self.count_lockstep();
-            self.is_asleep.store(true, Ordering::Relaxed);
-            while may_sleep(*roused) {
-                let is_late = match until {
-                    Some(until) => self.rung.wait_until(&mut roused, until).timed_out(),
-                    None => {
-                        self.rung.wait(&mut roused);
-                        false
-                    }
-                };
-                if is_late {
-                    break;
+        let idle_until = |roused: bool| {
+            let may_sleep = !roused && self.clients() == 0 && !must_stop();
+            may_sleep.then(|| self.handle.idle_until()).flatten()
+        };
+        let mut sleeps = false;
+        while let Some(idle_until) = idle_until(*roused) {
+            if !sleeps {
+                self.count_lockstep();
+                self.is_asleep.store(true, Ordering::Relaxed);
+            }
+            sleeps = true;
+            // `None` for a time that no clock reaches.
+            let due = Instant::now().checked_add(idle_until.saturating_sub(now()));
+            let due = due.filter(|_| idle_until < Duration::MAX);
+            let is_late = match due.into_iter().chain(until).min() {
+                Some(until) => self.rung.wait_until(&mut roused, until).timed_out(),
+                None => {
+                    self.rung.wait(&mut roused);
+                    false
                 }
+            };
+            if is_late {
+                break;
             }
         }
         *roused = false;

@@ -38,6 +38,8 @@ pub struct Options {
     pub delay_ticks: u32,
     /// How long the seat of a client with a key outlives its connection.
     pub seat_time: Duration,
+    /// Absent seats of one address. `usize::MAX`: all of [`limits::ABSENT_SEATS`].
+    pub absent_per_address: usize,
     /// Clients in the room at once, those that only watch included.
     pub max_clients: usize,
     /// Lockstep.
@@ -75,14 +77,14 @@ struct Intake {
 }
 
 impl Intake {
-    /// A seat has no connection any more: it waits until then, if it has a key and its address may have
-    /// another one that waits.
-    fn let_wait(&mut self, player: PlayerId, until: Duration, now: Duration, about: &About) {
-        if !self.keys.set_absent(player) {
+    /// A seat has no connection any more: it waits for [`Options::seat_time`], if it has a key and its
+    /// address may have another absent seat. Otherwise its player leaves.
+    fn let_wait(&mut self, player: PlayerId, now: Duration, options: &Options, about: &About) {
+        if !self.keys.set_absent(player, options.absent_per_address) {
             self.keys.remove(player);
             return self.seats.wait(player, now);
         }
-        self.seats.wait(player, until);
+        self.seats.wait(player, now + options.seat_time);
         self.inbox.push_operator(vec![(about.away)(player)]);
     }
 
@@ -296,7 +298,7 @@ impl Handle {
             // A key of a player who is not in the world is ignored.
             if matches!(intake.seats.get(player), Some(Seat::Waiting { .. })) {
                 intake.keys.insert(*keyed, self.tick());
-                intake.let_wait(player, now + self.options.seat_time, now, self.about);
+                intake.let_wait(player, now, &self.options, self.about);
             }
         }
     }
@@ -347,7 +349,7 @@ impl Handle {
             return;
         }
         intake.inbox.forget(player);
-        intake.let_wait(player, now + self.options.seat_time, now, self.about);
+        intake.let_wait(player, now, &self.options, self.about);
     }
 
     /// The seat of a player.
@@ -366,6 +368,14 @@ impl Handle {
         let intake = self.intake.lock();
         let [taken, ..] = intake.seats.counts();
         taken == 0 && intake.questions.is_empty() && intake.inbox.is_empty()
+    }
+
+    /// How long the room needs no tick, on the host's clock: nothing waits, and nobody plays. That is until
+    /// the first absent player leaves, or [`Duration::MAX`]. `None` if the next tick has something to do.
+    pub fn idle_until(&self) -> Option<Duration> {
+        let intake = self.intake.lock();
+        let has_nothing = intake.questions.is_empty() && intake.inbox.is_empty();
+        has_nothing.then(|| intake.seats.idle_until()).flatten()
     }
 
     /// Keeps the events of a tick, because a client that comes back is still told some of them.

@@ -76,14 +76,18 @@ impl Keys {
         self.seats.values().map(|(keyed, _)| *keyed)
     }
 
-    /// The connection of a seat is gone. Returns whether the seat may wait: it has a key, and neither
-    /// [`limits::ADDRESS_ABSENT_SEATS`] of the connection's address nor [`limits::ABSENT_SEATS`] in all
-    /// wait already.
-    pub fn set_absent(&mut self, player: PlayerId) -> bool {
+    /// The connection of a seat has ended. Returns whether the seat may wait. It needs a key, a free one of
+    /// [`limits::ABSENT_SEATS`], fewer than `per_address` absent seats of its address, and fewer of these
+    /// than are free in all: addresses with many leave some for addresses with none. `usize::MAX` lifts
+    /// both limits per address.
+    pub fn set_absent(&mut self, player: PlayerId, per_address: usize) -> bool {
         let Some((Keyed { from, .. }, is_absent)) = self.seats.get_mut(&player) else { return false };
+        if *is_absent {
+            return true;
+        }
         let of_address = self.by_address.get(from).copied().unwrap_or_default();
-        if *is_absent || of_address >= limits::ADDRESS_ABSENT_SEATS || self.absent >= limits::ABSENT_SEATS {
-            return *is_absent;
+        if !may_wait(of_address, limits::ABSENT_SEATS.saturating_sub(self.absent), per_address) {
+            return false;
         }
         *is_absent = true;
         *self.by_address.entry(*from).or_default() += 1;
@@ -118,6 +122,12 @@ impl Keys {
     }
 }
 
+/// Whether an address with so many absent seats may have another, with so many `free` in all.
+pub fn may_wait(of_address: usize, free: usize, per_address: usize) -> bool {
+    let is_within_share = of_address == 0 || of_address < free || per_address == usize::MAX;
+    free > 0 && of_address < per_address && is_within_share
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,7 +150,7 @@ mod tests {
         let [one, two] = [1, 2].map(PlayerId);
         keys.insert(keyed(1, 1, 1), 5);
         keys.insert(keyed(2, 1, 1), 6);
-        assert_eq!((keys.player(key(1)), keys.set_absent(one)), (Some(two), false));
+        assert_eq!((keys.player(key(1)), keys.set_absent(one, 9)), (Some(two), false));
         keys.insert(keyed(2, 2, 1), 7);
         assert_eq!([key(1), key(2)].map(|key| keys.player(key)), [None, Some(two)]);
         assert!(keys.iter().eq([keyed(2, 2, 1)]));
@@ -150,23 +160,49 @@ mod tests {
     }
 
     #[test]
-    fn the_empty_seats_of_an_address_are_few_and_a_return_or_a_leave_makes_place() {
+    fn an_address_has_as_many_absent_seats_as_the_rule_says_and_a_return_or_a_leave_frees_one() {
         let mut keys = Keys::default();
-        let count = limits::ADDRESS_ABSENT_SEATS as u16;
+        let count = 40;
+        let set_absent = |keys: &mut Keys, player| keys.set_absent(PlayerId(player), usize::from(count));
         let number = |player: u16| u128::from(player).to_le_bytes();
         (0..count + 3).for_each(|player| {
             keys.insert(Keyed { key: number(player), player: PlayerId(player), from: address(1) }, 1);
         });
-        assert!((0..count).all(|player| keys.set_absent(PlayerId(player))));
-        assert!(!keys.set_absent(PlayerId(count)), "too many");
+        assert!((0..count).all(|player| set_absent(&mut keys, player)));
+        assert!(!set_absent(&mut keys, count), "too many");
         keys.set_back(PlayerId(count), address(2));
-        assert!(keys.set_absent(PlayerId(count)), "another address");
+        assert!(set_absent(&mut keys, count), "another address");
         keys.set_back(PlayerId(0), address(1));
-        assert!(keys.set_absent(PlayerId(count + 1)));
+        assert!(set_absent(&mut keys, count + 1));
         keys.remove(PlayerId(1));
-        assert!(keys.set_absent(PlayerId(count + 2)));
+        assert!(set_absent(&mut keys, count + 2));
         assert_eq!(keys.absent, usize::from(count) + 1);
         (0..count + 3).for_each(|player| keys.remove(PlayerId(player)));
         assert_eq!((keys.absent, keys.by_address.len(), keys.players.len()), (0, 0, 0));
+    }
+
+    /// Keys with `each` absent seats of so many addresses, as far as the rule allows.
+    fn absent_of_each(addresses: u32, each: u32, per_address: usize) -> Keys {
+        let mut keys = Keys::default();
+        for number in 0..addresses * each {
+            let from = Household::of(std::net::Ipv4Addr::from(0x0a00_0000 + number % addresses).into());
+            let player = PlayerId(number as u16);
+            keys.insert(Keyed { key: u128::from(number).to_le_bytes(), player, from }, 1);
+            keys.set_absent(player, per_address);
+        }
+        keys
+    }
+
+    #[test]
+    fn addresses_that_take_all_they_can_leave_absent_seats_for_an_address_without_any() {
+        for (addresses, each, per_address) in [(160, 64, 64), (1, 10_000, 10_000), (300, 40, 64)] {
+            let mut keys = absent_of_each(addresses, each, per_address);
+            let spare = limits::ABSENT_SEATS - keys.absent;
+            assert!(spare >= limits::ABSENT_SEATS / (addresses as usize + 1), "{spare} of {addresses}");
+            keys.insert(keyed(60_000, 1, 1), 1);
+            assert!(keys.set_absent(PlayerId(60_000), per_address), "{addresses} addresses");
+        }
+        let lifted = absent_of_each(1, 6_000, usize::MAX);
+        assert_eq!(lifted.absent, limits::ABSENT_SEATS, "the limits per address are lifted");
     }
 }

@@ -102,6 +102,15 @@ impl Seats {
         None
     }
 
+    /// How long no seat needs a tick: until the first absent player leaves, or for ever without players.
+    /// `None` if a player is connected or leaves.
+    pub fn idle_until(&self) -> Option<Duration> {
+        self.taken.values().try_fold(Duration::MAX, |least, seat| match seat {
+            Seat::Waiting { until } => Some(least.min(*until)),
+            Seat::Connected(_) | Seat::Leaving => None,
+        })
+    }
+
     /// The seat of a player.
     pub fn get(&self, player: PlayerId) -> Option<Seat> {
         self.taken.get(&player.0).copied()

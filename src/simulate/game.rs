@@ -10,7 +10,7 @@ use tickwire_sim::{Command, Encoded, Identity, PlayerId};
 use super::broken::Broken;
 use super::counts::Counts;
 use super::plan::{Kind, LONGEST_ABSENCE};
-use super::seats::{Moment, Seats};
+use super::seats::{ABSENT_PER_ADDRESS, Moment, Seats};
 use super::wire::ServerEnd;
 use crate::game::{Dice, Rates, Replica, Tick};
 use crate::host::core::Core;
@@ -347,6 +347,7 @@ fn options(name: &str, identity: &Identity, dice: &mut Dice) -> Options {
         rates: Rates { tick_hz, update_hz: tick_hz, foreign_hz: FOREIGN_HZ },
         delay_ticks: 0,
         seat_time: dice.between(SEAT_TIME[0], SEAT_TIME[1]),
+        absent_per_address: ABSENT_PER_ADDRESS,
         max_clients: usize::MAX,
         lockstep: Rules {
             access: Access::Open,

@@ -26,6 +26,8 @@ use crate::room::{Keyed, SeatKey};
 
 /// Ticks within which a queued join or leave is executed.
 const QUEUED_TICKS: u32 = 2;
+/// Absent seats of one address. Few, so that the simulation reaches the limit.
+pub const ABSENT_PER_ADDRESS: usize = 32;
 const OWN: &str = "a client that comes back in time gets its own player";
 const LOST: &str = "an absent player stays in the world until its time is over";
 const GONE: &str = "a player whose time is over is gone";
@@ -170,7 +172,8 @@ impl Seats {
     fn is_full(&self, from: Household) -> bool {
         let absent = || self.held.values().filter(|held| held.connection.is_none());
         let of_address = absent().filter(|held| held.from == from).count();
-        of_address >= limits::ADDRESS_ABSENT_SEATS || absent().count() >= limits::ABSENT_SEATS
+        let free = limits::ABSENT_SEATS.saturating_sub(absent().count());
+        free == 0 || of_address >= ABSENT_PER_ADDRESS || of_address > 0 && of_address >= free
     }
 
     fn release(&mut self, key: SeatKey, tick: u32) {

@@ -47,6 +47,7 @@ pub fn handle() -> Handle {
         rates,
         delay_ticks: 0,
         seat_time: Duration::ZERO,
+        absent_per_address: 9,
         max_clients: 9,
         lockstep: Rules::default(),
     };

@@ -43,6 +43,7 @@ fn room(update_hz: u32, connections: &[u64]) -> (Room<Moo>, Vec<PlayerId>) {
         rates,
         delay_ticks: 0,
         seat_time: NOW,
+        absent_per_address: 9,
         max_clients: 9,
         lockstep: Rules::default(),
     };

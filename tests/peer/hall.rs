@@ -111,6 +111,7 @@ impl Hall {
             rates: Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 },
             delay_ticks: 0,
             seat_time: START,
+            absent_per_address: 99,
             max_clients: 99,
             lockstep: Rules { access, snapshot_ticks, checksum_ticks },
         };

@@ -30,6 +30,7 @@ use tickwire::sim::carry::Saved;
 use tickwire::sim::{Action as _, Encoded, Raw};
 
 pub const PERIOD: Duration = Duration::from_nanos(1_000_000_000 / 30);
+const ABSENT_PER_ADDRESS: usize = 40;
 const ALL: Wants = Wants { frame: true, checksum: true, snapshot: true };
 
 /// A room, and the time of its next tick.
@@ -53,6 +54,7 @@ impl Running {
             rates,
             delay_ticks: 0,
             seat_time,
+            absent_per_address: ABSENT_PER_ADDRESS,
             max_clients: 9,
             lockstep: Rules::default(),
         };
@@ -205,13 +207,44 @@ fn one_absent_player_too_many_of_an_address_leaves_and_cannot_come_back() {
     let mut running = Running::new(1, PERIOD * 90);
     let handle = Arc::clone(&running.handle);
     let key = |connection: u64| u128::from(connection).to_le_bytes();
-    let seats = limits::ADDRESS_ABSENT_SEATS as u64 + 1;
+    let seats = ABSENT_PER_ADDRESS as u64 + 1;
     let enter = |connection: u64| (connection, running.enter_by(Some(key(connection)), connection).player);
     let players: Vec<_> = (1..=seats).map(enter).collect();
     running.tick();
     players.iter().for_each(|(connection, player)| handle.disconnect(*player, *connection, running.now));
     assert_eq!(running.come_back(key(seats), 99), None);
-    assert_eq!(running.players().len(), limits::ADDRESS_ABSENT_SEATS);
+    assert_eq!(running.players().len(), ABSENT_PER_ADDRESS);
+}
+
+#[test]
+fn a_room_of_absent_players_needs_no_tick_until_the_first_of_them_leaves() {
+    let seat_time = PERIOD * 90;
+    let mut running = Running::new(1, seat_time);
+    let handle = Arc::clone(&running.handle);
+    assert_eq!(handle.idle_until(), Some(Duration::MAX), "without players");
+    let players = [1, 2].map(|number| running.enter_by(Some([number as u8; 16]), number).player);
+    assert_eq!(handle.idle_until(), None, "joins are queued");
+    running.tick();
+    assert_eq!(handle.idle_until(), None, "two are connected");
+    handle.disconnect(players[0], 1, running.now);
+    let first = running.now + seat_time;
+    running.tick();
+    assert_eq!(handle.idle_until(), None, "one is connected");
+    handle.disconnect(players[1], 2, running.now);
+    assert_eq!(handle.idle_until(), None, "the world has not stopped the second");
+    running.tick();
+    assert_eq!(handle.idle_until(), Some(first));
+    assert!(!handle.is_idle(), "the room may not end: two players may come back");
+    running.now = first - PERIOD;
+    let left: Vec<_> = state(&running.tick()).players.iter().map(|seen| seen.player).collect();
+    assert_eq!(left, [players[1]]);
+    assert_eq!(handle.idle_until(), Some(first + PERIOD));
+    let asked = handle.roster().expect("not busy");
+    assert_eq!(handle.idle_until(), None, "a question waits");
+    drop(asked);
+    handle.dismiss(players[1], running.now);
+    running.tick();
+    assert_eq!((handle.idle_until(), handle.is_idle()), (Some(Duration::MAX), true));
 }
 
 #[test]

@@ -90,6 +90,7 @@ impl Hall {
             rates: Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 },
             delay_ticks: 0,
             seat_time: NOW,
+            absent_per_address: 9,
             max_clients: 9,
             lockstep: Rules::default(),
         };

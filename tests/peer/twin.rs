@@ -49,6 +49,7 @@ impl Busy {
             rates,
             delay_ticks: 0,
             seat_time,
+            absent_per_address: 9,
             max_clients: 9,
             lockstep: Rules::default(),
         };

@@ -318,6 +318,7 @@ impl Desk<'_> {
         let seat = seat.ok_or_else(|| format!("no client plays as player {}", player.0))?;
         let plays = |client: &Arc<Client>| seat == Seat::Connected(client.id);
         let Some(client) = self.host.clients.all().into_iter().find(plays) else {
+            self.room.rouse();
             return Ok(format!("player {} was kicked; it had no connection", player.0));
         };
         client.close(Ending::Breach(Breach::Kicked), now);
@@ -348,7 +349,10 @@ impl Desk<'_> {
             client.player().map(|player| client.room.dismiss_of(client.id, player, now));
             client.close(Ending::Breach(Breach::Banned), now);
         }
-        self.host.rooms.all().iter().for_each(|room| room.handle.dismiss_absent(household, now));
+        for room in self.host.rooms.all() {
+            room.handle.dismiss_absent(household, now);
+            room.rouse();
+        }
         Ok(format!("{household} is banned; connections closed: {}", theirs.len()))
     }
 
