@@ -145,3 +145,21 @@ impl Config {
         Rates { tick_hz, update_hz: at_most(self.update_hz), foreign_hz: at_most(self.foreign_update_hz) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_as_many_absent_seats_as_clients_and_all_without_limits() {
+        let most = |per_address: usize, address_budgets: bool| {
+            let bind = SocketAddr::from(([127, 0, 0, 1], 0));
+            let config =
+                Config { max_clients_per_address: per_address, address_budgets, ..Config::new(bind) };
+            config.room_options("", 30).absent_per_address
+        };
+        assert_eq!(most(64, true), 64);
+        assert_eq!(most(64, false), usize::MAX);
+        assert_eq!(most(limits::CLIENTS_DEFAULT, true), usize::MAX, "one address may have all clients");
+    }
+}

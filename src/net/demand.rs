@@ -103,7 +103,11 @@ fn make(host: &Arc<Host>, making: Making<'_>, by: Household) -> Result<Entered, 
     }
     let (for_thread, of_thread) = (Arc::clone(host), Arc::clone(&room));
     let named = thread::Builder::new().name(format!("world {}", room.name()));
-    match named.spawn(move || room_thread::run_as(&for_thread, of_thread, core)) {
+    let run = move || {
+        room_thread::run_as(&for_thread, of_thread, core);
+        for_thread.room_threads.leave();
+    };
+    match named.spawn(run) {
         Ok(thread) => host.room_threads.add(thread),
         Err(error) => {
             error!(room = room.label(), %error, "a room on demand has no thread");

@@ -156,6 +156,31 @@ fn a_room_that_nobody_is_in_does_not_tick_but_answers() {
 }
 
 #[test]
+fn a_room_whose_players_are_all_absent_does_not_tick_until_one_is_kicked() {
+    let mut config = Config::new("127.0.0.1:0".parse().expect("an address"));
+    config.seat_time = Duration::from_secs(3_600);
+    let server = Server::start(config).expect("a free port");
+    let path = "/play?inspect_key=00112233445566778899aabbccddeeff";
+    let (ann, _, player) = Native::play_at(server.address(), path, "Ann");
+    drop(ann);
+    assert_eq!(until(&server, "(default)", "asleep")[0], "1", "its player waits in the world");
+    let (ann, _, again) = Native::play_at(server.address(), path, "Ann");
+    assert_eq!(again, player);
+    drop(ann);
+    until(&server, "(default)", "asleep");
+    assert_eq!(
+        run(&server, &format!("kick {player}")),
+        format!("player {player} was kicked; it had no connection\n")
+    );
+    let deadline = Instant::now() + PATIENCE;
+    while row(&server, "(default)")[0] != "0" {
+        assert!(Instant::now() < deadline, "its player leaves");
+        thread::sleep(Duration::from_millis(20));
+    }
+    server.stop();
+}
+
+#[test]
 fn a_command_acts_on_the_room_that_it_names() {
     let server = server(&[("two", 9)]);
     let (mut ada, ..) = Native::play_at(server.address(), "/play", "Ada");
