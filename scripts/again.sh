@@ -42,6 +42,7 @@ for game in $games; do
     began=$SECONDS seed=$first left=$seeds
     while ((left > 0)); do
         count=$((left < batch ? left : batch))
+        rm -f "$work/trace"
         target/release/tickwire synctest --game "$game" --seed "$seed" --seeds "$count" --ticks "$ticks" --players 11 \
             --trace "$work/trace" --json >>"$work/counts"
         target/debug/tickwire synctest --again "$work/trace" >"$work/debug"

@@ -24,6 +24,26 @@ pub fn of_games(command: Command, games: &Games) -> Command {
     })
 }
 
+/// Columns of the help if the terminal does not say how many it has.
+const COLUMNS: usize = 100;
+/// A number of columns below is no width of a screen: a terminal without a size has 0.
+const COLUMNS_LEAST: usize = 20;
+
+/// Gives the help a width if the variable `COLUMNS` has an unusable one. Clap reads the variable where the
+/// terminal has no size, and would wrap the help to any width.
+pub fn within_columns(command: Command, columns: Option<&str>) -> Command {
+    match width(columns) {
+        Some(columns) => command.term_width(columns),
+        None => command,
+    }
+}
+
+/// The width in place of these columns; `None` to let clap find one.
+fn width(columns: Option<&str>) -> Option<usize> {
+    let columns: usize = columns?.trim().parse().ok()?;
+    (columns < COLUMNS_LEAST).then_some(COLUMNS)
+}
+
 fn game(games: &[&About]) -> String {
     let names: Vec<&str> = games.iter().map(|about| about.name).collect();
     let options = games.iter().filter(|about| !about.options.is_empty()).map(|about| {
@@ -94,6 +114,15 @@ mod tests {
         for said in ["--map-size", "of the MooMoo dialects", "1440 to 32000. Default: 14400"] {
             assert!(help.contains(said), "{said} is not in:\n{help}");
         }
+    }
+
+    #[test]
+    fn columns_that_no_screen_has_do_not_narrow_the_help() {
+        assert_eq!([Some("0"), Some("19"), Some(" 7 ")].map(width), [Some(COLUMNS); 3]);
+        assert_eq!([None, Some("20"), Some("80"), Some("wide"), Some("-1"), Some("")].map(width), [None; 6]);
+        let lines = |mut command: Command| command.render_long_help().to_string().lines().count();
+        let [narrow, usual] = [Some("0"), None].map(|columns| within_columns(Cli::command(), columns));
+        assert_eq!(lines(narrow), lines(usual.term_width(COLUMNS)));
     }
 
     #[test]

@@ -8,7 +8,7 @@
 
 mod kinds;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -21,6 +21,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::Format;
 
+use super::color::Color;
 use super::output::Failure;
 use crate::limits;
 use crate::plural::count;
@@ -129,7 +130,7 @@ impl Log {
         tracing_subscriber::fmt()
             .with_env_filter(filter)
             .with_writer(queue.clone())
-            .with_ansi(io::stderr().is_terminal())
+            .with_ansi(Color::Auto.is_on(&io::stderr()))
             .event_format(Lines { form: Format::default().with_target(false), kinds: kinds.clone() })
             .init();
         Ok(Log { queue, kinds })

@@ -37,6 +37,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use color::Color;
 pub use games::{Games, Registered};
 use output::{Failure, keep_failure, tell_error, written};
 pub use serve::ServeArgs;
@@ -135,7 +136,8 @@ pub fn run_with(games: &Games) -> ExitCode {
 
 /// The command line, with the help of these games, and the name of a program that has its own.
 fn command(games: &Games) -> clap::Command {
-    let command = help::of_games(Cli::command(), games);
+    let command = help::within_columns(Cli::command(), std::env::var("COLUMNS").ok().as_deref());
+    let command = help::of_games(command, games);
     let command = command.mut_subcommand("serve", |serve| help::of_games(serve, games));
     if games.are_built_in() {
         return command;
@@ -148,7 +150,15 @@ fn command(games: &Games) -> clap::Command {
 
 /// Prints the response to the arguments themselves: help, the version, or what is wrong with them.
 fn refuse_or_help(answer: &clap::Error) -> ExitCode {
-    keep_failure(answer.print().and_then(|()| io::stdout().flush()));
+    let text = answer.render();
+    let painted = |is_on| if is_on { text.ansi().to_string() } else { text.to_string() };
+    keep_failure(if answer.use_stderr() {
+        let mut out = io::stderr().lock();
+        out.write_all(painted(Color::Auto.is_on(&out)).as_bytes())
+    } else {
+        let mut out = io::stdout().lock();
+        out.write_all(painted(Color::Auto.is_on(&out)).as_bytes()).and_then(|()| out.flush())
+    });
     match written() {
         Ok(()) => ExitCode::from(answer.exit_code() as u8),
         Err(line) => ended(Err(line)),

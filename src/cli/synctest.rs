@@ -57,13 +57,7 @@ pub fn run(args: &SynctestArgs, games: &Games) -> Result<(), Failure> {
         return again(file, games, args.json);
     }
     let game = games.embedded(args.game.as_deref())?;
-    let mut trace = match &args.trace {
-        None => None,
-        Some(path) => {
-            let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
-            Some(BufWriter::new(file))
-        }
-    };
+    let mut trace = args.trace.as_deref().map(create).transpose()?.map(BufWriter::new);
     let mut all = Report::default();
     for seed in args.seed..=last_seed(args)? {
         let (players, back) = (args.players as usize, args.back);
@@ -94,6 +88,18 @@ pub fn run(args: &SynctestArgs, games: &Games) -> Result<(), Failure> {
     let name = game.about.name;
     print(&if args.json { json(args, name, &all) } else { text(args, name, &all) + &floats });
     Ok(())
+}
+
+/// Creates the file of a trace. A device or a pipe is written to; a file that exists is not overwritten.
+fn create(path: &Path) -> Result<File, Failure> {
+    let is_file = path.metadata().is_ok_and(|about| about.is_file());
+    if is_file {
+        return Err(format!(
+            "--trace {}: the file exists; choose another, or remove it first",
+            path.display()
+        ));
+    }
+    File::create(path).map_err(|error| format!("--trace {}: {error}", path.display()))
 }
 
 fn last_seed(args: &SynctestArgs) -> Result<u32, Failure> {
