@@ -9,6 +9,8 @@
 //! can be tried there; its unit tests always run there.
 
 mod ceilings;
+#[cfg(unix)]
+mod signals;
 mod sockets;
 
 #[cfg(all(target_os = "linux", not(tickwire_plain)))]
@@ -28,7 +30,17 @@ use plain as system;
 pub use ceilings::Ceilings;
 pub use sockets::{Ready, Watched};
 pub use system::{
-    CHOOSES_SOURCE, Poller, StandardInput, ceilings, connect, create_private, everyone_reads, is_exhausted,
-    is_in_front, is_named_pipe, poll, poll_with_input, prepare, prepare_terminal, random, read, reset,
-    send_now, shut_listener, thread_cpu_time, wait_until_gone, widen_backlog,
+    CHOOSES_SOURCE, Poller, StandardInput, ceilings, connect, create_private, everyone_reads, is_at,
+    is_exhausted, is_in_front, is_named_pipe, on_stop, open_private, poll, poll_with_input, prepare,
+    prepare_terminal, random, read, reset, send_now, shut_listener, thread_cpu_time, wait_until_gone,
+    widen_backlog,
 };
+
+use std::fs::File;
+use std::path::Path;
+
+/// Writes a directory's names to the disk, so that a renamed file survives a power failure. Without an
+/// error: the file exists all the same, and not every system can do this.
+pub fn sync_directory(directory: &Path) {
+    let _ = File::open(directory).and_then(|directory| directory.sync_all());
+}

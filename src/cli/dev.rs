@@ -23,6 +23,7 @@ use std::time::{Duration, Instant, SystemTime};
 use clap::Args;
 
 use super::output::{Failure, print};
+use super::{keep, signals};
 use crate::limits;
 use crate::sync::Mutex;
 
@@ -43,7 +44,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
         Program::of(&env::current_exe().map_err(|error| format!("no path of this program: {error}"))?)?;
     let (serve, kept) = (with_one_port(&args.serve)?, program.kept());
     // Of a run that was killed.
-    let _ = fs::remove_file(&kept);
+    keep::remove(&kept);
     let start = |input: &Input| {
         let mut command = Command::new(&program.path);
         command.arg("serve").args(&serve).arg("--keep").arg(&kept).stdin(Stdio::piped());
@@ -53,8 +54,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
     };
     let (input, is_ending) = (Input::default(), Arc::new(AtomicBool::new(false)));
     let ending = Arc::clone(&is_ending);
-    ctrlc::set_handler(move || ending.store(true, Ordering::Relaxed))
-        .map_err(|error| format!("cannot handle signals: {error}"))?;
+    signals::on_stop(move || ending.store(true, Ordering::Relaxed))?;
     let mut server = start(&input)?;
     forward(&input)?;
     let mut seen = program.sources()?;
@@ -96,7 +96,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
             stops.elapsed().as_millis()
         ));
     };
-    let _ = fs::remove_file(&kept);
+    keep::remove(&kept);
     ended
 }
 

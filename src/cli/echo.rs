@@ -2,13 +2,12 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::mpsc;
 
 use clap::Args;
 
 use super::log::Log;
 use super::output::{Failure, print};
-use super::values;
+use super::{signals, values};
 use crate::client::{echo, url::Url};
 use crate::limits;
 use crate::net::EchoServer;
@@ -53,11 +52,7 @@ pub fn run(args: &EchoArgs) -> Result<(), Failure> {
             .map_err(|error| format!("{url}: {error}"));
     }
     let log = Log::start(&args.log)?;
-    let (stop, stopped) = mpsc::channel();
-    ctrlc::set_handler(move || {
-        let _ = stop.send(());
-    })
-    .map_err(|error| format!("cannot handle signals: {error}"))?;
+    let stopped = signals::stopped()?;
     let server =
         EchoServer::start(args.bind, args.max_message as usize).map_err(|error| match error.kind() {
             io::ErrorKind::AddrInUse => {

@@ -23,6 +23,7 @@ mod players;
 mod replay;
 mod rooms;
 mod serve;
+mod signals;
 mod simulate;
 mod synctest;
 pub mod tables;
@@ -120,7 +121,7 @@ pub fn run_with(games: &Games) -> ExitCode {
         Some(Command::Serve(args)) => return ended(serve::run(&args, games)),
         Some(Command::Dev(args)) => return ended(dev::run(&args)),
         Some(Command::Echo(args)) if !args.is_client() => return ended(echo::run(&args)),
-        Some(Command::Net(args)) => return ended(net::run(&args)),
+        Some(Command::Net(args)) => net::run(&args),
         Some(Command::Explain(args)) => explain::run(&args, games),
         Some(Command::Talk(args)) => talk::run(&args, games),
         Some(Command::Bots(args)) => bots::run(&args, games),

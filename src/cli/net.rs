@@ -2,14 +2,13 @@
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::sync::mpsc;
 use std::time::Duration;
 
 use clap::Args;
 
 use super::log::Log;
 use super::output::{Failure, print};
-use super::values;
+use super::{signals, values};
 use crate::link::{self, Conditions, Counts, PRESETS, Preset};
 use crate::net::Relay;
 use crate::net::relay::{self, Options, Totals};
@@ -97,11 +96,7 @@ impl NetArgs {
 pub fn run(args: &NetArgs) -> Result<(), Failure> {
     let conditions = args.conditions()?;
     let log = Log::start(&args.log)?;
-    let (stop, stopped) = mpsc::channel();
-    ctrlc::set_handler(move || {
-        let _ = stop.send(());
-    })
-    .map_err(|error| format!("cannot handle signals: {error}"))?;
+    let stopped = signals::stopped()?;
     let options = Options { listen: args.listen, to: args.to, conditions, seed: args.seed };
     let relay = Relay::start(options).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => {

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -15,13 +15,13 @@ use tickwire_sim::{Declared, Identity};
 use tracing::info;
 
 use super::games::{Games, OptionValues};
-use super::keep::{self, Keep};
+use super::keep::Keep;
 use super::lockstep::LockstepArgs;
 use super::log::Log;
 use super::output::{Failure, print, print_aside};
 use super::players::{self, Given, PlayerArgs};
 use super::rooms::{FOREIGN_FLAG, FOREIGN_VARIABLE, RoomArg};
-use super::{codes, terminal, values};
+use super::{codes, signals, terminal, values};
 use crate::game::{About, Rates};
 use crate::limits;
 use crate::net::console::admin;
@@ -135,7 +135,7 @@ pub struct ServeArgs {
     /// Keep the worlds in this file over a restart, also of a program whose rules have changed. When
     /// the server stops, it writes its worlds there; when it starts, they go on. Fields that still
     /// exist keep their value. Clients have a minute to come back to their players. Not kept are
-    /// rooms on demand.
+    /// rooms on demand, nor anything if the server is killed.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_KEEP", conflicts_with_all = ["restore", "capture"])]
     keep: Option<PathBuf>,
     /// Capture all traffic to this file, for Wireshark. With `-`, the capture goes to standard
@@ -173,13 +173,13 @@ pub fn run(args: &ServeArgs, all: &Games) -> Result<(), Failure> {
     let (games, options) = first.transpose().map_err(|reason| format!("--game {reason}"))?.unzip();
     let games = games.as_ref().unwrap_or(all);
     let config = config(args, games, &options.unwrap_or_default())?;
-    let mut kept = Keep::open(args.keep.as_deref());
+    let mut kept = Keep::open(args.keep.as_deref())?;
     let rooms = rooms(&config, args, games, &mut kept)?;
     rooms.iter().try_for_each(|room| room.handle().about.check_tables(&config.codes))?;
     let log = Log::start(&args.log)?;
     kept.tell();
     args.players.warn();
-    let served = serve(config, rooms, args);
+    let served = serve(config, rooms, args, kept);
     log.finish();
     served
 }
@@ -237,14 +237,10 @@ fn restore(
     (game.resume)(&bytes, options).map_err(|reason| failure(&reason))
 }
 
-fn serve(config: Config, rooms: Vec<Box<Core>>, args: &ServeArgs) -> Result<(), Failure> {
+fn serve(config: Config, rooms: Vec<Box<Core>>, args: &ServeArgs, mut kept: Keep) -> Result<(), Failure> {
     let is_to_stdout = args.capture.as_deref() == Some(Path::new(STDOUT));
     let print = if is_to_stdout { print_aside } else { print };
-    let (stop, stopped) = mpsc::channel();
-    ctrlc::set_handler(move || {
-        let _ = stop.send(());
-    })
-    .map_err(|error| format!("cannot handle signals: {error}"))?;
+    let stopped = signals::stopped()?;
     let bind = config.bind;
     let started = rooms.iter().map(|room| (Arc::clone(room.handle()), room.handle().tick()));
     let restored: Vec<_> = started.filter(|(_, tick)| *tick > 0 && args.keep.is_none()).collect();
@@ -267,16 +263,16 @@ fn serve(config: Config, rooms: Vec<Box<Core>>, args: &ServeArgs) -> Result<(), 
         );
     }
     terminal::start(server.console(), print)?;
+    kept.begin()?;
     while stopped.recv_timeout(limits::WORLD_LOOK).is_err()
         && server.is_ticking()
         && !server.is_asked_to_stop()
     {}
     let ticked = server.is_ticking();
-    if let Some(file) = &args.keep {
-        keep::write(file, &server.kept()).map_err(|error| format!("--keep {}: {error}", file.display()))?;
-    }
+    let worlds = args.keep.as_ref().map(|_| server.kept()).unwrap_or_default();
     info!("shutting down: closing all connections");
     let left = server.stop();
+    kept.write(worlds, &[args.save_dir.clone(), std::env::temp_dir()])?;
     if left > 0 {
         return Err(format!("{} did not close before the shutdown deadline", count(left, "connection")));
     }

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::mpsc;
 
 use super::games::Games;
 use super::output::{Failure, print};
+use super::signals;
 use crate::limits;
 use crate::net::{Served, Watched};
 use crate::replay::watch::{End, Room, Watch};
@@ -27,11 +27,7 @@ pub fn run(file: &Path, listen: SocketAddr, games: &Games) -> Result<(), Failure
             rooms.push((name.clone(), show.about()));
         }
     }
-    let (stop, stopped) = mpsc::channel();
-    ctrlc::set_handler(move || {
-        let _ = stop.send(());
-    })
-    .map_err(|error| format!("cannot handle signals: {error}"))?;
+    let stopped = signals::stopped()?;
     let served = Served { file: file.to_owned(), rooms, codes: games.codes.clone() };
     let server = Watched::start(listen, served).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => format!("{listen} is in use; choose another with --listen ADDR:PORT"),

@@ -56,9 +56,14 @@ pub const SEAT_TIME_MOST: Duration = Duration::from_secs(3_600);
 /// gives up.
 pub const ROOM_LIST_BYTES: usize = 1 << 20;
 
-/// Bytes of a file of `--keep`: worlds with the names of their fields, some 60 bytes an entity field. Beyond: the worlds
-/// begin anew.
+/// Bytes of a file of `--keep`: worlds with the names of their fields, some 60 bytes an entity field. Beyond: the server
+/// does not start.
 pub const KEPT_BYTES: u64 = 256 * 1024 * 1024;
+/// Bytes that a server with `--keep` writes to its disk when it starts, so that a full disk is an error
+/// then and not when it stops; more if the file of the last run is larger.
+pub const KEPT_RESERVE_BYTES: u64 = 1024 * 1024;
+/// Names for a file of `--keep` that is set aside. Beyond: the server does not start.
+pub const KEPT_ASIDE: u32 = 100;
 /// Time for which a player stays in its world without a connection, if the server keeps its worlds
 /// (`--keep`). Beyond: the player leaves.
 pub const KEPT_SEAT_TIME: Duration = Duration::from_secs(60);

@@ -183,6 +183,14 @@ impl Recorder {
         Ok(text)
     }
 
+    /// Ends the capture if one is running, when the server stops. The log has what could not be written.
+    pub fn finish(&self) {
+        let is_running = self.capture.lock().is_some();
+        if is_running && let Err(why) = self.stop() {
+            warn!("the capture is incomplete: {why}");
+        }
+    }
+
     /// The progress of the capture.
     pub fn status(&self) -> String {
         let capture = self.capture.lock();

@@ -13,6 +13,7 @@ use super::config::Config;
 use super::console::Console;
 use super::host::{Bell, Host, Stage};
 use super::recorder::{Target, Wanted};
+use super::rooms::Hosted;
 use super::tap::Tap;
 use super::{Core, Kind, fan_out, listener, room_thread, self_check};
 use crate::game::Breach;
@@ -178,25 +179,27 @@ impl Server {
         self.host.recorder.start(target, Wanted { is_plain: true, ..Wanted::default() })
     }
 
-    /// The worlds of all rooms but those on demand, to go on in the server's next run. A room that does not
-    /// answer in time is left out.
-    pub fn kept(&self) -> Vec<(String, Kept)> {
-        let rooms = self.host.rooms.all();
-        let asked: Vec<_> = rooms
-            .iter()
-            .filter(|room| !room.is_on_demand())
-            .filter_map(|room| {
-                let answer = room.handle.kept().ok()?;
-                room.rouse();
-                Some((room.name().to_owned(), answer))
-            })
-            .collect();
+    /// The worlds of all rooms but those on demand, to go on in the server's next run, and the titles of the
+    /// rooms that do not answer in time, whose worlds are lost.
+    pub fn kept(&self) -> (Vec<(String, Kept)>, Vec<String>) {
+        let mut rooms = self.host.rooms.all();
+        rooms.retain(|room| !room.is_on_demand());
+        let ask = |room: &Arc<Hosted>| {
+            let answer = room.handle.kept().ok();
+            room.rouse();
+            (Arc::clone(room), answer)
+        };
+        let asked: Vec<_> = rooms.iter().map(ask).collect();
         let until = Instant::now() + limits::ANSWER_TIME;
-        let answered = asked.into_iter().filter_map(|(name, answer)| {
+        let (mut worlds, mut late) = (Vec::new(), Vec::new());
+        for (room, answer) in asked {
             let left = until.saturating_duration_since(Instant::now());
-            Some((name, answer.recv_timeout(left).ok()?))
-        });
-        answered.collect()
+            match answer.and_then(|answer| answer.recv_timeout(left).ok()) {
+                Some(kept) => worlds.push((room.name().to_owned(), kept)),
+                None => late.push(room.title()),
+            }
+        }
+        (worlds, late)
     }
 
     /// The console, which executes operator commands.
@@ -246,7 +249,7 @@ impl Server {
         if let Some(following) = following.take() {
             let _ = following.join();
         }
-        let _ = host.recorder.stop();
+        host.recorder.finish();
         left
     }
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, IoSlice, Read};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,6 +18,7 @@ use rustix::process::Resource;
 use rustix::rand::GetRandomFlags;
 
 use super::ceilings::Ceilings;
+use super::signals;
 use super::sockets::{Ready, Watched};
 use crate::limits;
 
@@ -293,6 +294,31 @@ pub fn create_private(path: &Path) -> io::Result<File> {
     // The umask may have taken bits of the owner's.
     file.set_permissions(fs::Permissions::from_mode(PRIVATE_MODE))?;
     Ok(file)
+}
+
+/// Opens a file to read and write it, or creates it as [`create_private`] does.
+///
+/// # Errors
+/// Any error of the disk.
+pub fn open_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(PRIVATE_MODE).open(path)
+}
+
+/// Whether this path still leads to the open file, and not to another one of its name.
+pub fn is_at(file: &File, path: &Path) -> bool {
+    let number = |about: Metadata| (about.dev(), about.ino());
+    let (open, named) = (file.metadata().map(number), fs::metadata(path).map(number));
+    open.ok().zip(named.ok()).is_some_and(|(open, named)| open == named)
+}
+
+/// Calls `handler` for each Ctrl-C, SIGTERM and SIGHUP, except those that this program's parent ignores.
+///
+/// # Errors
+/// A signal cannot be handled, or a thread cannot be started.
+pub fn on_stop(handler: impl FnMut() + Send + 'static) -> io::Result<()> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    signals::on_stop(signals::ignored(&status), handler)
 }
 
 /// Whether every user of the machine may read this file.

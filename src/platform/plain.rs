@@ -6,6 +6,7 @@
 //!   does not need it; bots and `talk` do.
 //! - **Ceilings** of the machine cannot be read: low values are assumed.
 //! - **The backlog** of a listener stays at 128, the value of `std`.
+//! - **Ignored signals** of the parent are not known: SIGHUP stops the server also under `nohup`.
 //! - **A private file** is private on Unix; on Windows it has the rights of its folder.
 //!
 //! A room's thread waits for no client here either: see [`send_now`].
@@ -347,6 +348,51 @@ pub fn create_private(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.write(true).create_new(true).open(path)
+}
+
+/// Opens a file to read and write it, or creates it as [`create_private`] does.
+///
+/// # Errors
+/// Any error of the disk.
+pub fn open_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.read(true).write(true).create(true).truncate(false).open(path)
+}
+
+/// Whether this path still leads to the open file; on Windows, whether it leads to any.
+pub fn is_at(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let number = |about: Metadata| (about.dev(), about.ino());
+        let (open, named) = (file.metadata().map(number), path.metadata().map(number));
+        open.ok().zip(named.ok()).is_some_and(|(open, named)| open == named)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        path.exists()
+    }
+}
+
+/// Calls `handler` for each Ctrl-C, and on Unix for each SIGTERM and SIGHUP.
+///
+/// # Errors
+/// A signal cannot be handled, or a thread cannot be started.
+#[cfg(unix)]
+pub fn on_stop(handler: impl FnMut() + Send + 'static) -> io::Result<()> {
+    super::signals::on_stop(0, handler)
+}
+
+/// Calls `handler` for each Ctrl-C.
+///
+/// # Errors
+/// Ctrl-C cannot be handled.
+#[cfg(not(unix))]
+pub fn on_stop(handler: impl FnMut() + Send + 'static) -> io::Result<()> {
+    ctrlc::set_handler(handler).map_err(io::Error::other)
 }
 
 /// Whether every user of the machine may read this file; not known except on Unix.

@@ -222,6 +222,21 @@ macro_rules! tests {
             }
 
             #[test]
+            fn an_open_file_is_at_its_path_until_another_one_takes_its_place() {
+                let name = format!("tickwire-open-{}-{}", stringify!($name), std::process::id());
+                let path = std::env::temp_dir().join(name);
+                let mut file = system::open_private(&path).expect("created");
+                file.write_all(b"x").expect("written");
+                let mut text = String::new();
+                let mut same = system::open_private(&path).expect("opened, not cut");
+                same.read_to_string(&mut text).expect("text");
+                let before = [&file, &same].map(|file| system::is_at(file, &path));
+                std::fs::remove_file(&path).expect("removed");
+                let after = system::is_at(&file, &path);
+                assert_eq!((&*text, before, after), ("x", [true, true], false));
+            }
+
+            #[test]
             fn random_bytes_differ_and_the_ceilings_suffice() {
                 assert_ne!(system::random::<32>(), system::random::<32>());
                 let ceilings = system::ceilings();

@@ -16,7 +16,10 @@ use super::Kept;
 use super::keys::Keyed;
 use crate::household::Household;
 
-const MAGIC: &[u8; 4] = b"TWK2";
+/// How every file of kept worlds begins. A digit follows, the version of the format.
+pub const MARK: &[u8; 3] = b"TWK";
+/// The mark and the present version.
+pub const MAGIC: &[u8; 4] = b"TWK2";
 
 /// Writes the worlds of these rooms.
 pub fn write(rooms: &[(String, Kept)]) -> Vec<u8> {

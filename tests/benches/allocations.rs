@@ -171,8 +171,16 @@ impl Turns<Open> for Counted {
 fn no_answer_allocates() {
     let rates = Rates { tick_hz: 30, update_hz: 30, foreign_hz: 30 };
     let (name, epoch, seat_time) = ("".into(), "0".to_owned(), Duration::ZERO);
-    let options =
-        Options { name, epoch, rates, delay_ticks: 0, seat_time, absent_per_address: 9, max_clients: 9, lockstep: Rules::default() };
+    let options = Options {
+        name,
+        epoch,
+        rates,
+        delay_ticks: 0,
+        seat_time,
+        absent_per_address: 9,
+        max_clients: 9,
+        lockstep: Rules::default(),
+    };
     let world = World::new(Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
     let mut room = Room::<Moo>::new(world, options);
     let handle = Arc::clone(room.handle());

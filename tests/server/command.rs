@@ -81,6 +81,30 @@ fn ctrl_c_says_goodbye_to_all_and_exits_with_0() {
     stops_cleanly_on(Signal::INT);
 }
 
+#[test]
+fn a_signal_that_the_parent_ignores_stays_ignored() {
+    let mut command = Command::new("sh");
+    let script = "trap '' HUP INT; exec \"$0\" \"$@\"";
+    command.args(["-c", script, env!("CARGO_BIN_EXE_tickwire"), "--bind", "127.0.0.1:0"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut program = Program::start(&mut command);
+    let status = std::fs::read_to_string(format!("/proc/{}/status", program.pid())).expect("its state");
+    let mask = |name: &str| {
+        let digits = status.lines().find_map(|line| line.strip_prefix(name)).expect(name);
+        u64::from_str_radix(digits.trim(), 16).expect("a mask")
+    };
+    let bit = |signal: Signal| 1 << (signal.as_raw() - 1);
+    let stopping = bit(Signal::HUP) | bit(Signal::INT) | bit(Signal::TERM);
+    assert_eq!(mask("SigIgn:") & stopping, bit(Signal::HUP) | bit(Signal::INT), "{status}");
+    assert_eq!(mask("SigCgt:") & stopping, bit(Signal::TERM), "{status}");
+    let pid = Pid::from_raw(program.pid().cast_signed()).expect("a number");
+    for signal in [Signal::HUP, Signal::INT] {
+        kill_process(pid, signal).expect("the signal is sent");
+    }
+    assert_eq!(program.type_line("say hello"), "said");
+    program.stop();
+}
+
 fn asks_for_pages(address: SocketAddr, count: usize) {
     for number in 0..count {
         let mut stream = TcpStream::connect(address).expect("a connection");

@@ -165,7 +165,7 @@ const PURE: [&str; 7] = [
 ];
 
 /// What touches the machine: modules of `std`, types that read a clock, libraries that wrap system calls.
-const MACHINE: [&[&str]; 11] = [
+const MACHINE: [&[&str]; 12] = [
     &["std", ":", ":", "net"],
     &["std", ":", ":", "thread"],
     &["std", ":", ":", "fs"],
@@ -176,12 +176,21 @@ const MACHINE: [&[&str]; 11] = [
     &["UNIX_EPOCH"],
     &["rustix"],
     &["ctrlc"],
+    &["signal_hook"],
     &["tracing"],
 ];
 
 /// What depends on the operating system, and is only in `src/platform/`.
-const SYSTEM: [&[&str]; 6] =
-    [&["rustix"], &["libc"], &["std", ":", ":", "os"], &["target_os"], &["unix", ")"], &["windows", ")"]];
+const SYSTEM: [&[&str]; 8] = [
+    &["rustix"],
+    &["ctrlc"],
+    &["signal_hook"],
+    &["libc"],
+    &["std", ":", ":", "os"],
+    &["target_os"],
+    &["unix", ")"],
+    &["windows", ")"],
+];
 
 /// The layers that decode packets to the server: the one way from a client's bytes to commands, and what explains.
 const DECODERS: [&str; 4] = ["packet", "peer", "explain", "inspector"];

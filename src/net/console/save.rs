@@ -3,7 +3,7 @@
 //! The world is written as `tickwire-TICK.world`, that of another room than the default room as
 //! `tickwire-ROOM-TICK.world`, to the given directory, completely or not at all. An existing file is never changed, and no room waits.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -28,9 +28,7 @@ pub fn write(folder: &Path, room: Option<&str>, snapshot: &Snapshot) -> io::Resu
         let _ = fs::remove_file(&unfinished);
     }
     written?;
-    // The name, too, must survive a power failure. If the directory cannot be synced, the file
-    // exists all the same.
-    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    platform::sync_directory(folder);
     Ok(name)
 }
 

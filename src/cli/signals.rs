@@ -1,0 +1,28 @@
+//! The signals that ask the program to stop.
+
+use std::sync::mpsc::{self, Receiver};
+
+use super::output::Failure;
+use crate::platform;
+
+/// Receives a value for each Ctrl-C, SIGTERM and SIGHUP. A signal that the parent of this program
+/// ignores, as `nohup` does SIGHUP, stays ignored.
+///
+/// # Errors
+/// The signals cannot be handled.
+pub fn stopped() -> Result<Receiver<()>, Failure> {
+    let (stop, stopped) = mpsc::channel();
+    on_stop(move || {
+        // Without a receiver, the program stops already.
+        let _ = stop.send(());
+    })?;
+    Ok(stopped)
+}
+
+/// Calls `handler` for each of these signals, in a thread of its own.
+///
+/// # Errors
+/// The signals cannot be handled.
+pub fn on_stop(handler: impl FnMut() + Send + 'static) -> Result<(), Failure> {
+    platform::on_stop(handler).map_err(|error| format!("cannot handle signals: {error}"))
+}
