@@ -167,6 +167,9 @@ pub fn read<'a>(
     let recording = |(name, room): (&'a str, Room<'a>)| {
         let (about, world) = room.world(games).map_err(|reason| {
             let reason = if name.is_empty() { reason } else { format!("room {name}: {reason}") };
+            // A capture of another program has no world, and may have its TCP in packets that are not read.
+            let unread = if room.parts == 0 { capture.unread() } else { None };
+            let reason = unread.map_or(reason.clone(), |unread| format!("{reason}; {unread}"));
             NotReplayable { reason, place: None, client: None }
         })?;
         let tick = |read: Read<'_>| {
