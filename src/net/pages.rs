@@ -38,7 +38,7 @@ const FILES: tab_edition::Files = files! {
     "history.js" "hud-clan.js" "hud-graph.js" "hud-kit.js" "hud-panels.js" "hud-play.js" "hud.js"
     "index.html" "input.js" "inspect.js" "interpolation.js" "line.js" "link.js" "load-error.js" "lockstep-panel.js" "lockstep.js" "main.js" "minimap.js" "motion.js"
     "moments.js" "msgpack.js" "own-key.js" "own-token.js" "palette.js" "pane.js" "panels.css" "player.js" "predict.wasm" "prediction.js" "private-room.js" "protocol.js" "random.js"
-    "rates.js" "reckoning.js" "room.js" "rooms.css" "rules.js" "rules.json" "settings.js" "shots.js" "since.js" "socket.js" "sound.js" "sprites.js"
+    "rates.js" "reckoning.js" "room.js" "rooms.css" "rules.js" "rules.json" "settings.js" "shots.js" "since.js" "small.css" "socket.js" "sound.js" "sprites.js"
     "stage.js" "states.js" "stored.js" "style.css" "swing.js" "sync-panel.js" "tab-cache.js" "tab-host.js" "tab-module.js" "tab-net.js" "tab-page.js"
     "tab-socket.js" "tab-wasm.js" "tab-worker.js" "tab.wasm" "tickwire.d.ts" "tickwire.js" "title.js" "unreachable.js"
     "waits.js" "watch-bar.js" "watch-link.js" "watch-page.js" "watch.css" "watch.js" "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-changes.js" "wire-copy.js"

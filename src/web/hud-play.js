@@ -41,7 +41,7 @@ export class PlayHud {
 
   /** Whether the game's part of the window is as small as a phone's: as in the style sheet. */
   get isNarrow() {
-    return this.game.clientWidth <= 720 || this.game.clientHeight <= 520;
+    return this.game.clientWidth <= 820 || this.game.clientHeight <= 520;
   }
 
   /** Whether the death card can be answered. */

@@ -89,6 +89,10 @@ export class Hud {
     this.field.blur();
   }
 
+  closePanel() {
+    if (!element('panel').hidden) this.togglePanel();
+  }
+
   togglePanel() {
     const panel = element('panel');
     panel.hidden = !panel.hidden;

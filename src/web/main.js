@@ -92,16 +92,19 @@ const hud = new Hud(world, connection, rates, (text) => commands.chat(text));
 const effects = new Effects();
 const sound = new Sound(local, Audio);
 const stage = new Stage(world, camera, effects, sound);
-const title = new Title((player) => connection.enter(player));
+const title = new Title(beginLife);
 /** Whether this page watches a capture, and is no game. */
 const isWatching = watched(location.search) !== null;
 if (!isWatching) new Friends((text) => hud.tell(text));
-const playHud = new PlayHud(world, () => connection.enter(title.player));
+const playHud = new PlayHud(world, () => beginLife(title.player));
 const panels = new Panels();
 const lockstepPanel = new LockstepPanel(lockstep, connection, world);
 const pane = new Pane(() => {
   // On a phone there are no keys.
   if (world.ownId !== null && matchMedia('(pointer: fine)').matches) hud.tell('Keys now go to the inspector; click the game to play on');
+}, (isOpen) => {
+  // A phone has room for the game and the inspector, and for no panel over them.
+  if (isOpen && matchMedia('(pointer: coarse)').matches) hud.closePanel();
 });
 const hints = new Hints(world, (text) => hud.tell(text));
 /** The capture that this page watches again; null in a game. */
@@ -155,6 +158,8 @@ let whySaid = '';
 let whyNoPrediction = '';
 /** The player that this page has or had, until it died. @type {import('./coming-back.js').Had | null} */
 let had = comingBack();
+/** Whether the player has asked for a life, and has not been seen alive since. */
+let isBeginning = false;
 /** The tick of the last welcome. */
 let welcomeTick = 0;
 
@@ -177,7 +182,11 @@ bindSwitches((switches) => prediction.switch(switches));
 if (ctx) requestAnimationFrame(frame);
 connection.since = () => (had && had.id !== 0 ? had.tick : null);
 noteLeaving(() => (connection.player === null ? null : had ?? { id: 0, tick: 0 }));
-if (had && !watch && prevented === '') title.play();
+if (had && !watch && prevented === '') {
+  title.play();
+  // It goes on with the life that it had, or shows how that has ended.
+  isBeginning = false;
+}
 
 /** @param {{ name: string, values: Record<string, any> }} packet @param {number} nowMs */
 function receive(packet, nowMs) {
@@ -186,7 +195,10 @@ function receive(packet, nowMs) {
     welcomeTick = packet.values.tick;
   }
   if (packet.name === 'error' && packet.values.rule === PLAYER_GONE) return beginAnew();
+  // The connection has come back to a body that was dead already.
+  if (packet.name === 'died' && isBeginning) return playAgain();
   world.apply(packet, nowMs);
+  if (packet.name === 'update' && world.ownId !== null && world.players.has(world.ownId)) isBeginning = false;
   if (packet.name === 'pong') world.clock.pingMs = connection.pingMs;
   if (packet.name === 'spawned') {
     if (!isAgain) commands.spawned();
@@ -197,6 +209,18 @@ function receive(packet, nowMs) {
   // Until one plays again one is a watcher, also for a server that is met anew.
   if (packet.name === 'died') connection.player = had = null;
   if (packet.name === 'error' && packet.values.rule === TOKEN_MISSING) refuse(TOKEN_MISSING);
+}
+
+/** Begins a life: Play on the card, and on the card of a death. @param {import('./connection.js').Player} player */
+function beginLife(player) {
+  isBeginning = true;
+  connection.enter(player);
+}
+
+/** Asks once more: the second `enter` of a connection is a respawn. */
+function playAgain() {
+  isBeginning = false;
+  connection.enter(connection.player ?? title.player);
 }
 
 /** The player that the page had is gone: says why it gets a new one. */

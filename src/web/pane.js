@@ -14,8 +14,11 @@ const PAGE = EDITION === 'tab' ? 'wire.html' : 'wire';
 const WATCHING = 'wire.html?beside&watch';
 
 export class Pane {
-  /** @param {() => void} onKeysGone called when the inspector gets the keyboard */
-  constructor(onKeysGone) {
+  /**
+   * @param {() => void} onKeysGone called when the inspector gets the keyboard
+   * @param {(isOpen: boolean) => void} onPressed called when a button of the page has shown or hidden it
+   */
+  constructor(onKeysGone, onPressed) {
     /** @type {HTMLIFrameElement | null} kept when it is hidden: what is loaded needs no network */
     this.frame = null;
     this.buttons = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.see-wire')]);
@@ -24,6 +27,7 @@ export class Pane {
         // After a press with the mouse the keyboard belongs to the page again.
         if (detail > 0) button.blur();
         this.show(!this.isOpen);
+        onPressed(this.isOpen);
       });
     }
     // Only after the window has lost the focus is it told what has got it.

@@ -431,7 +431,7 @@ function toGame() {
 function beBeside() {
   document.body.classList.add('game');
   at('game').textContent = 'Close';
-  at('hint').textContent = 'Press a key in the game: its frame is shown here, bit by bit.';
+  at('hint').textContent = `${matchMedia('(pointer: coarse)').matches ? 'Tap' : 'Press a key in'} the game: its frame is shown here, bit by bit.`;
   filterBar.setAutomatic(false);
   filterBar.setFrom('client');
   // An aim comes with each move of the mouse.
