@@ -176,6 +176,63 @@ async function again(page) {
   });
 }
 
+/** The inspector: its list is seen without a scroll, its parts do not overlap, and what the mouse points at while a frame is edited can be read. */
+async function inspector(page) {
+  await game.check('the inspector shows list and frame at every size', async () => {
+    await fromDisk(page);
+    await page.goto(`${game.server.url}/wire`);
+    const name = await game.ada.evaluate(() => window.tickwire.players[window.tickwire.id].name);
+    const client = page.locator('#client option', { hasText: name }).first();
+    await client.waitFor({ state: 'attached' });
+    await page.selectOption('#client', await client.getAttribute('value'));
+    const moved = page.locator('#list li', { hasText: 'move' }).first();
+    for (let step = 0; step < 20 && await moved.count() === 0; step += 1) {
+      await game.ada.keyboard.press('d');
+      await sleep(200);
+    }
+    await moved.click();
+    const wrong = [];
+    for (const [width, height] of [...MOUSE, ...TOUCH]) {
+      await page.setViewportSize({ width, height });
+      await sleep(100);
+      const boxes = await boxesOf(page, ['header', '.filters', '#strip', '#list', '.tools', '#frame', '#bytes']);
+      const found = [...outside(boxes, { width, height }), ...overlaps(boxes)];
+      for (const [name, least] of [['#list', 44], ['#frame', 120]]) {
+        const box = boxes.find((one) => one.name === name);
+        if (!box || box.bottom - box.y < least) found.push(`${name} shows ${box ? Math.round(box.bottom - box.y) : 'no'} px`);
+      }
+      wrong.push(...found.map((text) => `${width} × ${height}: ${text}`));
+      if (process.env.SHEET) await shoot(page, 'the inspector', `${width} × ${height}`, [width, height]);
+    }
+    assert.deepEqual(wrong, []);
+  });
+  await game.check('what the mouse points at while a frame is edited can be read', async () => {
+    await page.setViewportSize({ width: 1280, height: 720 });
+    await page.locator('#flip').click();
+    await page.locator('#editor').waitFor({ state: 'visible' });
+    await page.locator('#figure .bit').first().hover();
+    const worst = await page.evaluate(() => {
+      const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+      const light = (colours) => {
+        canvas.clearRect(0, 0, 1, 1);
+        for (const colour of colours) {
+          canvas.fillStyle = colour;
+          canvas.fillRect(0, 0, 1, 1);
+        }
+        const [red, green, blue] = [...canvas.getImageData(0, 0, 1, 1).data].map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+      };
+      const below = (element) => (element ? [...below(element.parentElement), getComputedStyle(element).backgroundColor] : []);
+      const contrasts = [...document.querySelectorAll('#figure .bit, #figure .name, #figure .value')].map((element) => {
+        const [one, other] = [light(below(element)), light([...below(element), getComputedStyle(element).color])].sort((a, b) => a - b);
+        return [(other + 0.05) / (one + 0.05), element.textContent];
+      });
+      return contrasts.sort(([one], [other]) => one - other)[0];
+    });
+    assert.ok(worst[0] >= 3, `contrast ${worst[0].toFixed(2)} of ${worst[1]}`);
+  });
+}
+
 async function writeSheet(file) {
   const page = await game.page('sheet', { viewport: { width: 2600, height: 400 } });
   const rows = sheet.rows.map(({ label, shots }) => `<h2>${label}</h2><div>${shots.map(({ title, image, width, height }) => `<figure><img src="${image}" width="${Math.round(width * 340 / height)}" height="340"><figcaption>${title}</figcaption></figure>`).join('')}</div>`);
@@ -190,7 +247,11 @@ try {
     for (const { page } of PAGES) await enter(page);
     await crowd(game.ada);
   });
-  if (game.failed === 0) await floats();
+  if (game.failed === 0) {
+    await inspector(await game.page('wire', { viewport: { width: 1280, height: 720 } }));
+    await floats();
+  }
+  if (process.env.ONLY) process.exit();
   if (game.failed === 0) await again(game.ada);
   if (process.env.SHEET) await writeSheet(process.env.SHEET);
 } finally {

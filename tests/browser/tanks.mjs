@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { boxesOf, outside, overlaps } from './lib/boxes.mjs';
 import { keep, launch, until } from './lib/browser.mjs';
 import { DESKTOP, Game } from './lib/game.mjs';
 import { shownAfter, watchCanvas } from './lib/next-frame.mjs';
@@ -84,22 +85,24 @@ await game.check('on a phone, the left thumb drives and the right thumb aims and
   await touch('touchEnd', []);
 });
 
-await game.check('nothing covers anything else, in four sizes', async () => {
-  for (const [width, height] of [[1440, 900], [1280, 720], [390, 844], [844, 390]]) {
-    const page = width < 1000 ? phone : bo;
-    await page.setViewportSize({ width, height });
-    const boxes = [];
-    for (const id of ['scores', 'clock', 'own', 'tools', ...(page === phone ? ['kind'] : [])]) {
-      const box = await page.locator(`#${id}`).boundingBox();
-      assert.ok(box, `${id} is shown at ${width} × ${height}`);
-      assert.ok(box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height, `${id} at ${width} × ${height}`);
-      for (const [other, at] of boxes) {
-        const apart = box.x >= at.x + at.width || at.x >= box.x + box.width || box.y >= at.y + at.height || at.y >= box.y + box.height;
-        assert.ok(apart, `${id} covers ${other} at ${width} × ${height}`);
-      }
-      boxes.push([id, box]);
+await game.check('nothing covers anything else, in nine sizes', async () => {
+  const wrong = [];
+  for (const lag of ['off', 'on']) {
+    for (const page of [bo, phone]) await page.evaluate(() => document.getElementById('show-lag').click());
+    for (const [width, height] of [[1440, 900], [1280, 720], [720, 450], [768, 1024], [844, 390], [667, 375], [390, 844], [360, 640], [320, 568]]) {
+      const page = width > 1000 || width === 720 ? bo : phone;
+      await page.setViewportSize({ width, height });
+      await sleep(100);
+      // The page draws the map into its canvas.
+      const side = Math.min(150, width * 0.3, height * 0.3);
+      const map = { name: 'map', x: width - side - 8, y: 8, right: width - 8, bottom: 8 + side };
+      const ids = ['#scores', '#clock', '#own', '#tools', '#lag', ...(page === phone ? ['#kind'] : [])];
+      const boxes = [map, ...await boxesOf(page, ids)];
+      assert.ok(boxes.length >= (page === phone ? 6 : 5), `${boxes.map(({ name }) => name)} at ${width} × ${height}`);
+      wrong.push(...[...outside(boxes, { width, height }), ...overlaps(boxes)].map((text) => `${width} × ${height}, lag ${lag}: ${text}`));
     }
   }
+  assert.deepEqual(wrong, []);
 });
 
 await game.check('the round ends with its winner or without one, and the next one begins without points', async () => {

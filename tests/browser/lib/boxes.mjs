@@ -12,7 +12,7 @@ export function boxesOf(page, selectors) {
     .filter((element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
     .map((element, at) => {
       let { left: x, top: y, right, bottom } = element.getBoundingClientRect();
-      for (let parent = element.parentElement; parent; parent = parent.parentElement) {
+      for (let parent = element.parentElement; parent && parent !== document.body; parent = parent.parentElement) {
         if (getComputedStyle(parent).overflow === 'visible') continue;
         const cut = parent.getBoundingClientRect();
         [x, y, right, bottom] = [Math.max(x, cut.left), Math.max(y, cut.top), Math.min(right, cut.right), Math.min(bottom, cut.bottom)];
