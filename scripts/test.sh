@@ -215,6 +215,7 @@ page() { node --test --test-reporter=tap tests/browser/unit/; }
 # Where a test compiles, it has its own time limit around the rest.
 browser() {
     cargo build --quiet --locked --example pong --example kites && timeout --kill-after=10 900 node tests/browser/run.mjs &&
+        timeout --kill-after=10 300 node tests/browser/sizes.mjs &&
         timeout --kill-after=10 300 node tests/browser/tables.mjs && timeout --kill-after=10 300 node tests/browser/pong.mjs &&
         timeout --kill-after=10 300 node tests/browser/kites.mjs &&
         timeout --kill-after=10 300 node tests/browser/tanks.mjs && node tests/browser/dev.mjs
