@@ -164,8 +164,11 @@ pub const DESCRIPTORS_KEPT: usize = 64;
 /// Connections that the machine must be able to carry: two requests and six clients. Below: the
 /// server does not start.
 pub const CONNECTIONS_LEAST: usize = 8;
-/// Pause of the listener when no descriptor is left; without it, accept would fail a million times
-/// a second.
+/// Errors of `accept` in a row that a listener retries at once: more than one error of single
+/// connections (ECONNABORTED), and too few to cost anything.
+pub const ACCEPT_ERRORS: u32 = 8;
+/// Pause of a listener before each further retry, such as while no descriptor is left; without it,
+/// accept would fail a million times a second.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Connections a second of one address in the long run, unless `--address-budgets off` lifts the

@@ -31,9 +31,8 @@ pub use ceilings::Ceilings;
 pub use sockets::{Ready, Watched};
 pub use system::{
     CHOOSES_SOURCE, Poller, StandardInput, ceilings, connect, create_private, everyone_reads, is_at,
-    is_exhausted, is_in_front, is_named_pipe, on_stop, open_private, poll, poll_with_input, prepare,
-    prepare_terminal, random, read, reset, send_now, shut_listener, thread_cpu_time, wait_until_gone,
-    widen_backlog,
+    is_in_front, is_named_pipe, on_stop, open_private, poll, poll_with_input, prepare, prepare_terminal,
+    random, read, reset, send_now, shut_listener, thread_cpu_time, wait_until_gone, widen_backlog,
 };
 
 use std::fs::File;

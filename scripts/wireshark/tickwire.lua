@@ -20,7 +20,7 @@ local PACKET_VALUES = 1024
 local CLIENT_PACKET_VALUES = 65536
 local MESSAGE_BYTES = 4096
 local MESSAGE_FRAGMENTS = 64
-local HEAD_BYTES = 8192
+local HEAD_BYTES = 40960
 local HEAD_HEADERS = 64
 local TARGET_BYTES = 2048
 local SUBPROTOCOLS = 16
@@ -181,7 +181,7 @@ local RULES = {
     control_character = { "RFC 9110 section 5.5", "status 400", "The head contains a control character." },
     head_too_long = { "RFC 6585 section 5", "status 431", "The head is longer than this endpoint accepts." },
     request_line = { "RFC 9112 section 3", "status 400", "The first line is not a method, a target and a version." },
-    http_version = { "RFC 6455 section 4.2.1", "status 505", "The HTTP version is not 1.1." },
+    http_version = { "RFC 9110 section 15.6.6", "status 505", "The HTTP version is neither 1.1 nor 1.0." },
     target_too_long = { "RFC 6585 section 5", "status 431", "The target is longer than the server accepts." },
     target_form = { "RFC 9112 section 3.2", "status 400", "The target is not a path that begins with a slash." },
     too_many_headers = { "RFC 6585 section 5", "status 431", "The head has more headers than this endpoint accepts." },
@@ -194,6 +194,7 @@ local RULES = {
     transfer_encoding = { "RFC 9112 section 6.1", "status 400", "The request has a Transfer-Encoding header." },
     content_length_malformed = { "RFC 9110 section 8.6", "status 400", "The Content-Length is not a number." },
     body_announced = { "RFC 9112 section 6.3", "status 400", "The request announces a body." },
+    upgrade_in_http_1_0 = { "RFC 9110 section 7.8", "status 426", "The request asks for an upgrade in HTTP/1.0, which has none." },
     method_not_get = { "RFC 6455 section 4.2.1", "status 405", "The method is not GET." },
     upgrade_missing = { "RFC 6455 section 4.2.1", "status 426", "The Upgrade header does not name websocket." },
     connection_missing = { "RFC 6455 section 4.2.1", "status 400", "The Connection header does not name upgrade." },
@@ -2208,10 +2209,10 @@ do
         if not method or not find(method, TOKEN) or not find(target, "^[\33-\126]*$") or sub(version, 1, 5) ~= "HTTP/" then
             return "request_line"
         end
-        if version ~= "HTTP/1.1" then return "http_version" end
+        if version ~= "HTTP/1.1" and version ~= "HTTP/1.0" then return "http_version" end
         if #target > TARGET_BYTES then return "target_too_long" end
         if sub(target, 1, 1) ~= "/" or find(target, "#", 1, true) then return "target_form" end
-        head.method = method
+        head.method, head.is_http_1_0 = method, version == "HTTP/1.0"
     end
 
     local function status_line(line, head)
@@ -2276,14 +2277,15 @@ do
     -- What every request has to have.
     local function request_rule(head)
         local host, length = head.host and head.host[1], head["content-length"] and head["content-length"][1]
-        if not host then return "host_missing" end
-        if not find(host, "^[%w.%-_:%[%]]+$") then return "host_malformed" end
+        if not host and not head.is_http_1_0 then return "host_missing" end
+        if host and not find(host, "^[%w.%-_:%[%]]+$") then return "host_malformed" end
         if head["transfer-encoding"] then return "transfer_encoding" end
         if length and not find(length, "^%d+$") then return "content_length_malformed" end
         if length and not find(length, "^0+$") then return "body_announced" end
     end
 
     local function upgrade_rule(head)
+        if head.is_http_1_0 then return "upgrade_in_http_1_0" end
         if head.method ~= "GET" then return "method_not_get" end
         if not has_token(head, "upgrade", "websocket") then return "upgrade_missing" end
         if not has_token(head, "connection", "upgrade") then return "connection_missing" end

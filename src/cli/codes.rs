@@ -134,8 +134,12 @@ pub fn spoken(
 ) -> Result<(Arc<Dialect>, bool), Failure> {
     let first = paths.first().map_or("", |(_, dialect)| dialect);
     let asked_dialect = named(codes, asked.unwrap_or(first));
-    let head =
-        RequestHead { method: "GET".to_owned(), target: url.target.clone(), headers: Headers::default() };
+    let head = RequestHead {
+        method: "GET".to_owned(),
+        target: url.target.clone(),
+        is_http_1_0: false,
+        headers: Headers::default(),
+    };
     match Endpoint::find(codes, paths, &head) {
         Ok(found) if url.room_page().is_none() => {
             let is_other = asked.is_some() && asked_dialect?.name() != found.dialect.name();

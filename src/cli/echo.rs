@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use clap::Args;
 
 use super::log::Log;
-use super::output::{Failure, print};
+use super::output::{Failure, print, warn_of_other_localhost};
 use super::{signals, values};
 use crate::client::{echo, url::Url};
 use crate::limits;
@@ -62,6 +62,7 @@ pub fn run(args: &EchoArgs) -> Result<(), Failure> {
             _ => format!("cannot listen on {}: {error}", args.bind),
         })?;
     print(&format!("echo ws://{}/, messages of at most {} bytes\n", server.address(), args.max_message));
+    warn_of_other_localhost(server.address());
     let _ = stopped.recv();
     let left = server.stop();
     log.finish();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::log::Log;
-use super::output::{Failure, print};
+use super::output::{Failure, print, warn_of_other_localhost};
 use super::{signals, values};
 use crate::link::{self, Conditions, Counts, PRESETS, Preset};
 use crate::net::Relay;
@@ -106,6 +106,7 @@ pub fn run(args: &NetArgs) -> Result<(), Failure> {
         _ => format!("cannot listen on {}: {error}", args.listen),
     })?;
     print(&banner(args, &conditions, relay.address()));
+    warn_of_other_localhost(relay.address());
     let _ = stopped.recv();
     let totals = relay.stop();
     print(&if args.json { json(&totals) } else { summary(&totals) });

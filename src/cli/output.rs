@@ -1,8 +1,10 @@
 //! The output of the commands: results and errors, and whether they could be written.
 
 use std::io::{self, ErrorKind, Write};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::OnceLock;
 
+use crate::net::accept;
 use crate::visible;
 
 /// A usage error, in one line.
@@ -37,7 +39,35 @@ pub(super) fn written() -> Result<(), Failure> {
     UNWRITTEN.get().map_or(Ok(()), |failure| Err(failure.clone()))
 }
 
-/// The same on standard error, for when standard output carries a capture.
+/// Prints to standard error, for when standard output carries a capture.
 pub(super) fn print_aside(text: &str) {
     let _ = io::stderr().lock().write_all(visible::printed(text).as_bytes());
+}
+
+/// Warns on standard error if another program may answer for `localhost` at this port.
+pub(super) fn warn_of_other_localhost(address: SocketAddr) {
+    if let Some(other) = accept::other_localhost(address) {
+        print_aside(&other_localhost_warning(address.port(), other));
+    }
+}
+
+fn other_localhost_warning(port: u16, other: SocketAddr) -> String {
+    let own = if other.is_ipv6() { "127.0.0.1" } else { "[::1]" };
+    format!(
+        "tickwire: another program listens on {other}: a browser may show it at http://localhost:{port}/. \
+         Open http://{own}:{port}/ instead, or stop the other program.\n"
+    )
+}
+
+/// An address that can be typed into a browser: "all addresses" becomes this machine, by a name
+/// unless another program may answer for it.
+pub(super) fn reachable(address: SocketAddr) -> String {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() && accept::other_localhost(address).is_some() => {
+            format!("127.0.0.1:{}", address.port())
+        }
+        IpAddr::V4(ip) if ip.is_unspecified() => format!("localhost:{}", address.port()),
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => format!("localhost:{}", address.port()),
+        _ => address.to_string(),
+    }
 }

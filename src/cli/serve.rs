@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::io;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use super::games::{Games, OptionValues};
 use super::keep::Keep;
 use super::lockstep::LockstepArgs;
 use super::log::Log;
-use super::output::{Failure, print, print_aside};
+use super::output::{Failure, print, print_aside, reachable, warn_of_other_localhost};
 use super::players::{self, Given, PlayerArgs};
 use super::rooms::{FOREIGN_FLAG, FOREIGN_VARIABLE, RoomArg};
 use super::{codes, signals, terminal, values};
@@ -255,6 +255,7 @@ fn serve(config: Config, rooms: Vec<Box<Core>>, args: &ServeArgs, mut kept: Keep
         started.map_err(|error| format!("--capture: {error}"))?;
     }
     print(&banner(&server, args.admin_token.is_none()));
+    warn_of_other_localhost(server.address());
     for (room, tick) in restored {
         info!(
             room = Some(&*room.options.name).filter(|name| !name.is_empty()),
@@ -453,15 +454,6 @@ fn or_word(list: &[impl ToString], word: &str) -> String {
         return word.to_owned();
     }
     list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
-
-/// An address that can be typed into a browser: "all addresses" becomes this machine.
-fn reachable(address: SocketAddr) -> String {
-    match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => format!("localhost:{}", address.port()),
-        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => format!("localhost:{}", address.port()),
-        _ => address.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use super::games::Games;
-use super::output::{Failure, print};
+use super::output::{Failure, print, warn_of_other_localhost};
 use super::signals;
 use crate::limits;
 use crate::net::{Served, Watched};
@@ -34,6 +34,7 @@ pub fn run(file: &Path, listen: SocketAddr, games: &Games) -> Result<(), Failure
         _ => format!("cannot listen on {listen}: {error}"),
     })?;
     print(&text(&watch, server.address()));
+    warn_of_other_localhost(server.address());
     drop(watch);
     let _ = stopped.recv();
     server.stop();

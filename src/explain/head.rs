@@ -320,7 +320,10 @@ fn culprit(violation: Violation, head: &Node) -> Range<usize> {
         | Violation::TooManySubprotocols
         | Violation::SubprotocolNotOffered => "sec-websocket-protocol",
         Violation::HostMalformed => "host",
-        Violation::RequestLine | Violation::HttpVersion | Violation::StatusLine => "start_line",
+        Violation::RequestLine
+        | Violation::HttpVersion
+        | Violation::UpgradeInHttp10
+        | Violation::StatusLine => "start_line",
         Violation::TargetForm | Violation::TargetTooLong => "target",
         _ => return head.bits.clone(),
     };

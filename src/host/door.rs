@@ -52,6 +52,8 @@ pub struct Entry {
     pub is_local: bool,
     /// The response.
     pub response: Vec<u8>,
+    /// The offered subprotocols, if none is known: see [`Accepted::declined`].
+    pub declined: Vec<String>,
 }
 
 impl Door<'_> {
@@ -93,6 +95,14 @@ impl Door<'_> {
         permit.becomes(Place::Client).inspect_err(|_| self.budgets.give_back(address, Spending::Client))?;
         let (room, inspect_key) = (Arc::clone(room), InspectKey::of(head));
         let token = Said::of(head);
-        Ok(Entry { room, endpoint, inspect_key, token, is_local: false, response: accepted.response })
+        Ok(Entry {
+            room,
+            endpoint,
+            inspect_key,
+            token,
+            is_local: false,
+            response: accepted.response,
+            declined: accepted.declined,
+        })
     }
 }

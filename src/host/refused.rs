@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::admission::RefusedBy;
 use super::budgets::Spending;
 use crate::game::Breach;
+use crate::limits;
 use crate::packet::endpoint::NoEndpoint;
 use crate::peer::{Ending, Endpoint};
 use crate::ws::http::{self, RequestHead};
@@ -18,14 +19,16 @@ pub struct Refused {
     pub rule: &'static str,
     /// Whether the rule is a cap on connections, or a budget of the address.
     pub is_cap: bool,
+    /// The value that broke the rule, for the log; may be empty. Contains text of the request.
+    pub detail: String,
     /// The whole response.
     pub response: Vec<u8>,
 }
 
 impl From<http::Refusal> for Refused {
     fn from(refusal: http::Refusal) -> Refused {
-        let (status, rule) = (refusal.status, refusal.violation.name());
-        Refused { status, rule, is_cap: false, response: refusal.response() }
+        let (response, rule) = (refusal.response(), refusal.violation.name());
+        Refused { status: refusal.status, rule, is_cap: false, detail: refusal.detail, response }
     }
 }
 
@@ -52,14 +55,24 @@ impl Refused {
     pub fn with(status: u16, rule: &'static str, more: &[(&str, &str)]) -> Refused {
         let body = format!("{rule}\n");
         let response = http::response(status, "text/plain; charset=utf-8", more, body.as_bytes());
-        Refused { status, rule, is_cap: false, response }
+        Refused { status, rule, is_cap: false, detail: String::new(), response }
+    }
+
+    /// A refusal whose body is the rule's name, a sentence on the value that broke it, and the value
+    /// itself, which must not be a secret.
+    pub fn of_value(status: u16, rule: &'static str, sentence: &str, value: &str) -> Refused {
+        let value: String = value.chars().take(limits::REFUSED_VALUE_CHARS).collect();
+        let detail = format!("{sentence}: {value:?}");
+        let body = format!("{rule}\n{detail}\n");
+        let response = http::response(status, "text/plain; charset=utf-8", &[], body.as_bytes());
+        Refused { status, rule, is_cap: false, detail, response }
     }
 
     /// For a client that is closed at once after `accepted`, the response that accepts its upgrade: a page sees
     /// the reason of a close frame, and not the status of a refused upgrade.
     pub fn closed(accepted: Vec<u8>, endpoint: &Endpoint, breach: Breach) -> Refused {
         let response = [accepted, Ending::Breach(breach).frames(endpoint)].concat();
-        Refused { status: 101, rule: breach.name(), is_cap: false, response }
+        Refused { status: 101, rule: breach.name(), is_cap: false, detail: String::new(), response }
     }
 
     /// For an address that has spent this budget until `wait` is over.

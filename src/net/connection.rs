@@ -36,12 +36,14 @@ use super::tap::{What, Who};
 use super::wire;
 use crate::host::admission::Permit;
 use crate::host::budgets::Spending;
-use crate::host::door::{Door, Entry};
+use crate::host::door::{Door, Entry, SUBPROTOCOLS};
 use crate::host::refused::Refused;
 use crate::household::Household;
 use crate::limits;
+use crate::packet::credentials;
 use crate::packet::endpoint::{self, NoEndpoint, without_secret};
 use crate::ws::http::{HeadReader, RequestHead};
+use crate::ws::upgrade;
 
 /// The entry point of a connection's thread.
 pub fn run(host: &Arc<Host>, stream: Arc<TcpStream>, address: SocketAddr, permit: Permit) {
@@ -83,7 +85,8 @@ fn begin(
             if refused.is_cap {
                 Metrics::count(&host.metrics.refused_connections, "cap", refused.rule);
             }
-            info!(%address, status = refused.status, rule = refused.rule, "request refused");
+            let Refused { status, rule, detail, .. } = &refused;
+            info!(%address, status, rule, detail = Some(detail).filter(|text| !text.is_empty()), "request refused");
             answer(&stream, &refused.response, b"");
             None
         }
@@ -124,6 +127,10 @@ fn respond(
     let Entry { room, endpoint, response, .. } = &entry;
     let (dialect, json) = (endpoint.dialect.name(), endpoint.is_json);
     info!(client = id, %address, room = hosted.label(), dialect, json, "client connected");
+    if !entry.declined.is_empty() {
+        let (offered, known) = (credentials::shown_list(&entry.declined), SUBPROTOCOLS.join(", "));
+        info!(client = id, offered, known, "{}", upgrade::DECLINED);
+    }
     let (now, local) = (host.now(), stream.local_addr().unwrap_or(host.config.bind));
     // A capture shows the connection as it is, with the proxy at its other end.
     hosted.cover_name(&mut raw);
@@ -207,7 +214,8 @@ fn whose(
     permit: &mut Permit,
 ) -> Result<(), Refused> {
     let (proxies, peer) = (&host.config.trusted_proxies, address.ip());
-    let client = forwarded::client(proxies, peer, head).map_err(|rule| Refused::plain(400, rule))?;
+    let client = forwarded::client(proxies, peer, head)
+        .map_err(|entry| Refused::of_value(400, forwarded::MALFORMED, forwarded::SENTENCE, entry))?;
     address.set_ip(client);
     permit.belongs_to(Household::of(client))?;
     // The listener has counted a connection that no proxy made.

@@ -25,14 +25,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use tracing::{debug, info, warn};
+use tracing::{info, warn};
 
+use super::accept::{self, AcceptErrors};
 use super::registry::Registry;
 use super::stream::{drain, read, write_all};
 use crate::host::admission::{Admission, Admitted, Caps, Permit, Place};
 use crate::host::refused::Refused;
 use crate::household::Household;
 use crate::limits;
+use crate::packet::credentials;
 use crate::peer::Life;
 use crate::peer::life::Due;
 use crate::platform;
@@ -78,7 +80,7 @@ impl EchoServer {
         let for_thread = (Arc::clone(&shared), Arc::clone(&listener));
         let accepting = thread::Builder::new()
             .name("listener".to_owned())
-            .spawn(move || accept(&for_thread.0, &for_thread.1))?;
+            .spawn(move || accept_all(&for_thread.0, &for_thread.1))?;
         Ok(EchoServer { shared, listener, address, accepting })
     }
 
@@ -121,20 +123,11 @@ fn caps(message_bytes: usize, connections: usize) -> Caps {
 }
 
 /// 2. Each connection gets a place and a thread, or a response whose status says why not.
-fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
-    loop {
-        let (stream, address) = match listener.accept() {
-            Ok(_) if shared.is_stopping() => return,
-            Ok(accepted) => accepted,
-            Err(_) if shared.is_stopping() => return,
-            Err(error) => {
-                debug!("accept: {error}");
-                if platform::is_exhausted(&error) {
-                    thread::sleep(limits::ACCEPT_PAUSE);
-                }
-                continue;
-            }
-        };
+fn accept_all(shared: &Arc<Shared>, listener: &TcpListener) {
+    let mut errors = AcceptErrors::default();
+    while let Some((stream, address)) =
+        accept::next(|| listener.accept(), || shared.is_stopping(), &mut errors, thread::sleep)
+    {
         match shared.admission.admit(Some(Household::of(address.ip()))) {
             Ok(Admitted { permit, displaced }) => {
                 displaced.and_then(|displaced| shared.connections.get(displaced)).iter().for_each(cut);
@@ -203,6 +196,9 @@ fn read_request(shared: &Shared, stream: &TcpStream, deadline: Instant) -> Resul
             Ok(Some(count)) => {
                 if let Some(head) = reader.receive(&buffer[..count])? {
                     let accepted = upgrade::accept(&head, &[])?;
+                    if !accepted.declined.is_empty() {
+                        info!(offered = credentials::shown_list(&accepted.declined), "{}", upgrade::DECLINED);
+                    }
                     return Ok(Some((accepted.response, reader.rest().to_vec())));
                 }
             }

@@ -9,10 +9,11 @@
 //!
 //! Each proxy appends the address of its peer at the right end, so the list is read from the right,
 //! up to the first address that is not a trusted proxy. Entries further left are client-supplied and
-//! ignored, and the whole header is ignored if the peer is not trusted.
+//! ignored, and the whole header is ignored if the peer is not trusted. A port after an address is
+//! ignored.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
 use crate::ws::http::RequestHead;
@@ -22,6 +23,8 @@ const HEADER: &str = "X-Forwarded-For";
 
 /// The rule that a trusted proxy breaks if an entry is not an address. The response is 400.
 pub const MALFORMED: &str = "forwarded_for_malformed";
+/// The rule in words; the entry follows.
+pub const SENTENCE: &str = "an entry of X-Forwarded-For is not an IP address with or without a port";
 
 /// The addresses of a trusted proxy: a single address, or all addresses with the same prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,15 +95,16 @@ pub fn is_trusted(proxies: &[Network], peer: IpAddr) -> bool {
 /// itself the client. If the header names only trusted proxies, the first of them is the client.
 ///
 /// # Errors
-/// [`MALFORMED`]: a trusted peer sent an entry that is not an address.
-pub fn client(proxies: &[Network], peer: IpAddr, head: &RequestHead) -> Result<IpAddr, &'static str> {
+/// The entry of a trusted peer that is not an address: [`MALFORMED`].
+pub fn client<'h>(proxies: &[Network], peer: IpAddr, head: &'h RequestHead) -> Result<IpAddr, &'h str> {
     let mut client = peer;
     if !is_trusted(proxies, peer) {
         return Ok(client);
     }
     let lines: Vec<&str> = head.headers.all(HEADER).collect();
     for entry in lines.iter().rev().flat_map(|line| line.rsplit(',')) {
-        client = address(entry.trim_matches([' ', '\t'])).ok_or(MALFORMED)?;
+        let entry = entry.trim_matches([' ', '\t']);
+        client = address(entry).ok_or(entry)?;
         if !is_trusted(proxies, client) {
             break;
         }
@@ -108,7 +112,10 @@ pub fn client(proxies: &[Network], peer: IpAddr, head: &RequestHead) -> Result<I
     Ok(client)
 }
 
-/// An address and nothing else: no port, no name, no brackets.
+/// The address of an entry: `192.0.2.1`, `192.0.2.1:41234`, `2001:db8::1`, `[2001:db8::1]` or
+/// `[2001:db8::1]:41234`. Gateways such as Azure's write ports. A name is no address.
 fn address(entry: &str) -> Option<IpAddr> {
-    entry.parse().ok().map(|address: IpAddr| address.to_canonical())
+    let bracketed = || entry.strip_prefix('[')?.strip_suffix(']')?.parse().map(IpAddr::V6).ok();
+    let with_port = || entry.parse().ok().map(|address: SocketAddr| address.ip());
+    entry.parse().ok().or_else(with_port).or_else(bracketed).map(|address: IpAddr| address.to_canonical())
 }

@@ -3,13 +3,13 @@
 //! The listener never reads, never blocks in a write, never starts a thread above the cap, and does
 //! not spin when the process runs out of descriptors.
 
-use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-use tracing::{debug, info, warn};
+use tracing::{debug, warn};
 
+use super::accept::{self, AcceptErrors};
 use super::connection;
 use super::forwarded;
 use super::host::Host;
@@ -23,32 +23,11 @@ use crate::platform;
 
 /// The listener's loop, until its socket is shut down.
 pub fn run(host: &Arc<Host>, listener: &TcpListener) {
-    let mut has_room = true;
-    loop {
-        match listener.accept() {
-            Ok((stream, address)) if !host.is_stopping() => {
-                if !has_room {
-                    info!("connections can be accepted again");
-                }
-                has_room = true;
-                take(host, stream, address);
-            }
-            Ok(_) => return,
-            // First of all: a shut listener without descriptors says the latter.
-            Err(_) if host.is_stopping() => return,
-            Err(error) if platform::is_exhausted(&error) => {
-                // Said once: this comes again after each pause.
-                if has_room {
-                    warn!("cannot accept another connection yet: {error}");
-                }
-                has_room = false;
-                // Without descriptors each accept fails at once: wait until connections have ended, instead of spinning.
-                thread::sleep(limits::ACCEPT_PAUSE);
-            }
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            // What is left are errors of the connection that was about to be accepted (ECONNABORTED and the like).
-            Err(error) => debug!("accept: {error}"),
-        }
+    let mut errors = AcceptErrors::default();
+    while let Some((stream, address)) =
+        accept::next(|| listener.accept(), || host.is_stopping(), &mut errors, thread::sleep)
+    {
+        take(host, stream, address);
     }
 }
 

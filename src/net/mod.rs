@@ -7,13 +7,14 @@
 //!                         └──────────────► queue (per client) ◄───────────────┘
 //! ```
 //!
-//! The modules, in the order in which a connection meets them: [`listener`], [`connection`] (reads
+//! The modules, in the order in which a connection meets them: [`accept`], [`listener`], [`connection`] (reads
 //! the head, finds the client's address with [`forwarded`], then serves [`pages`] or selects an
 //! endpoint), [`conversation`], [`room_thread`], [`fan_out`]. [`server`] starts and stops them,
 //! [`host`] holds what they share, with its [`rooms`], [`demand`] makes rooms that a path asks for, [`console`] executes operator commands, [`tap`] copies traffic
 //! for [`recorder`] and [`wire`], and [`echo`] is a separate server without the game. [`relay`]
 //! passes connections on to a server under other network conditions, and [`watched`] serves a capture to be watched again.
 
+pub mod accept;
 pub mod access;
 pub mod bell;
 pub mod client;

@@ -22,6 +22,7 @@ use tickwire_sim::rng::Rng;
 use tracing::{debug, warn};
 
 use self::carrier::{carry, is_reset};
+use super::accept::{self, AcceptErrors};
 use super::registry::Registry;
 use crate::limits;
 use crate::link::{Conditions, Counts, Delays, Link};
@@ -100,7 +101,7 @@ impl Relay {
         let for_thread = (Arc::clone(&shared), Arc::clone(&listener));
         let accepting = thread::Builder::new()
             .name("listener".to_owned())
-            .spawn(move || accept(&for_thread.0, &for_thread.1))?;
+            .spawn(move || accept_all(&for_thread.0, &for_thread.1))?;
         Ok(Relay { shared, listener, address, accepting })
     }
 
@@ -140,19 +141,12 @@ pub fn own_address(client: IpAddr) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x7f00_0000 | host)
 }
 
-fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
+fn accept_all(shared: &Arc<Shared>, listener: &TcpListener) {
+    let mut errors = AcceptErrors::default();
     for number in 0.. {
-        let (stream, address) = match listener.accept() {
-            Ok(_) | Err(_) if shared.is_stopping() => return,
-            Ok(accepted) => accepted,
-            Err(error) => {
-                debug!("accept: {error}");
-                if platform::is_exhausted(&error) {
-                    thread::sleep(limits::ACCEPT_PAUSE);
-                }
-                continue;
-            }
-        };
+        let accepted =
+            accept::next(|| listener.accept(), || shared.is_stopping(), &mut errors, thread::sleep);
+        let Some((stream, address)) = accepted else { return };
         let totals = &mut *shared.totals.lock();
         totals.connections += 1;
         if shared.connections.all().len() >= 2 * shared.most {

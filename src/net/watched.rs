@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
+use super::accept::{self, AcceptErrors};
 use super::found::{Found, POLICY};
 use super::stream::{drain, read, write_all};
 use super::{access, pages};
@@ -75,7 +76,7 @@ impl Watched {
         let for_thread = (Arc::clone(&shared), Arc::clone(&listener));
         let accepting = thread::Builder::new()
             .name("listener".to_owned())
-            .spawn(move || accept(&for_thread.0, &for_thread.1))?;
+            .spawn(move || accept_all(&for_thread.0, &for_thread.1))?;
         Ok(Watched { shared, listener, address, accepting })
     }
 
@@ -93,16 +94,11 @@ impl Watched {
 }
 
 /// Each connection gets a thread, up to a bound.
-fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
-    loop {
-        let accepted = listener.accept();
-        if shared.is_stopping.load(Ordering::Acquire) {
-            return;
-        }
-        let Ok((stream, address)) = accepted else {
-            thread::sleep(limits::ACCEPT_PAUSE);
-            continue;
-        };
+fn accept_all(shared: &Arc<Shared>, listener: &TcpListener) {
+    let (mut errors, is_stopping) = (AcceptErrors::default(), || shared.is_stopping.load(Ordering::Acquire));
+    while let Some((stream, address)) =
+        accept::next(|| listener.accept(), is_stopping, &mut errors, thread::sleep)
+    {
         if shared.connections.fetch_add(1, Ordering::AcqRel) >= limits::WATCH_CONNECTIONS {
             let refused = Refused::plain(503, "too_many_connections");
             let _ = platform::send_now(&stream, [&refused.response[..]].into_iter());

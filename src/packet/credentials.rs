@@ -56,6 +56,11 @@ pub fn secret_start(offered: &[u8]) -> Option<usize> {
     dots.find(|at| is_secret_name(&offered[..*at])).map(|at| at + 1)
 }
 
+/// A list of offered subprotocols for a log line, without secrets.
+pub fn shown_list(offered: &[String]) -> String {
+    offered.iter().map(|one| shown(one)).collect::<Vec<_>>().join(", ")
+}
+
 /// An offered subprotocol for log lines and error messages, without its secret: `bearer.…`.
 pub fn shown(offered: &str) -> Cow<'_, str> {
     match secret_start(offered.as_bytes()) {

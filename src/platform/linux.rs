@@ -97,12 +97,6 @@ pub fn shut_listener(listener: &TcpListener) {
     let _ = rustix::net::shutdown(listener, rustix::net::Shutdown::Both);
 }
 
-/// Whether an `accept` failed because no descriptor or memory is left, which is temporary.
-pub fn is_exhausted(error: &io::Error) -> bool {
-    let exhausted = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
-    error.raw_os_error().is_some_and(|code| exhausted.iter().any(|errno| errno.raw_os_error() == code))
-}
-
 /// Waits at most this long until the peer has gone or reset the connection; bytes that arrive
 /// meanwhile are left unread.
 pub fn wait_until_gone(stream: &TcpStream, time: Duration) {

@@ -27,10 +27,6 @@ use crate::limits;
 /// Whether [`connect`] can choose the source address.
 pub const CHOOSES_SOURCE: bool = false;
 
-/// Error codes of an `accept` that found no descriptor or memory: `WSAEMFILE` and `WSAENOBUFS`, or
-/// `ENOMEM`, `ENFILE`, `EMFILE` and `ENOBUFS`, which BSD and macOS number alike.
-const EXHAUSTED: &[i32] = if cfg!(windows) { &[10_024, 10_055] } else { &[12, 23, 24, 55] };
-
 /// Sends as many bytes of these slices as the kernel accepts now; 0 if it accepts none.
 ///
 /// `std` can make a socket non-blocking, but not a single send. So the socket is non-blocking during
@@ -125,11 +121,6 @@ pub fn shut_listener(listener: &TcpListener) {
         _ => {}
     }
     let _ = TcpStream::connect_timeout(&address, limits::STOP_TIME);
-}
-
-/// Whether an `accept` failed because no descriptor or memory is left, which is temporary.
-pub fn is_exhausted(error: &io::Error) -> bool {
-    error.raw_os_error().is_some_and(|code| EXHAUSTED.contains(&code))
 }
 
 /// Waits at most this long until the peer has gone or reset the connection; bytes that arrive

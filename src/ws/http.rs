@@ -1,18 +1,21 @@
-//! HTTP/1.1 heads, as far as a WebSocket handshake needs them: RFC 9112, interpreted strictly.
+//! HTTP/1.1 heads, as far as a WebSocket handshake needs them: RFC 9112, interpreted strictly. Requests
+//! may be HTTP/1.0, as those of health checks are, but not upgrades.
 //!
 //! The input is bytes, split anywhere; the output is a [`RequestHead`] or a [`ResponseHead`], or
 //! the first violation. Ambiguous input is rejected rather than repaired: folded lines, repeated
 //! headers, bodies (except for requests that the caller allows to have one). The parser never reads
 //! a body, never examines a byte twice, and never holds more than [`HeadLimits::bytes`].
 
-use std::fmt;
+use std::collections::BTreeMap;
 
 pub use super::lines::HeadLimits;
 use super::lines::{Lines, is_token};
+use super::response::VERSION;
+pub use super::response::{RETRY_AFTER_S, Refusal, response, response_head};
 use super::violation::Violation;
 
-/// The only supported version. HTTP/1.0 has no upgrade; HTTP/2 has a different one (RFC 8441).
-const VERSION: &str = "HTTP/1.1";
+/// The version that health checks and old proxies send. It has no upgrade (RFC 9110 section 7.8).
+const VERSION_1_0: &str = "HTTP/1.0";
 
 /// Headers that must not be repeated, because it would be unclear which line applies.
 const SINGLE: &[&str] = &[
@@ -93,6 +96,8 @@ pub struct RequestHead {
     pub method: String,
     /// Path and query as received, in visible ASCII; begins with `/`.
     pub target: String,
+    /// Whether the version is HTTP/1.0 instead of HTTP/1.1.
+    pub is_http_1_0: bool,
     /// The header lines.
     pub headers: Headers,
 }
@@ -132,11 +137,16 @@ impl RequestHead {
         self.header("Content-Length").map(|digits| digits.parse().unwrap_or(usize::MAX))
     }
 
-    /// The checks that need all headers: one Host, and no body, which would hide a second request, unless it is expected.
+    /// Checks the rules that need all headers: one Host, which only HTTP/1.0 may omit, and no body,
+    /// which would hide a second request, unless it is expected.
     fn check(self, takes_body: TakesBody) -> Result<RequestHead, Violation> {
-        let host = self.header("Host").ok_or(Violation::HostMissing)?;
-        if host.is_empty() || !host.bytes().all(is_host_byte) {
-            return Err(Violation::HostMalformed);
+        match self.header("Host") {
+            None if self.is_http_1_0 => {}
+            None => return Err(Violation::HostMissing),
+            Some(host) if host.is_empty() || !host.bytes().all(is_host_byte) => {
+                return Err(Violation::HostMalformed);
+            }
+            Some(_) => {}
         }
         if self.header("Transfer-Encoding").is_some() {
             return Err(Violation::TransferEncoding);
@@ -185,108 +195,8 @@ fn hex_digit(digit: u8) -> u8 {
     }
 }
 
-/// A refused request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// The HTTP status.
-    pub status: u16,
-    /// The rule that was broken.
-    pub violation: Violation,
-}
-
-impl Refusal {
-    /// The whole response. It names the violation, and for 405 and 426 the supported method or
-    /// version.
-    pub fn response(&self) -> Vec<u8> {
-        let more: &[(&str, &str)] = match self.status {
-            405 => &[("Allow", "GET")],
-            // RFC 6455 4.4: the versions that we do speak; RFC 9110 15.5.22: what to upgrade to.
-            426 => &[("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")],
-            _ => &[],
-        };
-        let Refusal { violation, .. } = self;
-        let body = format!("{violation}\n{}: {}\n", violation.name(), violation.address());
-        response(self.status, "text/plain; charset=utf-8", more, body.as_bytes())
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}: {}", self.status, self.violation.name(), self.violation)
-    }
-}
-
-impl std::error::Error for Refusal {}
-
-impl From<Violation> for Refusal {
-    /// A rule that does not belong to a request is answered 400.
-    fn from(violation: Violation) -> Refusal {
-        Refusal { status: violation.status().unwrap_or(400), violation }
-    }
-}
-
-/// A whole response with its body, after which the connection is closed. `more` holds the names and
-/// values of additional headers.
-pub fn response(status: u16, content_type: &str, more: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
-    let mut bytes = response_head(status, content_type, more, body.len());
-    bytes.extend_from_slice(body);
-    bytes
-}
-
-/// Seconds after which a temporarily refused request may be repeated, unless the caller of
-/// [`response`] says otherwise. By then, an unfinished request of a client in the way is over.
-pub const RETRY_AFTER_S: u64 = 5;
-
-/// The header that says after how many seconds to retry (RFC 9110 section 10.2.3).
-const RETRY_AFTER_NAME: &str = "Retry-After";
-
-/// The head of such a response, including its empty line: the whole answer to `HEAD` (RFC 9110
-/// section 9.3.2). Every 503 and 429 has a `Retry-After` header.
-pub fn response_head(status: u16, content_type: &str, more: &[(&str, &str)], body_bytes: usize) -> Vec<u8> {
-    // An upgrade is hop by hop: a response that names one has to say so in Connection.
-    let upgrade = if more.iter().any(|(name, _)| *name == "Upgrade") { "Upgrade, " } else { "" };
-    let mut head = format!(
-        "{VERSION} {status} {}\r\nConnection: {upgrade}close\r\nContent-Type: {content_type}\r\nContent-Length: {body_bytes}\r\n",
-        reason_phrase(status),
-    );
-    for (name, value) in more {
-        head.extend([name, ": ", value, "\r\n"]);
-    }
-    let says_when = more.iter().any(|(name, _)| *name == RETRY_AFTER_NAME);
-    if matches!(status, 429 | 503) && !says_when {
-        head.push_str(&format!("{RETRY_AFTER_NAME}: {RETRY_AFTER_S}\r\n"));
-    }
-    head.push_str("\r\n");
-    head.into_bytes()
-}
-
-/// The reason phrase of a status.
-fn reason_phrase(status: u16) -> &'static str {
-    match status {
-        101 => "Switching Protocols",
-        200 => "OK",
-        204 => "No Content",
-        304 => "Not Modified",
-        307 => "Temporary Redirect",
-        308 => "Permanent Redirect",
-        400 => "Bad Request",
-        401 => "Unauthorized",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        408 => "Request Timeout",
-        411 => "Length Required",
-        413 => "Content Too Large",
-        422 => "Unprocessable Content",
-        426 => "Upgrade Required",
-        429 => "Too Many Requests",
-        431 => "Request Header Fields Too Large",
-        500 => "Internal Server Error",
-        503 => "Service Unavailable",
-        505 => "HTTP Version Not Supported",
-        _ => "Status",
-    }
-}
+/// Characters of a header name in a [`Refusal::detail`]: enough for every registered name.
+const NAME_CHARS: usize = 64;
 
 /// Which requests may announce a body.
 type TakesBody = fn(&RequestHead) -> bool;
@@ -300,7 +210,7 @@ pub struct HeadReader {
     /// The lines of the head received so far.
     head: Option<RequestHead>,
     rest: Vec<u8>,
-    refused: Option<Violation>,
+    refused: Option<Refusal>,
     has_begun: bool,
 }
 
@@ -323,17 +233,50 @@ impl HeadReader {
     /// [`HeadReader::rest`].
     ///
     /// # Errors
-    /// The first violation; the same violation again if more bytes arrive.
+    /// The first violation; the same refusal again if more bytes arrive.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<Option<RequestHead>, Refusal> {
         self.has_begun |= !bytes.is_empty();
-        let result = match self.refused {
-            None => self.read(bytes),
-            Some(violation) => Err(violation),
-        };
-        result.map_err(|violation| {
-            self.refused = Some(violation);
-            violation.into()
+        if let Some(refusal) = &self.refused {
+            return Err(refusal.clone());
+        }
+        self.read(bytes).map_err(|violation| {
+            let refusal = Refusal::with_detail(violation, self.detail(violation));
+            self.refused = Some(refusal.clone());
+            refusal
         })
+    }
+
+    /// The part of the head that fills it, if a limit was reached.
+    fn detail(&self, violation: Violation) -> String {
+        let HeadLimits { headers, target_bytes, .. } = self.limits;
+        match violation {
+            Violation::HeadTooLong => self.largest_part(),
+            Violation::TargetTooLong => format!("The limit is {target_bytes} bytes."),
+            Violation::TooManyHeaders => format!("The limit is {headers} headers."),
+            _ => String::new(),
+        }
+    }
+
+    /// The header or target with the most bytes, as a sentence. Contains a name, never a value.
+    fn largest_part(&self) -> String {
+        let mut parts: BTreeMap<String, usize> = BTreeMap::new();
+        if let Some(RequestHead { target, headers, .. }) = &self.head {
+            parts.insert("the target".to_owned(), target.len());
+            for (name, value) in &headers.0 {
+                *parts.entry(name.to_ascii_lowercase()).or_default() += name.len() + value.len();
+            }
+        }
+        let line = self.lines.unfinished();
+        let name = line.split(|&byte| byte == b':').next().filter(|name| is_token(name));
+        let is_header = self.head.is_some() && name.is_some_and(|name| name.len() < line.len());
+        let name = name.filter(|_| is_header).unwrap_or(b"an unfinished line");
+        *parts.entry(String::from_utf8_lossy(name).to_ascii_lowercase()).or_default() += line.len();
+        let (name, bytes) = parts.into_iter().max_by_key(|(_, bytes)| *bytes).unwrap_or_default();
+        let name: String = name.chars().take(NAME_CHARS).collect();
+        format!(
+            "Most of it is {name}: {bytes} bytes. The limit for the whole head is {} bytes.",
+            self.limits.bytes
+        )
     }
 
     /// Whether bytes of a request were received. A connection without any is closed without a
@@ -363,7 +306,7 @@ impl HeadReader {
     }
 }
 
-/// `GET /path?query HTTP/1.1`: RFC 9112 section 3.
+/// `GET /path?query HTTP/1.1` or `HTTP/1.0`: RFC 9112 section 3.
 fn request_line(line: &[u8], target_bytes: usize) -> Result<RequestHead, Violation> {
     let mut words = line.split(|&byte| byte == b' ');
     let (Some(method), Some(target), Some(version), None) =
@@ -374,7 +317,8 @@ fn request_line(line: &[u8], target_bytes: usize) -> Result<RequestHead, Violati
     if !is_token(method) || !target.iter().all(u8::is_ascii_graphic) || !version.starts_with(b"HTTP/") {
         return Err(Violation::RequestLine);
     }
-    if version != VERSION.as_bytes() {
+    let is_http_1_0 = version == VERSION_1_0.as_bytes();
+    if !is_http_1_0 && version != VERSION.as_bytes() {
         return Err(Violation::HttpVersion);
     }
     if target.len() > target_bytes {
@@ -386,6 +330,7 @@ fn request_line(line: &[u8], target_bytes: usize) -> Result<RequestHead, Violati
     Ok(RequestHead {
         method: String::from_utf8_lossy(method).into_owned(),
         target: String::from_utf8_lossy(target).into_owned(),
+        is_http_1_0,
         headers: Headers::default(),
     })
 }
@@ -455,26 +400,5 @@ fn status_line(line: &[u8]) -> Result<ResponseHead, Violation> {
             Ok(ResponseHead { status, headers: Headers::default() })
         }
         _ => Err(Violation::StatusLine),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_503_and_429_has_one_retry_after() {
-        for (status, more, expected) in [
-            (503, &[][..], &["5"][..]),
-            (429, &[], &["5"]),
-            (429, &[("Retry-After", "42")], &["42"]),
-            (200, &[], &[]),
-            (403, &[], &[]),
-        ] {
-            let head = String::from_utf8(response_head(status, "text/plain", more, 0)).expect("text");
-            let told: Vec<&str> =
-                head.lines().filter_map(|line| line.strip_prefix("Retry-After: ")).collect();
-            assert_eq!(told, expected, "{status}");
-        }
     }
 }

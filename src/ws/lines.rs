@@ -63,6 +63,11 @@ impl Lines {
         Ok(None)
     }
 
+    /// The bytes of the line that has not ended yet.
+    pub fn unfinished(&self) -> &[u8] {
+        if self.end == End::Whole { &[] } else { &self.line }
+    }
+
     fn take(&mut self, byte: u8) -> Result<(), Violation> {
         if self.bytes == 0 && !is_token_byte(byte) {
             return Err(Violation::NotHttp);

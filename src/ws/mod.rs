@@ -130,6 +130,7 @@ pub mod frame;
 pub mod http;
 mod lines;
 pub mod message;
+mod response;
 pub mod upgrade;
 pub(crate) mod utf8;
 pub mod violation;

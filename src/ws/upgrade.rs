@@ -22,6 +22,11 @@ use super::violation::Violation;
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// The protocol version that RFC 6455 defines, and the only supported one.
 const VERSION: &str = "13";
+/// The consequence of [`Accepted::declined`], for a log.
+pub const DECLINED: &str = "no offered subprotocol is known here, so a browser closes this connection with 1006; a client must \
+                            offer a known subprotocol or none";
+/// Characters of each element of [`Accepted::declined`].
+const DECLINED_CHARS: usize = 64;
 /// Subprotocols that a client may offer. Beyond: [`Violation::TooManySubprotocols`].
 pub const SUBPROTOCOLS: usize = 16;
 /// Bytes of the key before base64.
@@ -34,6 +39,9 @@ pub struct Accepted {
     pub response: Vec<u8>,
     /// The subprotocol agreed on, if any.
     pub subprotocol: Option<String>,
+    /// The offered subprotocols, if none of them is known. A browser then closes the connection with
+    /// 1006 (section 4.1), so a log should list them, after removing those that carry secrets.
+    pub declined: Vec<String>,
 }
 
 /// The answer to a key: section 4.2.2, item 5.4.
@@ -51,6 +59,9 @@ pub fn accept_key(key: &str) -> String {
 /// # Errors
 /// The first violation, with its status: 400, 405, or 426.
 pub fn accept(head: &RequestHead, subprotocols: &[&str]) -> Result<Accepted, Refusal> {
+    if head.is_http_1_0 {
+        return Err(Violation::UpgradeInHttp10.into());
+    }
     if head.method != "GET" {
         return Err(Violation::MethodNotGet.into());
     }
@@ -64,13 +75,12 @@ pub fn accept(head: &RequestHead, subprotocols: &[&str]) -> Result<Accepted, Ref
         return Err(Violation::VersionNot13.into());
     }
     let key = head.header("Sec-WebSocket-Key").ok_or(Violation::KeyMissing)?;
-    if !is_key(key) {
-        return Err(Violation::KeyMalformed.into());
-    }
-    let subprotocol = choose(&head.headers, subprotocols)?;
+    check_key(key)?;
+    let (subprotocol, declined) = choose(&head.headers, subprotocols)?;
     Ok(Accepted {
         response: switching_protocols(key, subprotocol),
         subprotocol: subprotocol.map(str::to_owned),
+        declined,
     })
 }
 
@@ -90,14 +100,19 @@ pub fn check_origin(head: &RequestHead, allowed: &[String]) -> Result<(), Refusa
     }
 }
 
-/// Whether this is the canonical base64 encoding of 16 bytes.
-fn is_key(key: &str) -> bool {
-    BASE64.decode(key).is_ok_and(|bytes| bytes.len() == KEY_BYTES)
+/// Checks that a key is the canonical base64 encoding of 16 bytes. The refusal says how long it is.
+fn check_key(key: &str) -> Result<(), Refusal> {
+    let detail = match BASE64.decode(key) {
+        Ok(bytes) if bytes.len() == KEY_BYTES => return Ok(()),
+        Ok(bytes) => format!("It is base64 of {} bytes.", bytes.len()),
+        Err(error) => format!("Its {} characters are not base64: {error}.", key.chars().count()),
+    };
+    Err(Refusal::with_detail(Violation::KeyMalformed, detail))
 }
 
-/// The first offered subprotocol that is known. Takes time linear in the bounded size of the offer.
-fn choose<'a>(headers: &Headers, known: &[&'a str]) -> Result<Option<&'a str>, Violation> {
-    let mut chosen = None;
+/// The first offered subprotocol that is known, or else the offered ones, cut to a length for a log. Takes time linear in the bounded size of the offer.
+fn choose<'a>(headers: &Headers, known: &[&'a str]) -> Result<(Option<&'a str>, Vec<String>), Violation> {
+    let (mut chosen, mut declined) = (None, Vec::new());
     for (index, offered) in headers.list("Sec-WebSocket-Protocol").enumerate() {
         if index == SUBPROTOCOLS {
             return Err(Violation::TooManySubprotocols);
@@ -106,8 +121,15 @@ fn choose<'a>(headers: &Headers, known: &[&'a str]) -> Result<Option<&'a str>, V
             return Err(Violation::SubprotocolMalformed);
         }
         chosen = chosen.or_else(|| known.iter().copied().find(|&known| known == offered));
+        if chosen.is_none() {
+            // A token is ASCII.
+            declined.push(offered[..offered.len().min(DECLINED_CHARS)].to_owned());
+        }
     }
-    Ok(chosen)
+    if chosen.is_some() {
+        declined.clear();
+    }
+    Ok((chosen, declined))
 }
 
 fn switching_protocols(key: &str, subprotocol: Option<&str>) -> Vec<u8> {

@@ -69,7 +69,7 @@ violations! {
     ControlCharacter control_character 9110 "5.5" Status(400), "The head contains a control character.";
     HeadTooLong head_too_long 6585 "5" Status(431), "The head is longer than this endpoint accepts.";
     RequestLine request_line 9112 "3" Status(400), "The first line is not a method, a target and a version.";
-    HttpVersion http_version 6455 "4.2.1" Status(505), "The HTTP version is not 1.1.";
+    HttpVersion http_version 9110 "15.6.6" Status(505), "The HTTP version is neither 1.1 nor 1.0.";
     TargetTooLong target_too_long 6585 "5" Status(431), "The target is longer than the server accepts.";
     TargetForm target_form 9112 "3.2" Status(400), "The target is not a path that begins with a slash.";
     TooManyHeaders too_many_headers 6585 "5" Status(431), "The head has more headers than this endpoint accepts.";
@@ -84,6 +84,7 @@ violations! {
     BodyAnnounced body_announced 9112 "6.3" Status(400), "The request announces a body.";
 
     // The upgrade: what the server asks of the request.
+    UpgradeInHttp10 upgrade_in_http_1_0 9110 "7.8" Status(426), "The request asks for an upgrade in HTTP/1.0, which has none.";
     MethodNotGet method_not_get 6455 "4.2.1" Status(405), "The method is not GET.";
     UpgradeMissing upgrade_missing 6455 "4.2.1" Status(426), "The Upgrade header does not name websocket.";
     ConnectionMissing connection_missing 6455 "4.2.1" Status(400), "The Connection header does not name upgrade.";

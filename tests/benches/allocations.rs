@@ -194,7 +194,15 @@ fn no_answer_allocates() {
         let entered = entered.expect("a number");
         let endpoint = Endpoint::new(Codes::builtin().dialect("native").expect("built in"), false);
         let (room, inspect_key, response) = (Arc::clone(&handle), None, Vec::new());
-        let entry = Entry { room, endpoint, inspect_key, token: None, is_local: false, response };
+        let entry = Entry {
+            room,
+            endpoint,
+            inspect_key,
+            token: None,
+            is_local: false,
+            response,
+            declined: Vec::new(),
+        };
         let who = (connection, "127.0.0.1:5000".parse().expect("an address"));
         let client = Arc::new(Client::new(who, Open, entry, Duration::ZERO));
         client.set_player(entered, "p", None);

@@ -134,7 +134,12 @@ fn a_request_that_breaks_a_rule_is_shown_with_its_place() {
     for (head, rule, place) in [
         (request("/", "").replace("13", "8"), "version_not_13", Some("sec-websocket-version")),
         (request("/", "").replace(KEY, "c2hvcnQ="), "key_malformed", Some("sec-websocket-key")),
-        (request("/", "").replace("GET / HTTP/1.1", "GET / HTTP/1.0"), "http_version", Some("start_line")),
+        (request("/", "").replace("GET / HTTP/1.1", "GET / HTTP/2.0"), "http_version", Some("start_line")),
+        (
+            request("/", "").replace("GET / HTTP/1.1", "GET / HTTP/1.0"),
+            "upgrade_in_http_1_0",
+            Some("start_line"),
+        ),
         (request("/", "").replace("Host: localhost:3000\r\n", ""), "host_missing", None),
         ("GET / HTTP/1.1\nHost: a\n".to_owned(), "bare_line_feed", None),
     ] {

@@ -205,8 +205,15 @@ impl Told {
         let endpoint = Endpoint::new(Codes::builtin().dialect(dialect).expect("built in"), false);
         let who = (connection, "127.0.0.1:5000".parse().expect("an address"));
         let room = Arc::clone(self.room.handle());
-        let entry =
-            Entry { room, endpoint, inspect_key: None, token: None, is_local: false, response: Vec::new() };
+        let entry = Entry {
+            room,
+            endpoint,
+            inspect_key: None,
+            token: None,
+            is_local: false,
+            response: Vec::new(),
+            declined: Vec::new(),
+        };
         let client = Arc::new(Client::new(who, Kept::default(), entry, NOW));
         client.set_player(entered, "p", since);
         client.sender.life.greeted();

@@ -143,7 +143,15 @@ impl Hall {
         let number = self.ends.len() as u64 + 1;
         let who = (number, SocketAddr::from(([127, 0, 0, address], 5_000)));
         let room = Arc::clone(self.room.handle());
-        let entry = Entry { room, endpoint, inspect_key: None, token: None, is_local, response: Vec::new() };
+        let entry = Entry {
+            room,
+            endpoint,
+            inspect_key: None,
+            token: None,
+            is_local,
+            response: Vec::new(),
+            declined: Vec::new(),
+        };
         let client = Arc::new(Client::new(
             who,
             Kept { bytes: Mutex::default(), takes: AtomicUsize::new(usize::MAX) },

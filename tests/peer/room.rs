@@ -435,8 +435,15 @@ fn missed_ticks_keep_their_events_up_to_a_bound_beyond_which_the_clients_are_clo
         let endpoint = Endpoint::new(Codes::builtin().dialect("legacy").expect("built in"), false);
         let who = (id, "127.0.0.1:5000".parse().expect("an address"));
         let room = Arc::clone(&running.handle);
-        let entry =
-            Entry { room, endpoint, inspect_key: None, token: None, is_local: false, response: Vec::new() };
+        let entry = Entry {
+            room,
+            endpoint,
+            inspect_key: None,
+            token: None,
+            is_local: false,
+            response: Vec::new(),
+            declined: Vec::new(),
+        };
         Arc::new(Client::new(who, Open, entry, Duration::ZERO))
     };
     let (early, late) = (client(1), client(2));

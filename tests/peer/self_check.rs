@@ -116,8 +116,15 @@ impl Hall {
         self.check.opened(number, &endpoint);
         let who = (number, "127.0.0.1:5000".parse().expect("an address"));
         let room = Arc::clone(self.room.handle());
-        let entry =
-            Entry { room, endpoint, inspect_key: None, token: None, is_local: true, response: Vec::new() };
+        let entry = Entry {
+            room,
+            endpoint,
+            inspect_key: None,
+            token: None,
+            is_local: true,
+            response: Vec::new(),
+            declined: Vec::new(),
+        };
         let client = Arc::new(Client::new(who, Noted::default(), entry, NOW));
         self.audience.take_up(Arc::clone(&client));
         let dialect = &client.endpoint.dialect;

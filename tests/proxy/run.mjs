@@ -130,6 +130,22 @@ async function logs(scene, proxy) {
   });
 }
 
+/** A proxy with settings of its own: HTTP/1.0, a health check, addresses with ports. */
+async function ownSettings(scene, proxy) {
+  const { own } = scene.ports[proxy];
+  await check(`${proxy}: a page through its own settings`, async () => {
+    assert.equal((await ask(scene, own, { path: '/healthz' })).status, 200);
+  });
+  await check(`${proxy}: an upgrade with an address and its port`, async () => {
+    const opened = await upgrade(scene, own);
+    opened.socket?.destroy();
+    // nginx speaks HTTP/1.0 and drops Upgrade unless it is configured otherwise.
+    const expected = proxy === 'nginx' ? 426 : 101;
+    assert.equal(opened.status, expected, String(opened.body));
+    if (proxy === 'nginx') assert.match(String(opened.body), /nginx: proxy_http_version 1\.1;/);
+  });
+}
+
 /** The page itself, in a browser, over https and so wss. */
 async function browse(scene, proxy, browser) {
   await check(`${proxy}: the page plays over wss in Chromium`, async () => {
@@ -216,6 +232,7 @@ await within(trusting, async (scene) => {
     for (const proxy of PROXIES) {
       await through(scene, proxy);
       await logs(scene, proxy);
+      await ownSettings(scene, proxy);
       await browse(scene, proxy, browser);
     }
   } finally {

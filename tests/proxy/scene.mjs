@@ -44,10 +44,10 @@ export class Scene {
     try {
       this.certify();
       this.server = await start(0, flags);
-      const [nginxPlain, nginxTls, haproxyPlain, haproxyTls, nginxBridge, haproxyBridge] = await freePorts(6);
+      const [nginxPlain, nginxTls, haproxyPlain, haproxyTls, nginxBridge, haproxyBridge, nginxOwn, haproxyOwn] = await freePorts(8);
       this.ports = {
-        nginx: { plain: nginxPlain, tls: nginxTls, bridge: nginxBridge },
-        haproxy: { plain: haproxyPlain, tls: haproxyTls, bridge: haproxyBridge },
+        nginx: { plain: nginxPlain, tls: nginxTls, bridge: nginxBridge, own: nginxOwn },
+        haproxy: { plain: haproxyPlain, tls: haproxyTls, bridge: haproxyBridge, own: haproxyOwn },
       };
       this.nginx(this.ports.nginx);
       this.haproxy(this.ports.haproxy);
@@ -74,7 +74,7 @@ export class Scene {
   }
 
   /** The sample as Debian includes it, with what stands around it there. */
-  nginx({ plain, tls }) {
+  nginx({ plain, tls, own }) {
     const sample = render('nginx.conf', [
       ['listen 80;', `listen 127.0.0.1:${plain};`],
       ['listen 443 ssl;', `listen 127.0.0.1:${tls} ssl;`],
@@ -82,7 +82,10 @@ export class Scene {
       ['/etc/ssl/tickwire', this.folder],
       ['/var/log/nginx', this.folder],
     ]);
-    writeFileSync(this.file('tickwire.conf'), sample);
+    // nginx's own settings, HTTP/1.0 among them, and an address with its port, as some gateways write it.
+    const defaults = `server { listen 127.0.0.1:${own}; location / { proxy_pass http://127.0.0.1:${this.server.port};
+      proxy_set_header X-Forwarded-For "$remote_addr:$remote_port"; } }`;
+    writeFileSync(this.file('tickwire.conf'), `${sample}${defaults}\n`);
     const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${this.file(kind)};`);
     writeFileSync(this.file('nginx.conf'), `daemon off; pid ${this.file('nginx.pid')}; error_log stderr;
       events { worker_connections 2048; }
@@ -90,7 +93,7 @@ export class Scene {
     this.run('nginx', ['-p', this.folder, '-c', this.file('nginx.conf'), '-e', 'stderr']);
   }
 
-  haproxy({ plain, tls }) {
+  haproxy({ plain, tls, own }) {
     const config = render('haproxy.cfg', [
       ['bind :80', `bind 127.0.0.1:${plain}`],
       ['bind :443', `bind 127.0.0.1:${tls}`],
@@ -98,7 +101,19 @@ export class Scene {
       ['/etc/ssl/tickwire', this.folder],
       ['log /dev/log local0', 'log stdout format raw local0'],
     ]);
-    writeFileSync(this.file('haproxy.cfg'), config);
+    // A health check, which is HTTP/1.0 without a Host, and an address with its port.
+    const checked = `
+frontend own
+    bind 127.0.0.1:${own}
+    no option forwardfor
+    http-request set-header X-Forwarded-For %[src]:%[src_port]
+    default_backend checked
+backend checked
+    no option forwardfor
+    option httpchk GET /healthz
+    server tickwire 127.0.0.1:${this.server.port} check inter 100ms fall 1 rise 1
+`;
+    writeFileSync(this.file('haproxy.cfg'), config + checked);
     this.run('haproxy', ['-db', '-f', this.file('haproxy.cfg')]);
   }
 

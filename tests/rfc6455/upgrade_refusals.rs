@@ -88,6 +88,60 @@ fn a_refusal_is_a_complete_response_that_names_the_rule() {
 }
 
 #[test]
+fn a_refusal_names_the_value_that_broke_the_rule_and_the_remedy() {
+    let long = |header: &str, bytes: usize| Head::Long(header.to_owned().leak(), b'a', bytes);
+    for (head, expected) in [
+        (Head::Instead("Sec-WebSocket-Key: c2hvcnQ="), "It is base64 of 5 bytes."),
+        (Head::Instead("Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAAAA"), "It is base64 of 18 bytes."),
+        (Head::Instead("Sec-WebSocket-Key: short"), "Its 5 characters are not base64: "),
+        (
+            long("GET / HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\nCookie: ", HEAD_BYTES),
+            "Most of it is cookie: 40914 bytes. The limit for the whole head is 40960 bytes.",
+        ),
+        (Head::Long("GET /", b'a', HEAD_BYTES), "Most of it is an unfinished line: "),
+        (long("GET / HTTP/1.1\r\n", HEAD_BYTES), "Most of it is an unfinished line: "),
+        (Head::Times(200, "X:"), "The limit is 64 headers."),
+        (Head::FirstLine("GET / HTTP/1.0"), "nginx: proxy_http_version 1.1;"),
+        (Head::Without("Upgrade"), "proxy_set_header Upgrade $http_upgrade;"),
+        (Head::Without("Connection"), "proxy_set_header Connection upgrade;"),
+    ] {
+        let refusal = serve(std::iter::once(&bytes_of(&head)[..])).expect_err(expected);
+        let response = String::from_utf8(refusal.response()).expect("text");
+        let (_, body) = response.split_once("\r\n\r\n").expect("a body");
+        assert!(body.contains(expected), "{expected}: {body}");
+        assert!(!body.contains("aaaa"), "a value is quoted: {body}");
+    }
+}
+
+#[test]
+fn section_4_1_the_offered_subprotocols_are_reported_if_none_is_known() {
+    for (offered, expected) in
+        [("chat, v2.chat", &["chat", "v2.chat"][..]), ("chat, tickwire.v1", &[]), ("", &[])]
+    {
+        let line = format!("Sec-WebSocket-Protocol: {offered}\r\n").leak();
+        let accepted = serve(std::iter::once(&bytes_of(&Head::With(line))[..])).expect("no refusal");
+        assert_eq!(accepted.expect("a whole head").declined, expected, "{offered}");
+    }
+}
+
+#[test]
+fn section_7_8_a_page_may_be_requested_in_http_1_0_and_without_a_host() {
+    for (lines, expected) in [
+        ("GET /healthz HTTP/1.0\r\n", Ok(true)),
+        ("GET / HTTP/1.0\r\nHost: game.example\r\nConnection: close\r\n", Ok(true)),
+        ("GET / HTTP/1.0\r\nHost: game example\r\n", Err(Violation::HostMalformed)),
+        ("GET / HTTP/1.0\r\nContent-Length: 5\r\n", Err(Violation::BodyAnnounced)),
+        ("GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n", Err(Violation::TransferEncoding)),
+        ("GET / HTTP/1.1\r\nHost: a\r\n", Ok(false)),
+        ("GET / HTTP/1.1\r\n", Err(Violation::HostMissing)),
+    ] {
+        let read = HeadReader::new(limits::HEAD).receive(format!("{lines}\r\n").as_bytes());
+        let version = read.map(|head| head.expect("a whole head").is_http_1_0);
+        assert_eq!(version.map_err(|refusal| refusal.violation), expected, "{lines}");
+    }
+}
+
+#[test]
 fn section_4_2_2_the_response_of_the_example() {
     let accepted =
         serve(std::iter::once(&bytes_of(&Head::With("Sec-WebSocket-Protocol: tickwire.v1\r\n"))[..]));

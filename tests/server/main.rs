@@ -25,6 +25,7 @@ mod kites;
 mod last_words;
 mod library;
 mod lockstep;
+mod old_http;
 mod pong;
 #[path = "../support/program.rs"]
 mod program;

@@ -95,12 +95,22 @@ fn from_anyone_else_the_header_is_ignored() {
 #[test]
 fn a_proxy_that_names_no_address_is_refused_and_one_that_names_nobody_is_itself() {
     let server = behind_a_proxy();
-    for said in ["", "unknown", "203.0.113.7:80", "203.0.113.7,", "[2001:db8::1]"] {
+    for (said, entry) in [
+        ("", ""),
+        ("unknown", "unknown"),
+        ("203.0.113.7:80:80", "203.0.113.7:80:80"),
+        ("203.0.113.7,", ""),
+        ("a\tb", "a\\tb"),
+    ] {
         let (mut stream, status) = join(&server, PROXY, said);
         let mut rest = String::new();
         stream.read_to_string(&mut rest).expect("an answer that ends");
         assert!(
-            status == "400" && rest.ends_with("\r\n\r\nforwarded_for_malformed\n"),
+            status == "400"
+                && rest.ends_with(&format!(
+                    "\r\n\r\nforwarded_for_malformed\nan entry of X-Forwarded-For is not an IP address with \
+                     or without a port: \"{entry}\"\n"
+                )),
             "{said}: {status}{rest}"
         );
     }

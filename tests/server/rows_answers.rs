@@ -7,7 +7,8 @@
 use tickwire::limits;
 use tickwire::packet::{Codes, Direction};
 use tickwire::ws::Violation;
-use tickwire::ws::http::Refusal;
+use tickwire::ws::http::{HeadReader, Refusal};
+use tickwire::ws::upgrade;
 
 use crate::rows::frames::{self, FROM_CLIENT, UNFINISHED};
 use crate::rows::messages::{ACCEPTED, ENVELOPES, REFUSED};
@@ -79,6 +80,17 @@ fn close(code: u16, reason: &str) -> Vec<u8> {
     frame
 }
 
+/// The refusal of a head that breaks a rule.
+fn refusal(head: &[u8]) -> Refusal {
+    let head = match HeadReader::new(limits::HEAD).receive(head) {
+        Ok(head) => head.expect("a whole head"),
+        Err(refusal) => return refusal,
+    };
+    upgrade::check_origin(&head, &[heads::ALLOWED.to_owned()])
+        .and_then(|()| upgrade::accept(&head, heads::KNOWN))
+        .expect_err("a broken rule")
+}
+
 fn of_head((name, head, expected): &heads::Row) -> Ask {
     let (after, answer) = match *expected {
         Ok(agreed) => {
@@ -86,7 +98,9 @@ fn of_head((name, head, expected): &heads::Row) -> Ask {
             (frames::masked(GOODBYE), Answer { response, control, ..Answer::default() })
         }
         Err((status, violation)) => {
-            let mut response = Refusal { status, violation }.response();
+            let refusal = refusal(&heads::bytes_of(head));
+            assert_eq!((refusal.status, refusal.violation), (status, violation), "{name}");
+            let mut response = refusal.response();
             if violation == Violation::MethodNotGet && heads::bytes_of(head).starts_with(b"HEAD ") {
                 // RFC 9110 9.3.2: the same head, and no body.
                 let body = response.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");

@@ -39,10 +39,10 @@ do
         if not method or not find(method, TOKEN) or not find(target, "^[\33-\126]*$") or sub(version, 1, 5) ~= "HTTP/" then
             return "request_line"
         end
-        if version ~= "HTTP/1.1" then return "http_version" end
+        if version ~= "HTTP/1.1" and version ~= "HTTP/1.0" then return "http_version" end
         if #target > TARGET_BYTES then return "target_too_long" end
         if sub(target, 1, 1) ~= "/" or find(target, "#", 1, true) then return "target_form" end
-        head.method = method
+        head.method, head.is_http_1_0 = method, version == "HTTP/1.0"
     end
 
     local function status_line(line, head)
@@ -107,14 +107,15 @@ do
     -- What every request has to have.
     local function request_rule(head)
         local host, length = head.host and head.host[1], head["content-length"] and head["content-length"][1]
-        if not host then return "host_missing" end
-        if not find(host, "^[%w.%-_:%[%]]+$") then return "host_malformed" end
+        if not host and not head.is_http_1_0 then return "host_missing" end
+        if host and not find(host, "^[%w.%-_:%[%]]+$") then return "host_malformed" end
         if head["transfer-encoding"] then return "transfer_encoding" end
         if length and not find(length, "^%d+$") then return "content_length_malformed" end
         if length and not find(length, "^0+$") then return "body_announced" end
     end
 
     local function upgrade_rule(head)
+        if head.is_http_1_0 then return "upgrade_in_http_1_0" end
         if head.method ~= "GET" then return "method_not_get" end
         if not has_token(head, "upgrade", "websocket") then return "upgrade_missing" end
         if not has_token(head, "connection", "upgrade") then return "connection_missing" end

@@ -27,6 +27,7 @@ use crate::host::admission::{Permit, Place};
 use crate::host::refused::Refused;
 pub use crate::host::watch::{PATH, SUBPROTOCOL};
 use crate::limits;
+use crate::packet::credentials;
 use crate::packet::endpoint::{NoEndpoint, room_of};
 use crate::ws::http::RequestHead;
 use crate::ws::upgrade;
@@ -49,6 +50,10 @@ pub fn serve(
 ) -> Result<(), Refused> {
     let accepted = upgrade::accept(head, &[SUBPROTOCOL])?;
     access::check(host, head, address)?;
+    if !accepted.declined.is_empty() {
+        let offered = credentials::shown_list(&accepted.declined);
+        info!(%address, offered, known = SUBPROTOCOL, "{}", upgrade::DECLINED);
+    }
     let (name, _) = room_of(head.path());
     let room = host.rooms.find(name).ok_or_else(|| Refused::from(NoEndpoint::Room))?;
     if host.is_stopping() {

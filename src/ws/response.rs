@@ -1,0 +1,157 @@
+//! The responses of a server: RFC 9112 section 4. Each is whole, and the connection is closed after it,
+//! except after 101, which [`super::upgrade`] writes.
+
+use std::fmt;
+
+use super::violation::Violation;
+
+/// The version of every response, and of a request that may ask for an upgrade. HTTP/2 has a
+/// different upgrade (RFC 8441).
+pub(super) const VERSION: &str = "HTTP/1.1";
+
+/// A refused request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The HTTP status.
+    pub status: u16,
+    /// The rule that was broken.
+    pub violation: Violation,
+    /// The value that broke the rule, as a sentence: the length of a key, the header that fills the
+    /// head. Contains no value of a header. Empty if the rule says everything.
+    pub detail: String,
+}
+
+impl Refusal {
+    /// A refusal with the value that broke the rule.
+    pub fn with_detail(violation: Violation, detail: String) -> Refusal {
+        Refusal { detail, ..violation.into() }
+    }
+
+    /// The whole response. It names the violation, its value and the remedy, and for 405 and 426 the
+    /// supported method or version.
+    pub fn response(&self) -> Vec<u8> {
+        let more: &[(&str, &str)] = match self.status {
+            405 => &[("Allow", "GET")],
+            // RFC 6455 4.4: the versions that we do speak; RFC 9110 15.5.22: what to upgrade to.
+            426 => &[("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")],
+            _ => &[],
+        };
+        let Refusal { violation, .. } = self;
+        let mut body = format!("{violation}\n{}: {}\n", violation.name(), violation.address());
+        for line in [&*self.detail, remedy(*violation)].into_iter().filter(|line| !line.is_empty()) {
+            body.extend([line, "\n"]);
+        }
+        response(self.status, "text/plain; charset=utf-8", more, body.as_bytes())
+    }
+}
+
+/// The remedy for a rule that a proxy breaks with its default settings; empty for other rules.
+fn remedy(violation: Violation) -> &'static str {
+    match violation {
+        Violation::UpgradeInHttp10 | Violation::UpgradeMissing | Violation::ConnectionMissing => {
+            "A proxy must speak HTTP/1.1 to this server and pass on Upgrade and Connection. nginx: \
+             proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade;"
+        }
+        _ => "",
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", self.status, self.violation.name(), self.violation)?;
+        if self.detail.is_empty() { Ok(()) } else { write!(f, " {}", self.detail) }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl From<Violation> for Refusal {
+    /// A rule that does not belong to a request is answered 400.
+    fn from(violation: Violation) -> Refusal {
+        Refusal { status: violation.status().unwrap_or(400), violation, detail: String::new() }
+    }
+}
+
+/// A whole response with its body, after which the connection is closed. `more` holds the names and
+/// values of additional headers.
+pub fn response(status: u16, content_type: &str, more: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
+    let mut bytes = response_head(status, content_type, more, body.len());
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+/// Seconds after which a temporarily refused request may be repeated, unless the caller of
+/// [`response`] says otherwise. By then, an unfinished request of a client in the way is over.
+pub const RETRY_AFTER_S: u64 = 5;
+
+/// The header that says after how many seconds to retry (RFC 9110 section 10.2.3).
+const RETRY_AFTER_NAME: &str = "Retry-After";
+
+/// The head of such a response, including its empty line: the whole answer to `HEAD` (RFC 9110
+/// section 9.3.2). Every 503 and 429 has a `Retry-After` header.
+pub fn response_head(status: u16, content_type: &str, more: &[(&str, &str)], body_bytes: usize) -> Vec<u8> {
+    // An upgrade is hop by hop: a response that names one has to say so in Connection.
+    let upgrade = if more.iter().any(|(name, _)| *name == "Upgrade") { "Upgrade, " } else { "" };
+    let mut head = format!(
+        "{VERSION} {status} {}\r\nConnection: {upgrade}close\r\nContent-Type: {content_type}\r\nContent-Length: {body_bytes}\r\n",
+        reason_phrase(status),
+    );
+    for (name, value) in more {
+        head.extend([name, ": ", value, "\r\n"]);
+    }
+    let says_when = more.iter().any(|(name, _)| *name == RETRY_AFTER_NAME);
+    if matches!(status, 429 | 503) && !says_when {
+        head.push_str(&format!("{RETRY_AFTER_NAME}: {RETRY_AFTER_S}\r\n"));
+    }
+    head.push_str("\r\n");
+    head.into_bytes()
+}
+
+/// The reason phrase of a status.
+fn reason_phrase(status: u16) -> &'static str {
+    match status {
+        101 => "Switching Protocols",
+        200 => "OK",
+        204 => "No Content",
+        304 => "Not Modified",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        411 => "Length Required",
+        413 => "Content Too Large",
+        422 => "Unprocessable Content",
+        426 => "Upgrade Required",
+        429 => "Too Many Requests",
+        431 => "Request Header Fields Too Large",
+        500 => "Internal Server Error",
+        503 => "Service Unavailable",
+        505 => "HTTP Version Not Supported",
+        _ => "Status",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_503_and_429_has_one_retry_after() {
+        for (status, more, expected) in [
+            (503, &[][..], &["5"][..]),
+            (429, &[], &["5"]),
+            (429, &[("Retry-After", "42")], &["42"]),
+            (200, &[], &[]),
+            (403, &[], &[]),
+        ] {
+            let head = String::from_utf8(response_head(status, "text/plain", more, 0)).expect("text");
+            let told: Vec<&str> =
+                head.lines().filter_map(|line| line.strip_prefix("Retry-After: ")).collect();
+            assert_eq!(told, expected, "{status}");
+        }
+    }
+}
