@@ -352,8 +352,11 @@ fn adopt(file: &Path) -> bool {
     is_finished && fs::rename(part, file).is_ok()
 }
 
-/// What a file of kept worlds is, the worlds in it, and a sentence if it brings none.
-fn read(file: &Path) -> Result<(Before, Vec<(String, Kept)>, Option<String>), String> {
+/// The kind of a file of kept worlds, its worlds by room, and a sentence if it has none.
+type Contents = (Before, Vec<(String, Kept)>, Option<String>);
+
+/// Reads a file of kept worlds.
+fn read(file: &Path) -> Result<Contents, String> {
     let about = match fs::metadata(file) {
         Ok(about) => about,
         Err(error) if error.kind() == ErrorKind::NotFound => {

@@ -40,7 +40,7 @@ pub struct Connection {
 
 enum Stage {
     Head {
-        reader: HeadReader,
+        reader: Box<HeadReader>,
         raw: Vec<u8>,
     },
     Client(Arc<Client<Pipe>>),
@@ -78,7 +78,7 @@ impl Connection {
         let household = Household::of(address.ip());
         host.budgets.take(household, Spending::Connection, host.now).ok()?;
         let permit = host.admission.admit(Some(household)).ok()?.permit;
-        let stage = Stage::Head { reader: HeadReader::new(limits::HEAD), raw: Vec::new() };
+        let stage = Stage::Head { reader: Box::new(HeadReader::new(limits::HEAD)), raw: Vec::new() };
         Some(Connection { address, began: host.now, permit, stage, out: Vec::new() })
     }
 
