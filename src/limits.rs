@@ -134,6 +134,15 @@ pub const PAGE_TIME: Duration = Duration::from_secs(10);
 pub const PING_EVERY: Duration = Duration::from_secs(20);
 /// Silence after which a client counts as gone: three unanswered pings. Beyond: close 1011.
 pub const SILENCE: Duration = Duration::from_secs(65);
+/// Shortest pause of the server after which rate limits and deadlines allow for the pause. A worker looks
+/// after each client at least every [`WORKER_IDLE`]. Shorter: the bursts of the rate limits cover it.
+pub const PAUSE_LEAST: Duration = Duration::from_secs(1);
+/// Time after a pause in which rate limits and deadlines allow for it: until every thread has read what has
+/// waited in its socket, and clients have sent again what was lost. Later: the limits apply as usual.
+pub const PAUSE_SLACK_TIME: Duration = Duration::from_secs(10);
+/// Longest pause that rate limits and deadlines allow for: a page gives up a silent server before. Longer:
+/// counts as this long.
+pub const PAUSE_SLACK_MOST: Duration = Duration::from_secs(60);
 /// Time between our close frame and the end of the connection, whether or not the peer answered.
 pub const CLOSE_TIME: Duration = Duration::from_secs(2);
 /// Time that shutdown gives clients to answer the close frame. Beyond: their connections are cut.

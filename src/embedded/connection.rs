@@ -65,7 +65,7 @@ impl Books for Noted<'_> {
         self.sight.is_watched(self.client)
     }
 
-    fn observed(&self, At { now, tick }: At, piece: Piece<'_>, _saved: &dyn Fn() -> Vec<u8>) {
+    fn observed(&self, At { now, tick, .. }: At, piece: Piece<'_>, _saved: &dyn Fn() -> Vec<u8>) {
         let Piece { bytes, is_injected, .. } = piece;
         let what = if is_injected { What::Injected(bytes) } else { What::Bytes(Side::Client, bytes) };
         self.sight.show(self.client, None, &Record { at: now, tick, what });

@@ -55,7 +55,13 @@ impl Rate {
     /// # Errors
     /// There is none; the time until there is one.
     pub fn take(self, full_at: &mut Duration, now: Duration) -> Result<(), Duration> {
-        let taken_at = (*full_at).max(now) + self.every;
+        self.take_late(full_at, now, Duration::ZERO)
+    }
+
+    /// The same for a request that may have waited for so long: the tokens of that time count besides the
+    /// burst.
+    fn take_late(self, full_at: &mut Duration, now: Duration, slack: Duration) -> Result<(), Duration> {
+        let taken_at = (*full_at).max(now.saturating_sub(slack)) + self.every;
         let most = now + self.every * self.burst;
         if taken_at > most {
             return Err(taken_at - most);
@@ -150,6 +156,21 @@ impl Budgets {
     /// # Errors
     /// There is none; the time until there is one.
     pub fn take(&self, address: Household, spending: Spending, now: Duration) -> Result<(), Duration> {
+        self.take_late(address, spending, now, Duration::ZERO)
+    }
+
+    /// The same for a request that may have waited for so long, because the server did not run: the address
+    /// may spend what that time has brought, besides its burst.
+    ///
+    /// # Errors
+    /// There is none; the time until there is one.
+    pub fn take_late(
+        &self,
+        address: Household,
+        spending: Spending,
+        now: Duration,
+        slack: Duration,
+    ) -> Result<(), Duration> {
         if !self.are_in_force {
             return Ok(());
         }
@@ -158,7 +179,7 @@ impl Budgets {
             forget(&mut addresses, now);
         }
         let buckets = addresses.entry(address).or_default();
-        spending.rate().take(&mut buckets[spending.slot()], now)
+        spending.rate().take_late(&mut buckets[spending.slot()], now, slack)
     }
 
     /// Whether a client in lockstep is sent a snapshot now; if so, its tokens are taken. If not, it asks

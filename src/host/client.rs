@@ -123,7 +123,7 @@ impl<L: Line> Client<L> {
 
     /// The time of what its reader reads `now`.
     pub fn at(&self, now: Duration) -> At {
-        At { now, tick: self.room.tick() }
+        At { now, tick: self.room.tick(), slack: self.sender.life.pauses.slack(now) }
     }
 
     /// What it may do; `None` before that was judged.
@@ -243,6 +243,7 @@ impl<L: Line> Client<L> {
     /// Does what is due: pings an idle client, closes a lost or slow one, and cuts a connection
     /// that does not end.
     pub fn look_after(&self, now: Duration) {
+        self.sender.life.pauses.note(now);
         match self.sender.poll(now) {
             Due::Nothing(_) => {}
             Due::Ping => self.send(Frames::Lent(frame::EMPTY_PING), now),

@@ -135,7 +135,7 @@ impl<L: Line> Asked<'_, L> {
 
     /// Takes a token of the budget of this address.
     fn spend(&self, spending: Spending) -> Result<(), Denied> {
-        self.budgets.take(self.client.household(), spending, self.at.now).map_err(|_| {
+        self.budgets.take_late(self.client.household(), spending, self.at.now, self.at.slack).map_err(|_| {
             self.books.rejected(spending.rule());
             Denied::Rejected(spending.rule(), spending.detail())
         })

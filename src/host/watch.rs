@@ -126,6 +126,7 @@ impl Watch {
                 }
             }
         }
+        self.life.pauses.note(now);
         match self.life.poll(now, limits::SILENCE) {
             Due::Ping => self.conn.send_ping(&[]),
             Due::Close(breach) => {

@@ -188,7 +188,7 @@ impl Books for Noted<'_> {
         self.host.tap.wants(self.client.id)
     }
 
-    fn observed(&self, At { now, tick }: At, piece: Piece<'_>, saved: &dyn Fn() -> Vec<u8>) {
+    fn observed(&self, At { now, tick, .. }: At, piece: Piece<'_>, saved: &dyn Fn() -> Vec<u8>) {
         self.host.tap.heard(self.client.who(now, tick), piece, saved);
     }
 }

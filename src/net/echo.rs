@@ -242,6 +242,7 @@ fn converse(shared: &Shared, stream: &TcpStream, rest: &[u8]) -> io::Result<Stri
         // A long message takes long on a slow line, and its sender cannot answer a ping in the
         // middle of a frame.
         let patience = if conn.is_between_messages() { limits::SILENCE } else { shared.message_time() };
+        life.pauses.note(began.elapsed());
         match life.poll(began.elapsed(), patience) {
             Due::Ping => conn.send_ping(b""),
             Due::Close(breach) => conn.close(CloseCode::INTERNAL, breach.name()),

@@ -206,14 +206,19 @@ impl Tap {
 
     /// Records whole frames queued for a client. Called under the lock of its queue.
     pub fn said(&self, who: Who, frames: &[u8]) {
-        let bytes = || What::Bytes { from: Side::Server, bytes: frames.to_vec(), is_injected: false };
+        let bytes = || What::Bytes {
+            from: Side::Server,
+            bytes: frames.to_vec(),
+            is_injected: false,
+            slack: Duration::ZERO,
+        };
         self.bytes(who, bytes, |queue, seen| _ = queue.put(seen));
     }
 
     /// Records bytes from a client; `saved` returns the state of its receiver before them.
     pub fn heard(&self, who: Who, piece: Piece<'_>, saved: &dyn Fn() -> Vec<u8>) {
-        let Piece { bytes, is_injected, .. } = piece;
-        let bytes = || What::Bytes { from: Side::Client, bytes: bytes.to_vec(), is_injected };
+        let Piece { bytes, is_injected, slack, .. } = piece;
+        let bytes = || What::Bytes { from: Side::Client, bytes: bytes.to_vec(), is_injected, slack };
         self.bytes(who, bytes, |queue, seen| {
             queue.hear(seen, piece.begins, || who.seen(&seen.room, seen.run, What::Session(saved())));
         });

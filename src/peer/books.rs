@@ -11,6 +11,9 @@ pub struct At {
     pub now: Duration,
     /// Ticks that the room had completed then.
     pub tick: u32,
+    /// The slack of a [pause](super::pauses) of the server, in which the bytes may have waited: rate limits
+    /// allow for it. Whole milliseconds, so that a capture has all of it.
+    pub slack: Duration,
 }
 
 /// Bytes of the client that were read.
@@ -24,6 +27,8 @@ pub struct Piece<'a> {
     pub is_whole: bool,
     /// Whether some of them come from a watcher that proved that the client is its own.
     pub is_injected: bool,
+    /// The slack by which the bytes are judged.
+    pub slack: Duration,
 }
 
 /// What is noted of a conversation: for metrics, log and tap.

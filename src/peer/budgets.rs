@@ -25,15 +25,16 @@ impl Budgets {
         }
     }
 
-    /// Charges one message or control frame with its bytes on the wire.
+    /// Charges one message or control frame with its bytes on the wire. `slack` is the length of a
+    /// [pause](super::pauses) in which the server read nothing: the burst is larger by what it allows.
     ///
     /// # Errors
     /// A budget is spent.
-    pub fn spend(&mut self, wire_bytes: usize, now: Duration) -> Result<(), Breach> {
-        if !self.bytes.take(wire_bytes, now) {
+    pub fn spend(&mut self, wire_bytes: usize, now: Duration, slack: Duration) -> Result<(), Breach> {
+        if !self.bytes.take(wire_bytes, now, slack) {
             return Err(Breach::ByteRate);
         }
-        if self.messages.take(1, now) { Ok(()) } else { Err(Breach::MessageRate) }
+        if self.messages.take(1, now, slack) { Ok(()) } else { Err(Breach::MessageRate) }
     }
 
     /// The rule that will close the client at its present rate, returned once.
@@ -56,7 +57,7 @@ impl Budgets {
     pub fn restore(saved: &mut Saved<'_>) -> Option<Budgets> {
         let mut budgets = Budgets::new(Duration::ZERO);
         for bucket in [&mut budgets.messages, &mut budgets.bytes] {
-            bucket.tokens_nano = saved.u64()?.min(bucket.burst);
+            bucket.tokens_nano = saved.u64()?.min(bucket.burst + bucket.gain(limits::PAUSE_SLACK_MOST));
             bucket.filled = saved.ago()??;
         }
         for bucket in [&mut budgets.messages, &mut budgets.bytes] {
@@ -94,12 +95,12 @@ impl Bucket {
         Bucket { per_second, burst, tokens_nano: burst, filled: now, warning: Warning::NotNeeded }
     }
 
-    fn take(&mut self, tokens: usize, now: Duration) -> bool {
-        let elapsed = now.saturating_sub(self.filled).as_nanos().min(1 << 40) as u64;
-        let gained = elapsed.saturating_mul(self.per_second.into());
-        self.tokens_nano = self.tokens_nano.saturating_add(gained).min(self.burst);
+    fn take(&mut self, tokens: usize, now: Duration, slack: Duration) -> bool {
+        let gained = self.gain(now.saturating_sub(self.filled));
+        let most = self.burst.saturating_add(self.gain(slack));
+        self.tokens_nano = self.tokens_nano.saturating_add(gained).min(most);
         self.filled = self.filled.max(now);
-        if self.tokens_nano == self.burst {
+        if self.tokens_nano >= self.burst {
             self.warning = Warning::NotNeeded;
         }
         let wanted = (tokens as u64).saturating_mul(1_000_000_000);
@@ -109,6 +110,12 @@ impl Bucket {
             self.warning = Warning::Due;
         }
         enough
+    }
+
+    /// Tokens that so much time brings, in billionths.
+    fn gain(&self, time: Duration) -> u64 {
+        let nanos = time.as_nanos().min(1 << 40) as u64;
+        nanos.saturating_mul(self.per_second.into())
     }
 
     /// Whether to warn the client now.

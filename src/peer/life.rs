@@ -9,11 +9,13 @@
 //!
 //! A sign of life is a whole message or control frame: otherwise a peer could hold a place forever
 //! by sending one byte of an unfinished frame now and then. All times come from the driver's clock.
+//! After a [pause](super::pauses) of the driver, the deadlines that close or cut end later by its slack.
 //! The fields are atomic, because one thread records what it reads while another polls.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::pauses::Pauses;
 use crate::game::Breach;
 use crate::limits;
 
@@ -27,6 +29,8 @@ pub struct Life {
     closing: AtomicU64,
     /// When the client is closed for its token, with the number of the breach in the lowest byte.
     turned_away: AtomicU64,
+    /// The pauses of the driver.
+    pub pauses: Pauses,
 }
 
 /// What is due on a connection.
@@ -52,6 +56,7 @@ impl Life {
             pinged: AtomicU64::new(0),
             closing: AtomicU64::new(0),
             turned_away: AtomicU64::new(0),
+            pauses: Pauses::new(now),
         }
     }
 
@@ -86,8 +91,9 @@ impl Life {
     /// [`limits::SILENCE`]. A ping that is due counts as sent.
     pub fn poll(&self, now: Duration, patience: Duration) -> Due {
         let of = |field: &AtomicU64| time(field.load(Ordering::Acquire));
+        let slack = self.pauses.noted(now);
         if let Some(since) = of(&self.closing) {
-            let end = since + limits::CLOSE_TIME;
+            let end = since + limits::CLOSE_TIME + slack;
             return if now > end { Due::Cut } else { Due::Nothing(end) };
         }
         let turned_away = self.turned_away.load(Ordering::Relaxed);
@@ -95,12 +101,12 @@ impl Life {
         if now >= turned_away_at {
             return Due::Close(Breach::ALL[(turned_away & 0xff) as usize]);
         }
-        let hello_by = of(&self.hello_by).unwrap_or(Duration::MAX);
+        let hello_by = of(&self.hello_by).unwrap_or(Duration::MAX).saturating_add(slack);
         if now >= hello_by {
             return Due::Close(Breach::HelloLate);
         }
         let alive = of(&self.alive).unwrap_or_default();
-        let silent_at = alive + patience;
+        let silent_at = alive + patience + slack;
         if now > silent_at {
             return Due::Close(Breach::Silent);
         }

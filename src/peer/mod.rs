@@ -23,6 +23,7 @@ pub mod endpoint;
 pub mod life;
 mod numbers;
 mod observed;
+pub mod pauses;
 pub mod receiver;
 pub mod sender;
 mod texts;

@@ -69,7 +69,7 @@ impl Observed {
         books: &dyn Books,
     ) {
         let (bytes, begins, is_injected) = (&self.bytes[place.clone()], self.begins, self.is_injected);
-        books.observed(at, Piece { bytes, begins, is_whole, is_injected }, saved);
+        books.observed(at, Piece { bytes, begins, is_whole, is_injected, slack: at.slack }, saved);
         self.bytes.drain(place);
         self.begins = is_whole;
         self.is_injected &= !self.bytes.is_empty();

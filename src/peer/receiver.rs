@@ -148,7 +148,7 @@ impl Receiver {
                     _ => continue,
                 }
             }
-            talk.budgets.spend(read.wire_bytes, at.now).map_err(Ending::Breach)?;
+            talk.budgets.spend(read.wire_bytes, at.now, at.slack).map_err(Ending::Breach)?;
             talk.warn(driver);
             match covered.filter(|_| talk.hides) {
                 Some(covered) => talk.hear_covered(read.message, &covered, at, driver)?,

@@ -327,7 +327,8 @@ impl Sender {
     pub fn poll(&self, now: Duration) -> Due {
         if !self.life.is_closing() {
             let stuck_since = self.queue.lock().stuck_since;
-            if stuck_since.is_some_and(|since| now.saturating_sub(since) > limits::OUTBOX_GRACE) {
+            let grace = limits::OUTBOX_GRACE + self.life.pauses.noted(now);
+            if stuck_since.is_some_and(|since| now.saturating_sub(since) > grace) {
                 return Due::Close(Breach::SlowClient);
             }
         }

@@ -49,7 +49,7 @@ pub struct Hearing<'a> {
     /// What a request asks for.
     pub find: Find<'a>,
     /// The ticks that the room had completed when a packet was captured.
-    pub tick_of: &'a dyn Fn(usize) -> u32,
+    pub time_of: &'a dyn Fn(usize) -> (u32, Duration),
 }
 
 /// Hears all bytes of a client of this room.
@@ -59,7 +59,7 @@ pub fn hear(
     about: Client<'_>,
     mut room: RoomFacts,
 ) -> Result<Heard, NotReplayable> {
-    let Hearing { capture, find, tick_of } = hearing;
+    let Hearing { capture, find, time_of } = hearing;
     let (mut asked, mut before) = (Asked::default(), 0);
     let (mut reader, mut endpoint, mut receiver) = (Some(HeadReader::new(limits::HEAD)), None, None);
     let mut resumed = about.resumed;
@@ -107,7 +107,8 @@ pub fn hear(
         }
         let (Some(open), Some(endpoint)) = (&mut receiver, &endpoint) else { continue };
         let bytes = rest.as_deref().unwrap_or(piece.bytes);
-        let at = At { now, tick: tick_of(piece.packet) };
+        let (tick, slack) = time_of(piece.packet);
+        let at = At { now, tick, slack };
         if let Err(ending) = open.receive(bytes, at, &mut asked) {
             asked.answers.add(piece.packet, &ending.frames(endpoint));
             receiver = None;
@@ -126,15 +127,19 @@ pub fn room_of(connection: &Connection<'_>) -> String {
     head.map_or(String::new(), |head| endpoint::room_of(head.path()).0.to_owned())
 }
 
-/// The ticks that the room had completed when a packet was captured.
-pub fn tick_of(capture: &Capture<'_>, packet: usize) -> u32 {
-    capture.packets.get(packet - 1).map_or(0, |packet| said_tick(&packet.comments))
+/// The ticks that the room had completed when a packet was captured, and the slack by which the server has
+/// judged its bytes.
+pub fn time_of(capture: &Capture<'_>, packet: usize) -> (u32, Duration) {
+    capture.packets.get(packet - 1).map_or((0, Duration::ZERO), |packet| said_time(&packet.comments))
 }
 
-/// The ticks that the room had completed, as the comments of a packet say; 0 if none does.
-pub fn said_tick(comments: &[&str]) -> u32 {
+/// The ticks that the room had completed and the slack, as the comments of a packet say; 0 if none does.
+/// The slack follows the tick: the same word in a player's name is none.
+pub fn said_time(comments: &[&str]) -> (u32, Duration) {
     let mut words = comments.iter().flat_map(|comment| comment.split(' '));
-    words.find_map(|word| word.strip_prefix("tick=")?.parse().ok()).unwrap_or_default()
+    let tick = words.find_map(|word| word.strip_prefix("tick=")?.parse().ok());
+    let slack = words.next().and_then(|word| word.strip_prefix("slack=")?.strip_suffix("ms")?.parse().ok());
+    (tick.unwrap_or_default(), slack.map_or(Duration::ZERO, Duration::from_millis))
 }
 
 /// What the client's bytes ask for, as the recording grants it.
@@ -176,4 +181,23 @@ impl Driver for Asked {
     }
 
     fn watch(&mut self, _player: Option<PlayerId>) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_says_tick_and_slack_and_a_name_says_neither() {
+        let ms = Duration::from_millis;
+        for (comments, expected) in [
+            (&["tick=9 slack=5000ms player=3 Ann"][..], (9, ms(5000))),
+            (&["tick=9 player=3 slack=5000ms"], (9, ms(0))),
+            (&["lost=7 bytes before", "tick=9 slack=1ms"], (9, ms(1))),
+            (&["tick=9 slack=1"], (9, ms(0))),
+            (&[], (0, ms(0))),
+        ] {
+            assert_eq!(said_time(comments), expected, "{comments:?}");
+        }
+    }
 }

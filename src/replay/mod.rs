@@ -79,7 +79,7 @@ pub fn replay(
         return Err(NotReplayable { client: Some(client), ..refused });
     }
     let rooms: Vec<String> = connections.iter().map(client::room_of).collect();
-    let hearing = Hearing { capture, find, tick_of: &|packet| client::tick_of(capture, packet) };
+    let hearing = Hearing { capture, find, time_of: &|packet| client::time_of(capture, packet) };
     let replayed = recordings.into_iter().map(|(name, recording)| {
         let theirs = connections.iter().zip(&rooms).filter(|(_, room)| *room == name).map(|(one, _)| one);
         let decoded = Decoded::of_room(&hearing, &recording, theirs)?;

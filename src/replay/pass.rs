@@ -18,6 +18,7 @@ mod worlds;
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::answers::{Sieve, Sifted};
 use super::client::{self, Hearing};
@@ -45,8 +46,8 @@ pub struct Pass {
     /// How many of the records were taken for the worlds.
     taken: usize,
     talks: Vec<Talk>,
-    /// By the number of a packet of a client, the ticks that the room had completed; 0 for others.
-    ticks: Vec<u32>,
+    /// By the number of a packet of a client, the ticks that the room had completed, and the slack; 0 for others.
+    times: Vec<(u32, Duration)>,
 }
 
 /// What is kept of a connection.
@@ -76,7 +77,7 @@ impl Pass {
             records: Vec::new(),
             taken: 0,
             talks: Vec::new(),
-            ticks: Vec::new(),
+            times: Vec::new(),
         }
     }
 
@@ -122,8 +123,8 @@ impl Pass {
             return Ok(());
         }
         if from == End::Client {
-            self.ticks.resize(packet.number, 0);
-            self.ticks.push(client::said_tick(&packet.comments));
+            self.times.resize(packet.number, (0, Duration::ZERO));
+            self.times.push(client::said_time(&packet.comments));
         }
         let begin = talk.bytes.len();
         talk.bytes.extend_from_slice(bytes);
@@ -166,8 +167,8 @@ impl Pass {
         let recordings = recording::read(&capture, &self.games, &connections)?;
         let rooms: Vec<String> = connections.iter().map(client::room_of).collect();
         let find = |about: &About, head: &RequestHead| Endpoint::find(&codes, about.paths, head).ok();
-        let tick_of = |packet: usize| self.ticks.get(packet).copied().unwrap_or_default();
-        let hearing = Hearing { capture: &capture, find: &find, tick_of: &tick_of };
+        let time_of = |packet: usize| self.times.get(packet).copied().unwrap_or_default();
+        let hearing = Hearing { capture: &capture, find: &find, time_of: &time_of };
         let mut reports = Vec::new();
         for (name, recording) in recordings {
             let theirs = connections.iter().zip(&rooms).filter(|(_, room)| *room == name);

@@ -3,29 +3,36 @@
 use std::time::Duration;
 
 use tickwire::game::{Breach, Saved};
+use tickwire::internal::host::budgets::{Budgets as Addresses, Spending};
+use tickwire::internal::household::Household;
 use tickwire::internal::peer::budgets::Budgets;
 use tickwire::internal::peer::life::Due;
+use tickwire::internal::peer::pauses::Pauses;
 use tickwire::internal::peer::{Ending, Endpoint, Life};
+use tickwire::internal::room::lockstep::Access;
 use tickwire::limits;
 use tickwire::packet::Codes;
+
+use crate::hall::Hall;
+use crate::session::shared;
 
 const START: Duration = Duration::from_secs(100);
 
 fn spend(budgets: &mut Budgets, messages: u32, now: Duration) {
-    (0..messages).for_each(|_| budgets.spend(0, now).expect("within the budget"));
+    (0..messages).for_each(|_| budgets.spend(0, now, Duration::ZERO).expect("within the budget"));
 }
 
 #[test]
 fn budgets_allow_a_burst_then_the_rate() {
     let mut budgets = Budgets::new(START);
     spend(&mut budgets, limits::CLIENT_MESSAGES_BURST, START);
-    assert_eq!(budgets.spend(0, START), Err(Breach::MessageRate));
+    assert_eq!(budgets.spend(0, START, Duration::ZERO), Err(Breach::MessageRate));
     let later = START + Duration::from_secs(1);
     spend(&mut budgets, limits::CLIENT_MESSAGES_PER_SECOND, later);
-    assert_eq!(budgets.spend(0, later), Err(Breach::MessageRate));
+    assert_eq!(budgets.spend(0, later, Duration::ZERO), Err(Breach::MessageRate));
     let mut bytes = Budgets::new(START);
-    bytes.spend(limits::CLIENT_BYTES_BURST as usize, START).expect("within the budget");
-    assert_eq!(bytes.spend(1, START), Err(Breach::ByteRate));
+    bytes.spend(limits::CLIENT_BYTES_BURST as usize, START, Duration::ZERO).expect("within the budget");
+    assert_eq!(bytes.spend(1, START, Duration::ZERO), Err(Breach::ByteRate));
 }
 
 #[test]
@@ -40,7 +47,9 @@ fn a_client_that_spends_half_of_a_budget_is_warned_once_until_it_was_full_again(
     assert_eq!(budgets.take_warning(), None, "the client knows");
     spend(&mut budgets, half + 1, START + full);
     assert_eq!(budgets.take_warning(), Some(Breach::MessageRate));
-    budgets.spend(limits::CLIENT_BYTES_BURST as usize / 2 + 1, START + full).expect("within the budget");
+    budgets
+        .spend(limits::CLIENT_BYTES_BURST as usize / 2 + 1, START + full, Duration::ZERO)
+        .expect("within the budget");
     assert_eq!([budgets.take_warning(), budgets.take_warning()], [Some(Breach::ByteRate), None]);
 }
 
@@ -60,7 +69,10 @@ fn restored_budgets_continue_with_their_warnings() {
         let mut restored = Budgets::restore(&mut Saved::new(&saved, elsewhere)).expect("what was saved");
         assert_eq!(save(&restored, elsewhere), saved);
         for after in [0, 100, 250].map(Duration::from_millis) {
-            assert_eq!(budgets.spend(9, later + after), restored.spend(9, elsewhere + after));
+            assert_eq!(
+                budgets.spend(9, later + after, Duration::ZERO),
+                restored.spend(9, elsewhere + after, Duration::ZERO)
+            );
             assert_eq!(budgets.take_warning(), restored.take_warning());
         }
         assert_eq!(save(&budgets, later), save(&restored, elsewhere));
@@ -134,4 +146,90 @@ fn a_client_closed_without_fault_gets_disconnect_before_the_close_frame() {
             "internal_error"
         ]
     );
+}
+
+/// What a client sends in five seconds at 60 messages a second, more than a burst.
+const KEPT_PLAYING: u32 = 5 * 60;
+
+#[test]
+fn a_client_that_kept_playing_while_the_server_was_paused_is_not_closed() {
+    assert!(KEPT_PLAYING > limits::CLIENT_MESSAGES_BURST, "otherwise this shows nothing");
+    for is_noted_first in [false, true] {
+        let mut hall = Hall::new(Access::Off);
+        let at = hall.client(1, false);
+        hall.ticks(60);
+        hall.now += Duration::from_secs(5);
+        if is_noted_first {
+            hall.tick();
+        }
+        let ping = |hall: &Hall| hall.say(at, "ping", &[7.into()]);
+        (0..KEPT_PLAYING).for_each(|_| ping(&hall));
+        assert_eq!(hall.ends[at].client.sender.ending(), None, "noted first: {is_noted_first}");
+        hall.ticks(2);
+        assert_eq!(hall.ends[at].client.sender.ending(), None);
+        // The allowance is that of the pause, and not more.
+        (0..limits::CLIENT_MESSAGES_BURST + 5 * limits::CLIENT_MESSAGES_PER_SECOND).for_each(|_| ping(&hall));
+        assert_eq!(hall.ends[at].client.sender.ending(), Some(Ending::Breach(Breach::MessageRate)));
+    }
+}
+
+#[test]
+fn a_paused_server_finds_no_client_silent_or_slow_until_it_has_read_what_waits() {
+    let (start, pause, ms) = (START, limits::PAUSE_SLACK_MOST, Duration::from_millis(1));
+    let life = Life::new(true, start);
+    life.pauses.note(start + pause);
+    let due = |now| life.poll(now, limits::SILENCE);
+    assert_eq!(due(start + pause), Due::Ping, "not hello_late");
+    assert!(!matches!(due(start + pause + limits::HELLO_TIME - ms), Due::Close(_)), "its hello may wait");
+    assert_eq!(due(start + pause + limits::PAUSE_SLACK_TIME + ms), Due::Close(Breach::HelloLate));
+
+    let life = Life::new(false, start);
+    (1..=60).for_each(|half| life.pauses.note(start + Duration::from_millis(500) * half));
+    let end = start + Duration::from_secs(30) + pause;
+    life.pauses.note(end);
+    let due = |now| life.poll(now, limits::SILENCE);
+    assert_eq!(due(end), Due::Ping, "its pong and its messages may wait");
+    assert!(!matches!(due(end + limits::PAUSE_SLACK_TIME), Due::Close(_)));
+    assert_eq!(due(end + limits::PAUSE_SLACK_TIME + ms), Due::Close(Breach::Silent), "nothing came");
+
+    let life = Life::new(false, start);
+    life.close(start);
+    life.pauses.note(start + pause);
+    assert!(matches!(life.poll(start + pause, limits::SILENCE), Due::Nothing(_)), "its answer may wait");
+}
+
+#[test]
+fn slack_is_the_length_of_a_pause_bounded_in_length_and_time() {
+    let (ms, seconds) = (Duration::from_millis, Duration::from_secs);
+    let pauses = Pauses::new(START);
+    pauses.note(START + ms(999));
+    assert_eq!(pauses.slack(START + ms(999)), Duration::ZERO, "a gap of less than a second is none");
+    let end = START + ms(999) + seconds(3);
+    assert_eq!([pauses.noted(end), pauses.slack(end)], [Duration::ZERO, seconds(3)], "not noted yet");
+    pauses.note(end);
+    assert_eq!([pauses.noted(end), pauses.slack(end)], [seconds(3); 2]);
+    pauses.note(end + ms(100));
+    let again = end + ms(100) + seconds(2);
+    pauses.note(again);
+    assert_eq!(pauses.slack(again), seconds(5), "two pauses in a row add up");
+    for at in (0..100).map(|tenth| again + ms(100) * tenth) {
+        pauses.note(at);
+    }
+    assert_eq!(pauses.slack(again + limits::PAUSE_SLACK_TIME), seconds(5));
+    pauses.note(again + limits::PAUSE_SLACK_TIME + ms(1));
+    assert_eq!(pauses.slack(again + limits::PAUSE_SLACK_TIME + ms(1)), Duration::ZERO);
+    assert_eq!(pauses.slack(again + seconds(86_400)), limits::PAUSE_SLACK_MOST);
+}
+
+#[test]
+fn an_address_may_spend_after_a_pause_what_the_pause_has_brought() {
+    let address = Household::of(std::net::Ipv4Addr::LOCALHOST.into());
+    let chat = Spending::Shared(shared()[0]);
+    let at_once = |slack| {
+        let budgets = Addresses::new(true);
+        (0..).take_while(|_| budgets.take_late(address, chat, START, slack).is_ok()).count()
+    };
+    let (rate, pause) = (chat.rate(), Duration::from_secs(5));
+    assert_eq!(at_once(Duration::ZERO), rate.burst as usize);
+    assert_eq!(at_once(pause), rate.burst as usize + pause.div_duration_f64(rate.every) as usize);
 }

@@ -12,7 +12,7 @@ use tickwire::packet::Codes;
 use tickwire::sim::Raw;
 use tickwire::ws::frame::{self, Opcode};
 
-const AT: At = At { now: Duration::from_secs(9), tick: 33 };
+const AT: At = At { now: Duration::from_secs(9), tick: 33, slack: Duration::ZERO };
 
 /// Notes what the receiver asks for.
 #[derive(Default)]

@@ -21,7 +21,7 @@ use tickwire::ws::message::{Message, Reader};
 
 pub const ANN: &str = "anns-token-0123456789";
 pub const BOB: &str = "Bobs.Token~+/=_987654321";
-pub const AT: At = At { now: Duration::from_secs(9), tick: 33 };
+pub const AT: At = At { now: Duration::from_secs(9), tick: 33, slack: Duration::ZERO };
 
 fn guard(text: &str, spectators: bool) -> Guard {
     Guard::new(Players { tokens: Some(Tokens::read(text).expect("a token file")), spectators })

@@ -44,7 +44,11 @@ fn hear(tap: &Tap, client: u64, bytes: &[u8]) {
 }
 
 fn say(tap: &Tap, client: u64, bytes: &[u8], begins: bool, session: &[u8]) {
-    tap.heard(who(client), Piece { bytes, begins, is_whole: true, is_injected: false }, &|| session.to_vec());
+    tap.heard(
+        who(client),
+        Piece { bytes, begins, is_whole: true, is_injected: false, slack: Duration::ZERO },
+        &|| session.to_vec(),
+    );
 }
 
 fn tick(tap: &Tap, tick: u32) {
@@ -95,9 +99,11 @@ fn only_clients_that_somebody_listens_to_are_wanted_and_all_listeners_share_one_
     let wanted = || [1, 2, 3].map(|client| tap.wants(client));
     (1..4).for_each(|client| open(&tap, client));
     assert_eq!((tap.is_on(), tap.wants_world(), wanted()), (false, false, [false; 3]));
-    tap.heard(who(1), Piece { bytes: b"hi", begins: true, is_whole: true, is_injected: false }, &|| {
-        panic!("nobody listens")
-    });
+    tap.heard(
+        who(1),
+        Piece { bytes: b"hi", begins: true, is_whole: true, is_injected: false, slack: Duration::ZERO },
+        &|| panic!("nobody listens"),
+    );
     let (one, same) = (tap.listen(Some(2), PLENTY), tap.listen(Some(2), PLENTY));
     assert_eq!((tap.is_on(), tap.wants_world(), wanted()), (true, false, [false, true, false]));
     tap.said(who(2), b"hi");

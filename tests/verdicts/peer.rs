@@ -16,7 +16,7 @@ use tickwire::ws::close;
 use tickwire::ws::frame::{Header, Opcode};
 use tickwire::ws::http::HeadReader;
 
-const AT: At = At { now: Duration::from_secs(9), tick: 33 };
+const AT: At = At { now: Duration::from_secs(9), tick: 33, slack: Duration::ZERO };
 
 /// Grants everything.
 struct Grants;

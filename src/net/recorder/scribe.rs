@@ -100,7 +100,7 @@ impl Scribe {
                 }
             }
             What::Session(session) => self.resume(seen, session),
-            What::Bytes { from, bytes, is_injected } => {
+            What::Bytes { from, bytes, is_injected, .. } => {
                 self.bytes(seen, *from, bytes, if *is_injected { " injected" } else { "" });
             }
             What::Missed(missed) if self.introduced(seen.client).is_none() => self.lost += missed.messages,
@@ -299,6 +299,11 @@ impl Scribe {
 
     fn comment(&self, seen: &Seen, more: &str) -> String {
         let mut comment = format!("tick={}", seen.tick);
+        if let What::Bytes { slack, .. } = &seen.what
+            && !slack.is_zero()
+        {
+            comment.push_str(&format!(" slack={}ms", slack.as_millis()));
+        }
         if seen.player != 0 {
             comment.push_str(&format!(" player={}", seen.player));
             if let Some(name) = self.names.get(&(Arc::clone(&seen.room), seen.player)) {

@@ -86,6 +86,8 @@ pub enum What {
         bytes: Vec<u8>,
         /// Whether some of them come from a watcher that proved that the client is its own.
         is_injected: bool,
+        /// The slack after a pause of the server by which the rate limits judge them.
+        slack: Duration,
     },
     /// Bytes of the client that were skipped. The client's next event begins a message, or is its
     /// end.

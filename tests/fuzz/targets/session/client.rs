@@ -125,7 +125,7 @@ impl Client {
             player: &mut self.player,
             said: Vec::new(),
         };
-        let ending = self.receiver.receive(bytes, At { now, tick }, &mut server).err();
+        let ending = self.receiver.receive(bytes, At { now, tick, slack: Duration::ZERO }, &mut server).err();
         let mut said = server.said;
         if let Some(ending) = ending {
             self.is_over = true;
