@@ -67,9 +67,11 @@ impl Stage {
 
     /// Bytes of the first client.
     fn hear(&self, bytes: &[u8], begins: bool) {
-        self.tap.heard(who(1), Piece { bytes, begins, is_whole: true, is_injected: false }, &|| {
-            b"session".to_vec()
-        });
+        self.tap.heard(
+            who(1),
+            Piece { bytes, begins, is_whole: true, is_injected: false, slack: std::time::Duration::ZERO },
+            &|| b"session".to_vec(),
+        );
     }
 
     fn read(&self) -> Capture<'_> {

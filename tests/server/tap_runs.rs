@@ -136,7 +136,13 @@ impl House {
         if self.chance.below(2) == 0 {
             self.tap.said(House::who(client.number), text.as_bytes());
         } else {
-            let piece = Piece { bytes: text.as_bytes(), begins: true, is_whole: true, is_injected: false };
+            let piece = Piece {
+                bytes: text.as_bytes(),
+                begins: true,
+                is_whole: true,
+                is_injected: false,
+                slack: std::time::Duration::ZERO,
+            };
             self.tap.heard(House::who(client.number), piece, &Vec::new);
         }
         if self.rooms.values().any(|room| room.run == client.run) {
