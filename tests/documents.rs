@@ -32,7 +32,7 @@ const AS_ROOT: &str = "Running as user \"root\"";
 /// The operator's token of that server, and the variable by which the documents mean it.
 const TOKEN: (&str, &str) = ("TOKEN", "token-for-the-documents");
 /// First lines of the blocks that are not marked `console`, and why they are not run as such.
-const PLAIN: [(&str, &str); 13] = [
+const PLAIN: [(&str, &str); 14] = [
     (
         "cargo run --release     then open http://localhost:3000 in two tabs: walk, gather, build, fight, hunt, chat",
         "the repository's own use: this very test is run by it",
@@ -52,6 +52,10 @@ const PLAIN: [(&str, &str); 13] = [
         "of a game with a planted mistake",
     ),
     ("docker build --tag tickwire .", "a container needs Docker, which the tests' machine need not have"),
+    (
+        "tickwire replay game.pcapng --packets packets.pcapng",
+        "tcpdump is not installed; group wireshark runs the rest",
+    ),
 ];
 /// Replaces a `sleep` of a second after the start of a server: waits for the end of its banner, for at most 20 s. However the
 /// script ends, the server is stopped.
