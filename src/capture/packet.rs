@@ -213,7 +213,7 @@ impl Within {
         }
     }
 
-    /// Labels, of which the last one has its lowest bit of the third byte set (RFC 3032).
+    /// Reads MPLS labels. The last label has the lowest bit of its third byte set (RFC 3032).
     fn mpls(self, bytes: &[u8]) -> Result<Segment<'_>, Foreign> {
         let is_last = *bytes.get(2).ok_or(SHORT)? & 1 != 0;
         let payload = bytes.get(MPLS_LABEL_BYTES..).ok_or(SHORT)?;
@@ -280,7 +280,7 @@ impl Within {
         self.transport(next, bytes.get(at..).ok_or(SHORT)?, length, (from, to))
     }
 
-    /// The payload of an IP packet, of so many bytes, some of which may be missing; padding may follow.
+    /// Reads the payload of an IP packet. Its end may be missing, and padding may follow.
     fn transport(
         self,
         protocol: u8,

@@ -49,7 +49,7 @@ struct Place {
     file: PathBuf,
     /// Locked for the whole run, and written at its end.
     part: File,
-    /// What becomes of the file when the worlds go on.
+    /// The kind of the file at the start, which decides its name when the worlds go on.
     before: Before,
     /// The file of the last run, under the name that it has now.
     aside: Option<PathBuf>,
@@ -57,7 +57,7 @@ struct Place {
     is_full: bool,
 }
 
-/// What the file was at the start.
+/// The kind of the file at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Before {
     Absent,

@@ -259,8 +259,8 @@ impl Tap {
         }
     }
 
-    /// What the listeners want of the next tick of a run: the world itself only if one does not
-    /// have it yet.
+    /// Parts of the next tick of a run that listeners need. The world is needed only while a
+    /// listener lacks it.
     pub fn wants_of_world(&self, run: u64) -> Wants {
         let wants = self.wants_world();
         let awaits = |queue: &Queue| queue.wants(THE_WORLD) && queue.awaits_world_of(run);

@@ -1,8 +1,8 @@
 //! Overwrites the texts and numbers of a packet that the packet does not take and that may be tokens.
 //!
 //! A client may say its token in a wrong place: as one argument too many, under a key of its own, as its
-//! name, as a number if it has digits only. On a server with tokens such texts are overwritten before the packet is handled, whether somebody
-//! observes it or not: then what is observed is what was handled, and no name or answer has the token.
+//! name, as a number if it has digits only. On a server with tokens such texts are overwritten before the packet is handled, with
+//! or without an observer: an observer sees what was handled, and no name or answer contains the token.
 //! What is overwritten does not depend on which tokens are right: otherwise a client that observes its own
 //! bytes could try tokens there.
 //!
@@ -72,7 +72,7 @@ pub fn may_have_token(payload: &[u8]) -> bool {
 /// Arguments without text for people, by their packet: 16 hexadecimal digits, or nothing that the packet means.
 const CHECKSUMS: [(&str, &str); 1] = [("checksum", "checksum")];
 
-/// What a packet takes that is long enough for a token.
+/// The arguments of a packet that are long enough for a token.
 #[derive(Default)]
 struct Taken {
     texts: Vec<Vec<u8>>,

@@ -370,8 +370,8 @@ impl Handle {
         taken == 0 && intake.questions.is_empty() && intake.inbox.is_empty()
     }
 
-    /// How long the room needs no tick, on the host's clock: nothing waits, and nobody plays. That is until
-    /// the first absent player leaves, or [`Duration::MAX`]. `None` if the next tick has something to do.
+    /// Time on the host's clock up to which the room needs no tick: nothing waits, and no client plays.
+    /// It is when the first absent player leaves, or [`Duration::MAX`]. `None` if a tick is due.
     pub fn idle_until(&self) -> Option<Duration> {
         let intake = self.intake.lock();
         let has_nothing = intake.questions.is_empty() && intake.inbox.is_empty();

@@ -1,7 +1,7 @@
 /**
  * Keys and pointers that a player holds down. A browser does not report every release: macOS drops the `keyup` of a key that is
  * released while Cmd is down, and a window without focus, a hidden page, a context menu and a drag receive no events at all.
- * Both classes release everything in these cases, so that nobody walks on by a key that is up.
+ * Both classes release everything in these cases, so that a key that is up moves no player.
  *
  * ```js
  * import { HeldKeys, HeldPointers, connect } from './tickwire.js';

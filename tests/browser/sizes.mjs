@@ -159,7 +159,7 @@ async function floats() {
         await one.begin(page);
         const wrong = [];
         for (const size of sizes) {
-          // What is said is shown for some seconds only, which a busy machine may need for one size.
+          // A chat line is shown for some seconds only, and a busy machine may need them for one size.
           if (!await page.locator(one.shows).first().isVisible()) {
             await talk(page);
             await one.begin(page);

@@ -148,7 +148,7 @@ fn a_client_closed_without_fault_gets_disconnect_before_the_close_frame() {
     );
 }
 
-/// What a client sends in five seconds at 60 messages a second, more than a burst.
+/// Messages of a client in five seconds at 60 a second: more than a burst.
 const KEPT_PLAYING: u32 = 5 * 60;
 
 #[test]
@@ -167,7 +167,7 @@ fn a_client_that_kept_playing_while_the_server_was_paused_is_not_closed() {
         assert_eq!(hall.ends[at].client.sender.ending(), None, "noted first: {is_noted_first}");
         hall.ticks(2);
         assert_eq!(hall.ends[at].client.sender.ending(), None);
-        // The allowance is that of the pause, and not more.
+        // The pause allows no more than its own length.
         (0..limits::CLIENT_MESSAGES_BURST + 5 * limits::CLIENT_MESSAGES_PER_SECOND).for_each(|_| ping(&hall));
         assert_eq!(hall.ends[at].client.sender.ending(), Some(Ending::Breach(Breach::MessageRate)));
     }

@@ -51,7 +51,7 @@ fn shared(host: &Host, target: &str, origin: &str) -> (bool, bool) {
     )
 }
 
-/// What a page of another origin needs, also to say what is wrong.
+/// Paths that a page of another origin needs, also to report an error.
 const SHARED: [&str; 13] = [
     "/codes.json",
     "/rules.json",

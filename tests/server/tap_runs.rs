@@ -33,7 +33,7 @@ impl Chance {
 struct Room {
     run: Run,
     tick: u32,
-    /// What its present tick was asked for, between the two calls of its thread.
+    /// Parts that the present tick must provide, between the two calls of its thread.
     wants: Option<Wants>,
 }
 
@@ -160,7 +160,7 @@ impl House {
 /// The files that a recorder writes of what it takes.
 #[derive(Default)]
 struct Files {
-    /// Of each file: the run of each room with its last tick.
+    /// The run of each room with its last tick, in the present file.
     file: BTreeMap<Arc<str>, (u64, u32)>,
     has_begun: bool,
     files: usize,

@@ -138,7 +138,7 @@ fn a_token_is_said_as_a_subprotocol_which_goes_before_one_in_the_query_and_after
             native.say("hello", &[1.into(), 0.into()]);
             native.peer.receive_close()
         });
-        // The other library gives up an upgrade of which no subprotocol was selected.
+        // The other library gives up an upgrade without a selected subprotocol.
         assert!(closed.is_err() || closed == Ok("1008 token_missing".to_owned()), "{offered}: {closed:?}");
     }
     server.stop();

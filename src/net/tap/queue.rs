@@ -287,7 +287,7 @@ impl Queue {
         for run in self.runs.values_mut() {
             match &mut run.place {
                 Place::Held(held) => held.drain(..).for_each(|seen| self.lost.add(&seen)),
-                // What follows of the run is in the part that reports the loss.
+                // Later events of the run are in the part that reports the loss.
                 Place::Part(part) => *part = self.present,
             }
         }

@@ -1,4 +1,4 @@
-// Fields of text: while an input method composes, its keys are its own, and a text that nobody has sent or discarded stays.
+// Fields of text: while an input method composes, it receives the keys, and a text stays until it is sent or discarded.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 

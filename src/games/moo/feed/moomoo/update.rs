@@ -211,7 +211,7 @@ impl View {
         health.drain(..).for_each(|health| out.send("health", health));
     }
 
-    /// What the client's own player has.
+    /// Writes the possessions of the client's own player.
     fn possessions(&mut self, own: &Seen, out: &mut Writer<'_>) {
         self.stats(own, out);
         self.kit(own, out);
