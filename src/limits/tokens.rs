@@ -20,7 +20,8 @@ pub const TOKEN_FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// compared or not, and for every wrong token.
 pub const TOKEN_WRONG_DELAY: Duration = Duration::from_secs(1);
 /// Wrong tokens of one address, or one /64 of IPv6, within [`ADMIN_FAILURE_TIME`], over all its
-/// connections; `/admin` and players are counted separately. Beyond: another wrong token is refused with 429 by `/admin`, and a player is closed with 1008 `token_too_often`; the tokens of the
+/// connections; `/admin` and players are counted separately. Beyond: another wrong token is refused
+/// with 429 by `/admin`, and a player is closed with 1008 `token_too_often`; the tokens of the
 /// address are compared no faster than [`TOKENS_TRIED_PER_SECOND`].
 pub const ADMIN_FAILURES: u32 = 10;
 /// Tokens a second that are compared for an address beyond [`ADMIN_FAILURES`]. A right token is thus let in
