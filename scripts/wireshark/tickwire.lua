@@ -30,24 +30,24 @@ local EXPLAIN_GUESS_BEHIND = 8
 local TABLES = {
 [[
 legacy:str	letters-2023:str	letters-2024:str	letters:str
-to_server	enter_game	sp	M	M	M	player:{name:str<=15|nil,moofoll:bool|nil,skin:u8|nil}
+to_server	enter_game	sp	M	M	M	player:{name:str<=15|nil|loose,moofoll:bool|nil|loose,skin:u8|nil|loose}|nil|loose
 to_server	move	33	a	a	9	direction:num.rad|nil
-to_server	attack	c	d	n	F	state:flag heading:num.rad|nil
+to_server	attack	c	d	n	F	state:flag|loose heading:num.rad|nil|loose
 to_server	aim	2	D	D	D	heading:num.rad
-to_server	select	5	G	z	z	id:u16 is_weapon:bool|nil
-to_server	upgrade	6	H	H	H	choice:u16
-to_server	toggle	7	K	K	K	what:flag
+to_server	select	5	G	z	z	id:u16|loose is_weapon:bool|nil|loose
+to_server	upgrade	6	H	H	H	choice:u16|loose
+to_server	toggle	7	K	K	K	what:flag|loose
 to_server	reset_move	rmd	e	e	e	-
 to_server	chat	ch	6	6	6	text:str<=30
-to_server	store	13c	c	c	c	buy:flag id:u16 accessory:flag
-to_server	map_ping	14	S	S	S	kind:u8
+to_server	store	13c	c	c	c	buy:flag|loose id:u16|loose accessory:flag|loose
+to_server	map_ping	14	S	S	S	kind:u8|nil|loose
 to_server	clan_create	8	L	L	L	name:str<=7
 to_server	clan_leave	9	N	N	N	-
-to_server	clan_request	10	b	b	b	name:str<=7
-to_server	clan_answer	11	P	P	P	sid:u32 accept:flag|nil
-to_server	clan_kick	12	Q	Q	Q	sid:u32
+to_server	clan_request	10	b	b	b	name:str<=7|loose
+to_server	clan_answer	11	P	P	P	sid:u32|loose accept:flag|nil|loose
+to_server	clan_kick	12	Q	Q	Q	sid:u32|loose
 to_server	ping	pp	0	0	0	-
-to_server	stats	-	p	p	p	clicks_per_s:num ping:num.ms
+to_server	stats	-	p	p	p	clicks_per_s:num|nil|loose ping:num.ms|nil|loose
 to_client	io_init	io-init	io-init	io-init	io-init	socket_id:str
 to_client	init_data	id	A	A	A	data:{teams:[{sid:str,owner:u32}]|nil}
 to_client	disconnect	d	B	B	B	reason:str|nil
@@ -230,7 +230,7 @@ local RULES = {
     packet_truncated = { "PROTOCOL.md", "close 1007 inconsistent data", "the message ends within a value" },
     packet_reserved_byte = { "PROTOCOL.md", "close 1007 inconsistent data", "the byte c1 is never used in MessagePack" },
     packet_declared_size = { "PROTOCOL.md", "close 1007 inconsistent data", "a length is greater than the number of bytes that follow it" },
-    packet_invalid_utf8 = { "PROTOCOL.md", "close 1007 inconsistent data", "text is not UTF-8" },
+    packet_invalid_utf8 = { "PROTOCOL.md", "close 1007 inconsistent data", "text is not UTF-8, or half a surrogate pair in a code or a key" },
     packet_trailing_bytes = { "PROTOCOL.md", "close 1007 inconsistent data", "bytes follow the message's only value" },
     packet_duplicate_key = { "PROTOCOL.md", "close 1007 inconsistent data", "a map has the same key twice" },
     packet_key_not_text = { "PROTOCOL.md", "close 1007 inconsistent data", "a map key is not text" },
@@ -247,6 +247,7 @@ local RULES = {
 
 -- What a first byte begins. `head` is the length of the first byte and its length field.
 local KIND, HEAD, WIDTH = {}, {}, {}
+do -- A Lua file has room for 200 names: this one ends here.
 local function heads(from, to, kind, head, width)
     for first = from, to do
         KIND[first], HEAD[first], WIDTH[first] = kind, head, width
@@ -275,6 +276,7 @@ end
 for size = 0, 1 do
     heads(0xdc + size, 0xdc + size, "array", 1 + 2 * 2 ^ size)
     heads(0xde + size, 0xde + size, "map", 1 + 2 * 2 ^ size)
+end
 end
 
 -- An unsigned number of `size` bytes, most significant first; nil where the bytes end before.
@@ -323,6 +325,8 @@ local function is_finite(value)
 end
 
 -- Shapes of one character of more than a byte: first byte, and the second byte where it is not any of 80 to bf.
+local is_utf8
+do
 local UTF8 = {
     "^[\194-\223][\128-\191]",
     "^\224[\160-\191][\128-\191]",
@@ -333,7 +337,7 @@ local UTF8 = {
     "^\244[\128-\143][\128-\191][\128-\191]",
 }
 
-local function is_utf8(text)
+function is_utf8(text)
     local at = find(text, "[\128-\255]")
     while at do
         local last
@@ -346,14 +350,35 @@ local function is_utf8(text)
     end
     return true
 end
+end
+
+-- Text that a person typed: surrogates of three bytes each become the character that they stand for, and half a pair becomes U+FFFD.
+-- Nil for any other text that is not UTF-8.
+local function typed_text(text)
+    local parts, at = {}, 1
+    local from = find(text, "\237[\160-\191][\128-\191]")
+    while from do
+        parts[#parts + 1] = sub(text, at, from - 1)
+        local _, second, third, lead, fifth, sixth = byte(text, from, from + 5)
+        local is_pair = second < 176 and lead == 237 and fifth and fifth > 175 and fifth < 192 and sixth and sixth > 127 and sixth < 192
+        local point = is_pair and 0x10000 + (second % 16) * 65536 + third % 64 * 1024 + fifth % 16 * 64 + sixth % 64
+        parts[#parts + 1] = point and string.char(0xf0 + floor(point / 262144), 0x80 + floor(point / 4096) % 64,
+            0x80 + floor(point / 64) % 64, 0x80 + point % 64) or "\239\191\189"
+        at = from + (is_pair and 6 or 3)
+        from = find(text, "\237[\160-\191][\128-\191]", at)
+    end
+    text = concat(parts) .. sub(text, at)
+    return is_utf8(text) and text or nil
+end
 
 -- The rule that a scalar's content breaks, if it does.
-local function content_rule(s, at, kind, head, length)
+local function content_rule(s, at, kind, head, length, may_be_typed)
     if length > #s - at - head + 1 then
         return kind == "number" and "packet_truncated" or "packet_declared_size"
     end
-    if kind == "str" and not is_utf8(sub(s, at + head, at + head + length - 1)) then
-        return "packet_invalid_utf8"
+    if kind == "str" then
+        local text = sub(s, at + head, at + head + length - 1)
+        if not is_utf8(text) and not (may_be_typed and typed_text(text)) then return "packet_invalid_utf8" end
     end
 end
 
@@ -368,8 +393,8 @@ local function key_rule(s, at, kind, head, length, keys)
 end
 
 -- Whether the bytes are one well-formed value within the bounds: nil, or the rule and where (from 1). In the order of the
--- server's own check, so that of two broken rules both name the same one.
-local function check(s, most)
+-- server's own check, so that of two broken rules both name the same one. Within the arguments of a client is typed text.
+local function check(s, most, from_client)
     local open, at, values = {}, 1, 0
     repeat
         local kind, head, length = token(s, at)
@@ -395,7 +420,7 @@ local function check(s, most)
             open[#open + 1] = { left = left, keys = kind == "map" and {} or nil }
             length = 0
         end
-        rule = rule or content_rule(s, at, kind, head, length)
+        rule = rule or content_rule(s, at, kind, head, length, from_client and #open > 1)
         if rule then return rule, at end
         at = at + head + length
         while #open > 0 and open[#open].left == 0 do open[#open] = nil end
@@ -467,16 +492,16 @@ local function bad_json(at)
     error({ rule = "packet_bad_json", at = at })
 end
 
--- The text of a string whose first quote stands at `at`, and the offset after its last one.
+-- The text of a string whose first quote stands at `at`, the offset after its last one, and whether it has half a surrogate pair.
 local function json_string(text, at)
-    local parts = {}
+    local parts, has_half = {}, false
     at = at + 1
     while true do
         local last = find(text, '["\\%c]', at)
         if not last then bad_json(#text + 1) end
         parts[#parts + 1] = sub(text, at, last - 1)
         local sign = sub(text, last, last)
-        if sign == '"' then return concat(parts), last + 1 end
+        if sign == '"' then return concat(parts), last + 1, has_half end
         local escape = sub(text, last + 1, last + 1)
         local high = match(text, "^\\u(%x%x%x%x)", last)
         local low = match(text, "^\\u%x%x%x%x\\u(%x%x%x%x)", last)
@@ -493,9 +518,10 @@ local function json_string(text, at)
             parts[#parts + 1] = utf8(point)
         else
             local second = low and tonumber(low, 16) or 0
-            if point > 0xdbff or second < 0xdc00 or second > 0xdfff then bad_json(last) end
-            parts[#parts + 1] = utf8(0x10000 + (point - 0xd800) * 1024 + second - 0xdc00)
-            at = last + 12
+            local is_pair = point < 0xdc00 and second > 0xdbff and second < 0xe000
+            has_half = has_half or not is_pair
+            parts[#parts + 1] = utf8(is_pair and 0x10000 + (point - 0xd800) * 1024 + second - 0xdc00 or 0xfffd)
+            at = is_pair and last + 12 or at
         end
     end
 end
@@ -517,8 +543,14 @@ local function json_value(text, at, out, places)
     if sign == "[" or sign == "{" then
         at = out.container(text, at, out, places, sign == "{", put)
     elseif sign == '"' then
-        local content
-        content, at = json_string(text, at)
+        local content, has_half
+        content, at, has_half = json_string(text, at)
+        -- Of a client, within its arguments, it is what a person typed.
+        if has_half and out.depth > 1 and not out.is_key then
+            places.has_half = true
+        elseif has_half then
+            places.broken = places.broken or place.from
+        end
         put("\219" .. Struct.pack(">I4", #content) .. content)
     elseif word and WORDS[word] then
         put(WORDS[word])
@@ -540,6 +572,7 @@ end
 local function json_container(text, at, out, places, is_map, put)
     local slot = #out + 1
     put("\0\0\0\0\0")
+    out.depth = out.depth + 1
     local count, close = 0, is_map and "^[ \t\r\n]*}()" or "^[ \t\r\n]*%]()"
     at = at + 1
     local ended = match(text, close, at)
@@ -549,7 +582,9 @@ local function json_container(text, at, out, places, is_map, put)
             at = find(text, '^"', find(text, "[^ \t\r\n]", at) or at) or bad_json(at)
             local key, key_end = json_string(text, at)
             places.has_duplicate, keys[key] = places.has_duplicate or keys[key], true
+            out.is_key = true
             json_value(text, at, out, places)
+            out.is_key = false
             at = match(text, "^[ \t\r\n]*:()", key_end) or bad_json(key_end)
         end
         at = json_value(text, at, out, places)
@@ -557,6 +592,7 @@ local function json_container(text, at, out, places, is_map, put)
         ended = match(text, close, at)
         if not ended then at = match(text, "^[ \t\r\n]*,()", at) or bad_json(at) end
     end
+    out.depth = out.depth - 1
     -- Bytes, which JSON has no form for, are an object with this one key.
     local text_of = count == 1 and keys.base64 and #out == slot + 2 and match(out[slot + 2], "^\219....(.*)$")
     if text_of then
@@ -574,13 +610,14 @@ end
 function from_json(text, most)
     local rule, where = survey(text, most)
     if rule then return nil, rule, where end
-    local out, places = { length = 0, container = json_container }, {}
+    local out, places = { length = 0, depth = 0, container = json_container }, {}
     local ok, after_it = pcall(json_value, text, 1, out, places)
     if ok and find(text, "[^ \t\r\n]", after_it) then
         ok, after_it = false, { rule = "packet_bad_json", at = find(text, "[^ \t\r\n]", after_it) }
     end
     if not ok and type(after_it) == "table" then return nil, after_it.rule, after_it.at end
     -- What is no JSON at all is said first, as the server does.
+    if ok and places.broken then return nil, "packet_invalid_utf8", places.broken end
     if ok and places.has_duplicate then return nil, "packet_duplicate_key", 1 end
     if not ok then error(after_it, 0) end
     return concat(out), places
@@ -650,12 +687,11 @@ function parse_type(text, at)
         kind.most, to = tonumber(most), behind
         if kind.shape == "int" then kind.high = kind.most end
     end
-    while sub(text, to, to) == "|" do
-        if sub(text, to, to + 1) == "|0" then
-            kind.or_zero, to = true, to + 2
-        else
-            kind.or_nil, to = true, to + 4
-        end
+    local word, behind_word = match(text, "^|(%w+)()", to)
+    while word do
+        kind.or_zero, kind.or_nil = kind.or_zero or word == "0", kind.or_nil or word == "nil"
+        kind.is_loose, to = kind.is_loose or word == "loose", behind_word
+        word, behind_word = match(text, "^|(%w+)()", to)
     end
     kind.words = sub(text, at, to - 1)
     return kind, to
@@ -860,6 +896,7 @@ end
 local s, places, tvb -- The message as MessagePack, its places if it came as text, and the bytes as they came.
 local values, most_values -- Values walked over so far, and the bound.
 local verified -- Whether `check` has gone over the message.
+local from_client -- Whether the message is one of a client.
 local visible, wanted -- Whether the tree is shown; the fields that somebody asks for even so.
 local trail = {} -- Names and places of the containers around the value.
 
@@ -873,7 +910,7 @@ end
 local function verify()
     if verified then return end
     verified = true
-    local rule, at = check(s, most_values)
+    local rule, at = check(s, most_values, from_client)
     if rule then error({ rule = rule, at = at }) end
 end
 
@@ -931,7 +968,8 @@ function READ.str(kind, at)
     if what ~= "str" then wrong(kind, at) end
     local to = at + head + length
     local text = sub(s, at + head, to - 1)
-    if to - 1 > #s or not is_utf8(text) then ends_here(at) end
+    if to - 1 > #s then ends_here(at) end
+    if not is_utf8(text) then text = from_client and typed_text(text) or ends_here(at) end
     return text, to
 end
 
@@ -1056,6 +1094,31 @@ local function walk_list(kind, tree, at, count)
     return at
 end
 
+-- The value of a loose type as JavaScript converts it; nil for what it cannot convert. See PROTOCOL.md.
+function READ.loose(kind, at)
+    local what, head, length = token(s, at)
+    local value = number(s, at)
+    local text = what == "str" and sub(s, at + head, at + head + length - 1)
+    if kind.shape == "flag" or kind.shape == "bool" then
+        if what == "nil" then return false end
+        if what == "bool" then return byte(s, at) == 0xc3 end
+        if what == "number" then return value ~= 0 and value == value end
+        return text ~= ""
+    elseif kind.shape == "num" then
+        return value and is_finite(value) and value or nil
+    elseif kind.shape == "int" then
+        if what == "bool" then value = byte(s, at) - 0xc2 end
+        if text and (text == "0" or find(text, "^[1-9]%d*$")) then value = tonumber(text) end
+        return value and value == floor(value) and value >= kind.low and value <= kind.high and value or nil
+    elseif what == "str" then
+        return typed_text(text)
+    elseif what == "bool" then
+        return byte(s, at) == 0xc3 and "true" or "false"
+    end
+    local is_whole = value and value == floor(value) and math.abs(value) <= (byte(s, at) < 0xcc and byte(s, at) > 0xc9 and 2 ^ 53 or 2 ^ 63 - 1025)
+    return is_whole and format("%.0f", value) or nil
+end
+
 -- Values of a packet, or of a packet within an argument: in the order of their names. A list without values goes without
 -- saying.
 local function walk_members(members, tree, at, count)
@@ -1069,7 +1132,7 @@ local function walk_members(members, tree, at, count)
             elseif text ~= "×0" then
                 texts[#texts + 1] = member.name .. text
             end
-        elseif not member.or_nil then
+        elseif not member.or_nil and not (member.is_loose and READ[member.shape] == READ.flag) then
             wrong(member, math.min(at, #s), nil, "nothing")
         end
     end
@@ -1147,10 +1210,17 @@ function walk(kind, tree, at)
     local first = byte(s, at)
     if not first then ends_here(at) end
     local is_nil = first == 0xc0 and kind.or_nil
-    local read = READ[kind.shape]
+    local read, value, to = READ[kind.shape], nil, nil
+    if kind.is_loose and not is_nil then
+        verify()
+        to = after(s, at)
+        if read then value = READ.loose(kind, at) end
+        local is_lost = value == nil and (read or token(s, at) ~= (kind.shape == "map" and "map" or "array"))
+        if is_lost and not kind.or_nil then wrong(kind, at) end
+        is_nil = is_lost
+    end
     if is_nil or kind.or_zero and number(s, at) == 0 then
-        local _, to = number(s, at)
-        to = to or at + 1
+        to = to or select(2, number(s, at)) or at + 1
         local text = is_nil and "nil" or "0"
         if visible or wanted[F.absent] then
             tree:add(F.absent, range(at, to), kind.name, kind.name .. ": " .. text)
@@ -1158,7 +1228,7 @@ function walk(kind, tree, at)
         return to, text
     end
     if not read then return walk_container(kind, tree, at) end
-    local value, to = read(kind, at)
+    if value == nil then value, to = read(kind, at) end
     if visible or wanted[kind.field] then add_scalar(kind, tree, at, to, value) end
     return to, show(kind, value)
 end
@@ -1244,6 +1314,9 @@ local NOTHING = {}
 -- Reads the message that was taken. Gives packet, code, text, and what is wrong: rule, where, detail.
 local function read(side, on_envelope)
     visible, wanted = false, NOTHING
+    if places and places.has_half and not from_client then
+        return nil, nil, nil, { rule = "packet_invalid_utf8", at = 1 }
+    end
     local packet, code, text
     local ok, problem = pcall(function()
         local at, parts, from
@@ -1260,7 +1333,7 @@ local function read(side, on_envelope)
     if type(problem) ~= "table" then problem = { rule = "dissector_error", at = 1, detail = tostring(problem) } end
     -- What does not fit its type is judged after what is no MessagePack, as the server does.
     if not verified then
-        local rule, at = check(s, most_values)
+        local rule, at = check(s, most_values, from_client)
         if rule then problem = { rule = rule, at = at } end
     end
     return packet, code, text, problem
@@ -1461,7 +1534,7 @@ end
 
 -- Prepares a type for a glance; what gets no label is left to the walk.
 local function prepare(kind)
-    if kind.or_zero then return end
+    if kind.or_zero or kind.is_loose then return end
     if kind.shape == "groups" or kind.shape == "list" then
         kind.label, kind.regexes, kind.texts = kind.name .. "=", {}, {}
     elseif kind.shape == "tuple" or kind.shape ~= "any" and READ[kind.shape] then
@@ -1629,7 +1702,7 @@ end
 -- Begins the message that was taken anew.
 local function again(to_server)
     begin()
-    most_values = to_server and PACKET_VALUES or CLIENT_PACKET_VALUES
+    from_client, most_values = to_server, to_server and PACKET_VALUES or CLIENT_PACKET_VALUES
 end
 
 -- Whether the message that was taken is a packet of a dialect, to the last value.

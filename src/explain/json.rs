@@ -11,6 +11,7 @@ use super::explanation::{Content, Explanation, Frame, PAYLOAD, Problem, REST};
 use super::header::field;
 use super::hex::digits as hex;
 use super::tree::Node;
+use crate::packet::msgpack::typed_text;
 use crate::packet::{Code, Dialect, Value};
 use crate::plural;
 use crate::visible;
@@ -133,7 +134,7 @@ fn json(value: &Value) -> Json {
         Value::Integer(number) => number.as_i64().map_or_else(|| Json::from(number.as_u64()), Json::from),
         Value::F32(number) => of_float(f64::from(*number)),
         Value::F64(number) => of_float(*number),
-        Value::String(text) => Json::from(text.as_str().unwrap_or_default()),
+        Value::String(text) => Json::from(typed_text(text.as_bytes()).unwrap_or_default()),
         Value::Binary(bytes) => Json::from(hex(bytes)),
     }
 }

@@ -222,11 +222,11 @@ impl Walk<'_> {
             return self.nothing(name);
         };
         self.at = end;
-        match msgpack::read(bytes, Direction::ToServer) {
-            Ok(value) => Node::leaf(name, self.bits(begin, end), units::print(&value, shape))
+        match msgpack::scalar(bytes) {
+            Some(value) => Node::leaf(name, self.bits(begin, end), units::print(&value, shape))
                 .raw(value)
                 .encoded(encoding::name(bytes[0])),
-            Err(broken) => Node::of_bytes(name, self.start + begin, bytes, broken.rule.sentence()),
+            None => Node::of_bytes(name, self.start + begin, bytes, "not MessagePack"),
         }
     }
 

@@ -4,6 +4,7 @@
 
 use crate::packet::Value;
 use crate::packet::grammar::{Shape, Unit};
+use crate::packet::msgpack::typed_text;
 use crate::plural::count;
 
 /// The value as text; the type gives its unit. A flag prints as 1 or 0 and a bool as true or false,
@@ -21,7 +22,7 @@ pub fn print(value: &Value, shape: Option<&Shape>) -> String {
     match (value, value.as_f64(), unit) {
         (Value::Nil, ..) => "nil".to_owned(),
         (Value::Boolean(truth), ..) => truth.to_string(),
-        (Value::String(text), ..) => format!("{:?}", text.as_str().unwrap_or_default()),
+        (Value::String(text), ..) => format!("{:?}", typed_text(text.as_bytes()).unwrap_or_default()),
         (Value::Binary(bytes), ..) => count(bytes.len(), "byte"),
         (_, Some(number), Some(unit)) => {
             format!("{number} {}{}", unit_name(unit), in_other_words(number, unit))

@@ -19,6 +19,7 @@ use crate::game::Breach;
 use crate::host::client::Line;
 use crate::host::conversation::{self, Asked};
 use crate::limits;
+use crate::packet::PacketError;
 use crate::peer::Ending;
 use crate::peer::receiver::{At, Books, Piece};
 use crate::platform;
@@ -166,6 +167,16 @@ impl Books for Noted<'_> {
     fn dropped(&self, rule: &'static str) {
         Metrics::count(&self.host.metrics.dropped_packets, "rule", rule);
         debug!(client = self.client.id, rule, "packet dropped");
+    }
+
+    fn unusable(&self, rule: &'static str, error: &PacketError, is_first: bool) {
+        Metrics::count(&self.host.metrics.dropped_packets, "rule", rule);
+        let client = self.client.id;
+        if is_first {
+            info!(client, rule, "packet dropped, the first of this client: {error}");
+        } else {
+            debug!(client, rule, "packet dropped: {error}");
+        }
     }
 
     fn warned(&self, rule: &'static str) {

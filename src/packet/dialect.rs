@@ -43,6 +43,18 @@ impl PacketError {
         }
     }
 
+    /// The error without text of the client, which may be a token: for logs and close frames.
+    #[must_use]
+    pub fn without_text(&self) -> PacketError {
+        match self {
+            Self::Broken(broken) => Self::Broken(*broken),
+            Self::Arguments { packet, wrong } => {
+                Self::Arguments { packet: packet.clone(), wrong: wrong.without_text() }
+            }
+            Self::Unknown { .. } => Self::Unknown { code: "…".to_owned() },
+        }
+    }
+
     /// Whether this error closes the connection (with 1007), instead of only dropping the message.
     pub fn closes(&self) -> bool {
         matches!(self, Self::Broken(_))
@@ -197,7 +209,7 @@ impl Dialect {
                 let code = row.code(&self.name).map(Code::to_string).unwrap_or_default();
                 let found = format!("a value of another type after the code {code}");
                 let (argument, expected) = (String::new(), "an array".to_owned());
-                let wrong = WrongArgument { argument, expected, found };
+                let wrong = WrongArgument { argument, expected, found_type: found.clone(), found };
                 return Err(PacketError::Arguments { packet: row.name.clone(), wrong });
             }
         };

@@ -3,7 +3,7 @@
 //!
 //! Canonical form removes the variations that the types tolerate: a float without a fraction
 //! becomes an integer, 1 becomes true, missing trailing arguments become nil, a text that is too
-//! long is cut.
+//! long is cut, and a value for a loose type is converted.
 
 use std::fmt;
 
@@ -24,6 +24,15 @@ pub struct WrongArgument {
     pub expected: String,
     /// A short description of the value found; text from the client is cut and quoted.
     pub found: String,
+    /// The same without text of the client, which may be a token: for logs and close frames.
+    pub found_type: String,
+}
+
+impl WrongArgument {
+    /// The sentence without text of the client.
+    pub fn without_text(&self) -> WrongArgument {
+        WrongArgument { found: self.found_type.clone(), ..self.clone() }
+    }
 }
 
 impl fmt::Display for WrongArgument {
@@ -47,8 +56,15 @@ fn fit_named(argument: &Argument, value: Value) -> Result<Value, WrongArgument> 
     fit(&argument.kind, value).map_err(|wrong| within(&argument.name, wrong))
 }
 
+/// The error for a value.
+fn wrong_value(expected: impl ToString, value: &Value) -> WrongArgument {
+    WrongArgument { found: describe(value), ..wrong(expected, describe_type(value)) }
+}
+
+/// The error for a number of values, or of bytes.
 fn wrong(expected: impl ToString, found: impl ToString) -> WrongArgument {
-    WrongArgument { argument: String::new(), expected: expected.to_string(), found: found.to_string() }
+    let (argument, expected, found) = (String::new(), expected.to_string(), found.to_string());
+    WrongArgument { argument, expected, found_type: found.clone(), found }
 }
 
 /// Puts a name or an index before the path to a wrong value.
@@ -65,6 +81,53 @@ fn fit(kind: &Type, value: Value) -> Result<Value, WrongArgument> {
     if kind.or_zero && whole(&value) == Some(0) {
         return Ok(Value::from(0));
     }
+    if !kind.is_loose {
+        return fit_shape(kind, value);
+    }
+    match fit_shape(kind, converted(&kind.shape, value)) {
+        Err(_) if kind.or_nil => Ok(Value::Nil),
+        fitted => fitted,
+    }
+}
+
+/// Converts a value of another type as JavaScript does where it expects this shape: any value to its
+/// truth, a text of digits to the index that it is in an array, a whole number to its digits. Returns
+/// every other value as it is.
+fn converted(shape: &Shape, value: Value) -> Value {
+    match (shape, &value) {
+        (Shape::Bool | Shape::Flag, _) => Value::from(is_truthy(&value)),
+        (Shape::Int { .. }, Value::Boolean(truth)) => Value::from(i64::from(*truth)),
+        (Shape::Int { .. }, Value::String(text)) => text.as_str().and_then(index).map_or(value, Value::from),
+        (Shape::Str { .. }, Value::Boolean(truth)) => Value::from(truth.to_string()),
+        (Shape::Str { .. }, Value::Integer(_) | Value::F32(_) | Value::F64(_)) => {
+            whole(&value).map_or(value, |number| Value::from(number.to_string()))
+        }
+        _ => value,
+    }
+}
+
+/// Whether JavaScript takes the value as true.
+fn is_truthy(value: &Value) -> bool {
+    match value {
+        Value::Nil => false,
+        Value::Boolean(truth) => *truth,
+        Value::Integer(_) => whole(value) != Some(0),
+        Value::F32(_) | Value::F64(_) => {
+            value.as_f64().is_some_and(|number| number != 0.0 && !number.is_nan())
+        }
+        Value::String(text) => !text.as_bytes().is_empty(),
+        Value::Binary(_) | Value::Array(_) | Value::Map(_) | Value::Ext(..) => true,
+    }
+}
+
+/// The whole number that a text writes as JavaScript does: digits without a sign and without leading zeros.
+fn index(text: &str) -> Option<i64> {
+    let is_plain = text == "0" || !text.starts_with('0') && text.bytes().all(|sign| sign.is_ascii_digit());
+    text.parse().ok().filter(|_| is_plain)
+}
+
+/// Fits a value that is neither nil nor zero in place of another.
+fn fit_shape(kind: &Type, value: Value) -> Result<Value, WrongArgument> {
     match (&kind.shape, value) {
         (Shape::Any, value) => fit_any(value),
         (Shape::Map(members), Value::Map(pairs)) => fit_map(members, pairs),
@@ -79,7 +142,7 @@ fn fit(kind: &Type, value: Value) -> Result<Value, WrongArgument> {
             check_count(bytes.len(), *most, "byte")?;
             Ok(Value::Binary(bytes))
         }
-        (shape, value) => scalar(shape, &value).ok_or_else(|| wrong(kind, describe(&value))),
+        (shape, value) => scalar(shape, &value).ok_or_else(|| wrong_value(kind, &value)),
     }
 }
 
@@ -146,9 +209,7 @@ fn cut(text: Value, most: Option<usize>) -> Value {
 /// Accepts any value except NaN and infinities.
 fn fit_any(value: Value) -> Result<Value, WrongArgument> {
     match value {
-        Value::F32(_) | Value::F64(_) => {
-            finite(&value).ok_or_else(|| wrong("a finite number", describe(&value)))
-        }
+        Value::F32(_) | Value::F64(_) => finite(&value).ok_or_else(|| wrong_value("a finite number", &value)),
         Value::Array(values) => fit_each(values, 1, |_, value| fit_any(value)),
         Value::Map(pairs) => {
             let pairs = pairs.into_iter().enumerate();
@@ -157,7 +218,7 @@ fn fit_any(value: Value) -> Result<Value, WrongArgument> {
             });
             fitted.collect::<Result<_, _>>().map(Value::Map)
         }
-        Value::Ext(..) => Err(wrong("a value without extension types", describe(&value))),
+        Value::Ext(..) => Err(wrong_value("a value without extension types", &value)),
         other => Ok(other),
     }
 }
@@ -194,14 +255,33 @@ pub(super) fn excerpt(text: &str) -> String {
     text.chars().take(limits::PACKET_EXCERPT_CHARS).flat_map(char::escape_debug).collect()
 }
 
-/// Describes a value in a few words.
+/// Describes a value in a few words: its type in MessagePack, and a number or a text itself.
 fn describe(value: &Value) -> String {
     match value {
         Value::String(text) => format!("text \"{}\"", excerpt(text.as_str().unwrap_or(""))),
-        Value::Binary(bytes) => count(bytes.len(), "byte"),
+        Value::Integer(number) => format!("the integer {number}"),
+        other => describe_type(other),
+    }
+}
+
+/// The type of a value in MessagePack. Of numbers only those are shown that are too short for a token.
+fn describe_type(value: &Value) -> String {
+    match value {
+        Value::Nil => "nil".to_owned(),
+        Value::Boolean(truth) => format!("the bool {truth}"),
+        Value::Integer(number) if number.as_i64().is_some_and(|number| i32::try_from(number).is_ok()) => {
+            format!("the integer {number}")
+        }
+        Value::Integer(_) => "an integer of more than 32 bits".to_owned(),
+        Value::F32(_) | Value::F64(_) => match value.as_f64() {
+            Some(number) if number.abs() < 1e9 => format!("the float {number:.3}"),
+            Some(number) if number.is_finite() => "a large float".to_owned(),
+            _ => "a float that is no number".to_owned(),
+        },
+        Value::String(_) => "text".to_owned(),
+        Value::Binary(bytes) => format!("bin of {}", count(bytes.len(), "byte")),
         Value::Array(values) => format!("an array of {}", values.len()),
         Value::Map(pairs) => format!("a map of {}", pairs.len()),
         Value::Ext(..) => "an extension type".to_owned(),
-        scalar => scalar.to_string(),
     }
 }

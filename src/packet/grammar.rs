@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   arguments = "-" | argument { " " argument }          argument = name ":" type
-//!   type      = shape { "|" ("nil" | "0") }
+//!   type      = shape { "|" ("nil" | "0" | "loose") }
 //!   shape     = scalar | "{" members "}" | "(" members ")" | "[" (members | type) "]" [bound]
 //!   members   = argument { "," argument }                 bound    = "<=" number
 //!   scalar    = ("bool" | "flag" | "any" | "num" | "str" | "bin" | "u8" … "i32") [ "." unit ] [ bound ]
@@ -44,7 +44,7 @@ const INTEGERS: [(&str, i64, i64); 6] = [
     ("i32", i32::MIN as i64, i32::MAX as i64),
 ];
 
-/// The shape of a value, before `|nil` and `|0`.
+/// The shape of a value, before `|nil`, `|0` and `|loose`.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs, reason = "unit, most and members are described once, for all shapes")]
 pub enum Shape {
@@ -72,7 +72,7 @@ pub enum Shape {
     List { each: Box<Type>, most: Option<usize> },
 }
 
-/// A type: a shape, and whether `nil` or `0` may replace it. Prints as in the table.
+/// A type: a shape, and which other values stand for one of this shape. Prints as in the table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Type {
     /// The shape of the value.
@@ -81,6 +81,8 @@ pub struct Type {
     pub or_nil: bool,
     /// `|0`: the number 0 stands for no value.
     pub or_zero: bool,
+    /// `|loose`: a value of another type is converted as JavaScript converts it.
+    pub is_loose: bool,
     notation: String,
 }
 
@@ -188,20 +190,21 @@ impl<'a> Parser<'a> {
     fn kind(&mut self) -> Result<Type, String> {
         let begin = self.rest;
         let shape = self.shape()?;
-        let (mut or_nil, mut or_zero) = (false, false);
+        let (mut or_nil, mut or_zero, mut is_loose) = (false, false, false);
         while self.take("|") {
             let word = self.word();
             let twice = match word.as_str() {
                 "nil" => std::mem::replace(&mut or_nil, true),
                 "0" => std::mem::replace(&mut or_zero, true),
-                _ => return Err(format!("unknown alternative {word:?}: only |nil and |0 exist")),
+                "loose" => std::mem::replace(&mut is_loose, true),
+                _ => return Err(format!("unknown alternative {word:?}: only |nil, |0 and |loose exist")),
             };
             if twice {
                 return Err(format!("|{word} appears twice"));
             }
         }
         let notation = begin[..begin.len() - self.rest.len()].to_owned();
-        Ok(Type { shape, or_nil, or_zero, notation })
+        Ok(Type { shape, or_nil, or_zero, is_loose, notation })
     }
 
     fn shape(&mut self) -> Result<Shape, String> {

@@ -5,6 +5,8 @@
 //! `{"base64":"…"}`, in both directions. NaN and infinities, which no packet of a table has, print as
 //! `null`.
 
+use std::borrow::Cow;
+
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use rmpv::Value;
 use serde_json::Value as Json;
@@ -19,11 +21,16 @@ use super::row::Direction;
 pub fn read(text: &str, direction: Direction) -> Result<Value, Broken> {
     let most = most_values(direction);
     let colons = survey(text, most)?;
+    let Halves { text, broken } = halves(text, direction);
+    let text = &*text;
     let json: Json = serde_json::from_str(text).map_err(|error| {
         let line_start: usize =
             text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
         Broken::new(Rule::BadJson, (line_start + error.column()).min(text.len()))
     })?;
+    if let Some(offset) = broken {
+        return Err(Broken::new(Rule::InvalidUtf8, offset));
+    }
     let (mut values, mut keys) = (0, 0);
     let value = from_json(json, &mut values, &mut keys);
     if keys < colons {
@@ -67,6 +74,59 @@ fn survey(text: &str, most_values: usize) -> Result<usize, Broken> {
         }
     }
     Ok(colons)
+}
+
+/// A text whose escapes of half a surrogate pair are replaced, so that it can be parsed.
+struct Halves<'a> {
+    text: Cow<'a, str>,
+    /// Offset of the first string with such an escape where nobody types: a code, or a key.
+    broken: Option<usize>,
+}
+
+/// Replaces each escape of half a surrogate pair by that of U+FFFD, which has the same length. Such an
+/// escape is JSON (RFC 8259 section 8.2): JavaScript writes it where text was cut within a character.
+fn halves(text: &str, direction: Direction) -> Halves<'_> {
+    let bytes = text.as_bytes();
+    let unit = |at: usize| {
+        let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        let is_hex = digits.iter().all(u8::is_ascii_hexdigit);
+        is_hex.then(|| u16::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()).flatten()
+    };
+    let (mut found, mut broken, mut depth, mut at) = (Vec::new(), None, 0usize, 0);
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+        if *byte != b'"' {
+            continue;
+        }
+        let (start, before) = (at - 1, found.len());
+        while let Some(byte) = bytes.get(at).filter(|byte| **byte != b'"') {
+            at += match (byte, unit(at)) {
+                (_, Some(0xd800..=0xdbff)) if matches!(unit(at + 6), Some(0xdc00..=0xdfff)) => 12,
+                (_, Some(0xd800..=0xdfff)) => {
+                    found.push(at);
+                    6
+                }
+                (b'\\', _) => 2,
+                _ => 1,
+            };
+        }
+        at += 1;
+        let is_key = text.get(at..).is_some_and(|rest| rest.trim_ascii_start().starts_with(':'));
+        let may_be_typed = direction == Direction::ToServer && depth > 1 && !is_key;
+        if found.len() > before && !may_be_typed {
+            broken = broken.or(Some(start));
+        }
+    }
+    let mut repaired = Cow::Borrowed(text);
+    for at in found {
+        repaired.to_mut().replace_range(at..at + 6, "\\ufffd");
+    }
+    Halves { text: repaired, broken }
 }
 
 /// Converts JSON and counts its values and keys. The survey has bounded the recursion.

@@ -32,7 +32,7 @@ named! {
         Truncated "packet_truncated" "the message ends within a value";
         ReservedByte "packet_reserved_byte" "the byte c1 is never used in MessagePack";
         DeclaredSize "packet_declared_size" "a length is greater than the number of bytes that follow it";
-        InvalidUtf8 "packet_invalid_utf8" "text is not UTF-8";
+        InvalidUtf8 "packet_invalid_utf8" "text is not UTF-8, or half a surrogate pair in a code or a key";
         TrailingBytes "packet_trailing_bytes" "bytes follow the message's only value";
         DuplicateKey "packet_duplicate_key" "a map has the same key twice";
         KeyNotText "packet_key_not_text" "a map key is not text";
@@ -171,8 +171,12 @@ pub fn check(bytes: &[u8], direction: Direction) -> Result<(), Broken> {
                 let is_number = matches!(kind, Kind::Int | Kind::Float);
                 return broken(if is_number { Rule::Truncated } else { Rule::DeclaredSize });
             };
+            // Code and keys are names of the protocol. Within the arguments is text that a person typed.
+            let may_be_typed = direction == Direction::ToServer && key_of.is_none() && open.len() > 1;
             if kind == Kind::Str && std::str::from_utf8(content).is_err() {
-                return broken(Rule::InvalidUtf8);
+                if !may_be_typed || typed_text(content).is_none() {
+                    return broken(Rule::InvalidUtf8);
+                }
             }
             if let Some(keys_from) = key_of {
                 // A packet has few keys, so they are compared one by one.
@@ -198,8 +202,49 @@ pub fn read(bytes: &[u8], direction: Direction) -> Result<Value, Broken> {
     check(bytes, direction)?;
     // rmpv counts depth differently, about two for each container.
     let rmpv_depth = limits::PACKET_DEPTH * 2 + 4;
-    rmpv::decode::read_value_with_max_depth(&mut &bytes[..], rmpv_depth)
-        .map_err(|_| Broken::new(Rule::Truncated, bytes.len()))
+    let mut value = rmpv::decode::read_value_with_max_depth(&mut &bytes[..], rmpv_depth)
+        .map_err(|_| Broken::new(Rule::Truncated, bytes.len()))?;
+    repair(&mut value);
+    Ok(value)
+}
+
+/// Reads one value that is neither an array nor a map, as it is: its text may be what only
+/// [`typed_text`] can read.
+pub fn scalar(bytes: &[u8]) -> Option<Value> {
+    rmpv::decode::read_value_with_max_depth(&mut &bytes[..], limits::PACKET_DEPTH).ok()
+}
+
+/// Reads text that a person typed. JavaScript cuts text between the two surrogates of a character, and
+/// old encoders write each surrogate as three bytes: a pair becomes its character, and half a pair
+/// becomes U+FFFD. Returns `None` for any other text that is not UTF-8.
+pub fn typed_text(bytes: &[u8]) -> Option<String> {
+    let (mut out, mut rest, mut units) = (String::new(), bytes, Vec::new());
+    loop {
+        let valid = std::str::from_utf8(rest).map_or_else(|error| error.valid_up_to(), str::len);
+        let (text, after) = rest.split_at(valid);
+        if !text.is_empty() || after.is_empty() {
+            let halves = char::decode_utf16(units.drain(..));
+            out.extend(halves.map(|half| half.unwrap_or(char::REPLACEMENT_CHARACTER)));
+            out.push_str(std::str::from_utf8(text).ok()?);
+        }
+        let [0xed, second @ 0xa0..=0xbf, third @ 0x80..=0xbf, after @ ..] = after else {
+            return after.is_empty().then_some(out);
+        };
+        units.push(0xd000 | u16::from(second & 0x3f) << 6 | u16::from(third & 0x3f));
+        rest = after;
+    }
+}
+
+/// Replaces each text that is not UTF-8, which [`check`] has accepted.
+fn repair(value: &mut Value) {
+    match value {
+        Value::String(text) if text.is_err() => {
+            *value = Value::from(typed_text(text.as_bytes()).unwrap_or_default());
+        }
+        Value::Array(values) => values.iter_mut().for_each(repair),
+        Value::Map(pairs) => pairs.iter_mut().for_each(|(_, value)| repair(value)),
+        _ => {}
+    }
 }
 
 // Writing into a `Vec` cannot fail: the results of `rmp` exist because its interface is generic.

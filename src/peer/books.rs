@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use tickwire_sim::PlayerId;
 
+use crate::packet::PacketError;
+
 /// When bytes were read: all that they lead to is judged by this one time, so that a capture has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct At {
@@ -37,6 +39,11 @@ pub trait Books {
     fn packet(&self) {}
     /// A packet had no effect.
     fn dropped(&self, _rule: &'static str) {}
+    /// A packet does not fit the tables, perhaps the first one of this connection. The error shows no text
+    /// of the client.
+    fn unusable(&self, rule: &'static str, _error: &PacketError, _is_first: bool) {
+        self.dropped(rule);
+    }
     /// The client has spent half of this budget.
     fn warned(&self, _rule: &'static str) {}
     /// A budget of the address, or the inbox, has no room for a command.

@@ -14,7 +14,7 @@ use crate::ws::violation::Violation;
 pub enum Ending {
     /// The client broke a rule of RFC 6455.
     Violation(Violation),
-    /// The client sent MessagePack or JSON that is broken.
+    /// The client sent MessagePack or JSON that is broken, or a first `hello` with a wrong argument.
     Packet(PacketError),
     /// The client broke a rule of the server, or the server closed it for another reason.
     Breach(Breach),
@@ -50,14 +50,16 @@ impl Ending {
     pub fn close_code(&self) -> Option<CloseCode> {
         match self {
             Ending::Violation(violation) => violation.close_code(),
-            Ending::Packet(_) => Some(CloseCode::NOT_CONSISTENT),
+            Ending::Packet(error) if error.closes() => Some(CloseCode::NOT_CONSISTENT),
+            Ending::Packet(_) => Some(CloseCode::POLICY),
             Ending::Breach(breach) => CloseCode::new(breach.close_code()),
             Ending::PeerClosed(_) | Ending::PeerLost => None,
         }
     }
 
     /// The server's last frames: none for a lost peer; the peer's own code for a peer that closed
-    /// (RFC 6455 5.5.1); otherwise a close frame with the rule's code and name.
+    /// (RFC 6455 5.5.1); otherwise a close frame with the rule's code and name, and after a wrong `hello`
+    /// with what is wrong.
     ///
     /// Clients of the MooMoo dialects do not show the reason of a close frame, but that of the
     /// packet `disconnect`: it goes before the close frame, unless the client broke a rule.
@@ -66,6 +68,9 @@ impl Ending {
         match self {
             Ending::PeerLost => return frames,
             Ending::PeerClosed(code) => close::encode(*code, "", &mut body),
+            Ending::Packet(error) if !error.closes() => {
+                close::encode(self.close_code(), &format!("{}: {error}", self.name()), &mut body);
+            }
             _ => close::encode(self.close_code(), self.name(), &mut body),
         }
         if matches!(self, Ending::Breach(breach) if !breach.is_of_the_client()) {

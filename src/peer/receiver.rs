@@ -67,6 +67,8 @@ struct Talk {
     hides: bool,
     /// The token of the hello at hand, if it is overwritten in the packet.
     said: Option<String>,
+    /// Whether a packet did not fit the tables.
+    has_unusable: bool,
 }
 
 impl Receiver {
@@ -74,10 +76,10 @@ impl Receiver {
     pub fn new(endpoint: Endpoint, room: RoomFacts, now: Duration) -> Receiver {
         let (session, budgets) = (Session::new(room.about, &endpoint.dialect), Budgets::new(now));
         let (outputs, answers) = (Vec::new(), Vec::new());
-        let (hides, said) = (false, None);
+        let (hides, said, has_unusable) = (false, None, false);
         Receiver {
             frames: Reader::new(Side::Client, limits::FROM_CLIENTS),
-            talk: Talk { endpoint, room, budgets, session, outputs, answers, hides, said },
+            talk: Talk { endpoint, room, budgets, session, outputs, answers, hides, said, has_unusable },
             observed: Observed::default(),
             is_deaf: false,
         }
@@ -298,15 +300,17 @@ impl Talk {
         if error.closes() {
             return Err(Ending::Packet(error));
         }
-        driver.books().dropped(error.name());
+        // What is wrong may be a token.
+        let shown = error.without_text();
+        let is_first = !std::mem::replace(&mut self.has_unusable, true);
+        driver.books().unusable(error.name(), &shown, is_first);
+        let is_hello = matches!(&error, PacketError::Arguments { packet, .. } if packet == "hello");
         if self.session.awaits_hello() {
-            return Err(Ending::Breach(Breach::HelloFirst));
+            let wrong_hello = if is_hello { Some(Ending::Packet(shown)) } else { None };
+            return Err(wrong_hello.unwrap_or(Ending::Breach(Breach::HelloFirst)));
         }
         if self.session.is_greeted() {
-            // What is wrong in a hello may be its token.
-            let is_hello = matches!(&error, PacketError::Arguments { packet, .. } if packet == "hello");
-            let detail = if is_hello { "hello: a wrong argument".to_owned() } else { error.to_string() };
-            self.complain(error.name(), &detail);
+            self.complain(error.name(), &if is_hello { shown } else { error }.to_string());
         }
         Ok(())
     }

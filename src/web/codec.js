@@ -41,7 +41,7 @@ const UNITS = new Map(Object.entries({
 
 /** @param {Argument} argument @returns {Field} */
 function field({ name, type, members }) {
-  const [, shape, after] = /** @type {RegExpExecArray} */ (/^(.*?)((?:\|nil|\|0)*)$/.exec(type));
+  const [, shape, after] = /** @type {RegExpExecArray} */ (/^(.*?)((?:\|nil|\|0|\|loose)*)$/.exec(type));
   const scalar = /^(bool|flag|num|str|bin|any|[ui](?:8|16|32))(?:\.(\w+))?(?:<=(\d+))?$/.exec(shape);
   const most = Number(scalar?.[3] ?? /\]<=(\d+)$/.exec(shape)?.[1] ?? Infinity);
   const each = members ? undefined : /^\[([a-z].*)\](?:<=\d+)?$/.exec(shape)?.[1];

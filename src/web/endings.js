@@ -30,6 +30,7 @@ const BY_REASON = {
   banned: 'The operator has banned your address.',
   hello_version: 'This page and the server have different versions: reload the page.',
   hello_first: 'This page has sent a packet before hello.',
+  wrong_arguments: 'This page has sent a hello that the server does not understand.',
   message_rate: 'This page has sent too many messages.',
   byte_rate: 'This page has sent too much.',
   slow_client: 'The connection is too slow.',
@@ -51,15 +52,18 @@ const BY_CODE = {
 };
 
 /** Coming back would end in the same way: the operator has decided, or the page is wrong. */
-const FINAL_REASONS = [LEFT, NO_TABLES, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, 'kicked', 'banned', 'hello_version', 'hello_first'];
+const FINAL_REASONS = [LEFT, NO_TABLES, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, 'kicked', 'banned', 'hello_version', 'hello_first', 'wrong_arguments'];
 const FINAL_CODES = [1002, 1003, 1007, 1009];
+
+/** The rule that a reason begins with: a sentence may follow. @param {string} reason */
+const ruleOf = (reason) => reason.split(':')[0];
 
 /** @param {number} code @param {string} reason @returns {string} a sentence */
 export function textOf(code, reason) {
-  return BY_REASON[reason] ?? BY_CODE[code] ?? 'The connection was lost.';
+  return BY_REASON[ruleOf(reason)] ?? BY_CODE[code] ?? 'The connection was lost.';
 }
 
 /** Whether a page should not connect again by itself. @param {number} code @param {string} reason */
 export function isFinal(code, reason) {
-  return FINAL_REASONS.includes(reason) || FINAL_CODES.includes(code);
+  return FINAL_REASONS.includes(ruleOf(reason)) || FINAL_CODES.includes(code);
 }

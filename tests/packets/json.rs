@@ -5,7 +5,7 @@ use tickwire::packet::msgpack::Rule;
 use tickwire::packet::{Codes, Direction, json};
 
 /// what, text, rule; offsets are told apart in the one test below
-const REFUSED: [(&str, &str, Rule); 18] = [
+const REFUSED: [(&str, &str, Rule); 21] = [
     ("nothing", "", Rule::BadJson),
     ("white space", "  \n", Rule::BadJson),
     ("a word", "hello", Rule::BadJson),
@@ -17,7 +17,10 @@ const REFUSED: [(&str, &str, Rule); 18] = [
     ("a comment", "[1] // no", Rule::BadJson),
     ("NaN", "[NaN]", Rule::BadJson),
     ("a number beyond all floats", "[1e999]", Rule::BadJson),
-    ("a lone surrogate", r#"["\ud800"]"#, Rule::BadJson),
+    ("half a surrogate pair as the code", r#"["\ud800"]"#, Rule::InvalidUtf8),
+    ("half a surrogate pair as a key", r#"["M",[{"\ud800":1}]]"#, Rule::InvalidUtf8),
+    ("half a surrogate pair as the code of no JSON", r#"["\ud800""#, Rule::BadJson),
+    ("half an escape", r#"["6",["\ud8"]]"#, Rule::BadJson),
     ("a control character in text", "[\"\u{1}\"]", Rule::BadJson),
     ("an open string", "[\"abc]", Rule::BadJson),
     ("the same key twice", r#"[{"a":1,"a":2}]"#, Rule::DuplicateKey),
@@ -38,6 +41,24 @@ fn offsets_are_bytes_of_the_text() {
     for (text, offset) in [("[1,]", 4), ("[1,\n2,\n x]", 9), ("[[[[[[[[]]]]]]]]", 7)] {
         assert_eq!(json::read(text, Direction::ToServer).expect_err(text).offset, offset, "{text:?}");
     }
+}
+
+#[test]
+fn half_a_surrogate_pair_in_an_argument_becomes_the_replacement_character() {
+    for (text, expected) in [
+        (r#"["6",["hi \ud83d"]]"#, "hi \u{fffd}"),
+        (r#"["6",["\udc26"]]"#, "\u{fffd}"),
+        (r#"["6",["\ud83d\ud83d\uDC26\udc26"]]"#, "\u{fffd}🐦\u{fffd}"),
+        (r#"["6",["\\ud83d"]]"#, "\\ud83d"),
+        (r#"["6",["\ud83d\\udc26"]]"#, "\u{fffd}\\udc26"),
+    ] {
+        let value = json::read(text, Direction::ToServer).expect(text);
+        assert_eq!(value[1][0].as_str(), Some(expected), "{text}");
+        let is_whole = !expected.contains('\u{fffd}');
+        assert_eq!(json::read(text, Direction::ToClient).is_ok(), is_whole, "the server never sends {text}");
+    }
+    let in_a_map = json::read(r#"["M",[{"name":"\ud83d" , "skin":1}]]"#, Direction::ToServer).expect("JSON");
+    assert_eq!(in_a_map[1][0]["name"].as_str(), Some("\u{fffd}"));
 }
 
 #[test]

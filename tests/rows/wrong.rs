@@ -38,8 +38,9 @@ fn cases_of(row: &Row, dialect: &str) -> Vec<Case> {
         }
     }
     if let Some((last, fewer)) = row.arguments.split_last() {
-        cases.push(case("one too few".to_owned(), &right[..fewer.len()], last.kind.or_nil));
-        cases.push(case("none".to_owned(), &[], row.arguments.iter().all(|argument| argument.kind.or_nil)));
+        let may_lack = |argument: &Argument| fits(&argument.kind, &Value::Nil);
+        cases.push(case("one too few".to_owned(), &right[..fewer.len()], may_lack(last)));
+        cases.push(case("none".to_owned(), &[], row.arguments.iter().all(may_lack)));
     }
     cases.push(case("one too many".to_owned(), &[&right[..], &[Value::from("more")]].concat(), true));
     cases
@@ -97,6 +98,9 @@ fn right(kind: &Type) -> Value {
 fn fits(kind: &Type, value: &Value) -> bool {
     let number = value.as_f64().filter(|number| number.is_finite());
     let all_may_be_nil = |members: &[Argument]| members.iter().all(|member| member.kind.or_nil);
+    if kind.is_loose {
+        return kind.or_nil || is_converted(&kind.shape, value);
+    }
     match (&kind.shape, value) {
         (_, Value::Nil) => kind.or_nil,
         (Shape::Any, Value::F32(_) | Value::F64(_)) => number.is_some(),
@@ -122,6 +126,20 @@ fn fits(kind: &Type, value: &Value) -> bool {
             let named = members.iter().find(|member| member.name == "name");
             all_may_be_nil(&others) && named.is_none_or(|member| fits(&member.kind, &pairs[0].1))
         }
+        _ => false,
+    }
+}
+
+/// Whether one of the odd values becomes one of a loose type that may not be nil.
+fn is_converted(shape: &Shape, value: &Value) -> bool {
+    match (shape, value) {
+        (Shape::Bool | Shape::Flag, _) => true,
+        (Shape::Int { most, .. }, Value::Integer(number)) => {
+            number.as_i64().is_some_and(|number| (0..=*most).contains(&number))
+        }
+        (Shape::Int { .. }, Value::Boolean(_) | Value::String(_)) => true,
+        (Shape::Str { .. }, Value::Boolean(_) | Value::String(_)) => true,
+        (Shape::Str { .. }, Value::Integer(number)) => number.as_i64().is_some(),
         _ => false,
     }
 }

@@ -7,7 +7,10 @@ use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Header, Opcode};
 
 /// Bytes that mean something in MessagePack.
-const TOKENS: [&[u8]; 22] = [
+const TOKENS: [&[u8]; 25] = [
+    b"\xa3\xed\xa0\xbd",
+    b"\xa6\xed\xa0\xbd\xed\xb0\xa6",
+    b"\xed\xa0\xbd",
     b"\xc0",
     b"\xc1",
     b"\xc3",
@@ -32,7 +35,10 @@ const TOKENS: [&[u8]; 22] = [
     b"\xdd\xff\xff\xff\xff",
 ];
 /// Texts that mean something in JSON.
-const WORDS: [&str; 26] = [
+const WORDS: [&str; 29] = [
+    "\"\\ud83d\"",
+    "\\ud83d",
+    "\\udc26",
     "\"",
     "\\",
     "[",
@@ -86,7 +92,9 @@ const NUMBERS: [i128; 22] = [
     u64::MAX as i128,
 ];
 /// Texts that are odd to show.
-const STRINGS: [&str; 10] = [
+const STRINGS: [&str; 12] = [
+    "1",
+    "17",
     "",
     "a",
     "héllo",

@@ -15,7 +15,7 @@ OWN_NAMES = {"packet", "code", "direction", "dialect", "length", "rule", "absent
 
 def parse(text):
     """A cell of arguments as [(name, type)]; a type is ('[', members), ('{', …), ('(', …), ('list', type) or (scalar, unit)."""
-    tokens = re.findall(r"[a-z][a-z0-9_]*|<=\d+|\|nil|\|0|[^\s]| ", text)
+    tokens = re.findall(r"[a-z][a-z0-9_]*|<=\d+|\|nil|\|0|\|loose|[^\s]| ", text)
     place = 0
 
     def peek():

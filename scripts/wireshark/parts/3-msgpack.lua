@@ -3,6 +3,7 @@
 
 -- What a first byte begins. `head` is the length of the first byte and its length field.
 local KIND, HEAD, WIDTH = {}, {}, {}
+do -- A Lua file has room for 200 names: this one ends here.
 local function heads(from, to, kind, head, width)
     for first = from, to do
         KIND[first], HEAD[first], WIDTH[first] = kind, head, width
@@ -31,6 +32,7 @@ end
 for size = 0, 1 do
     heads(0xdc + size, 0xdc + size, "array", 1 + 2 * 2 ^ size)
     heads(0xde + size, 0xde + size, "map", 1 + 2 * 2 ^ size)
+end
 end
 
 -- An unsigned number of `size` bytes, most significant first; nil where the bytes end before.
@@ -79,6 +81,8 @@ local function is_finite(value)
 end
 
 -- Shapes of one character of more than a byte: first byte, and the second byte where it is not any of 80 to bf.
+local is_utf8
+do
 local UTF8 = {
     "^[\194-\223][\128-\191]",
     "^\224[\160-\191][\128-\191]",
@@ -89,7 +93,7 @@ local UTF8 = {
     "^\244[\128-\143][\128-\191][\128-\191]",
 }
 
-local function is_utf8(text)
+function is_utf8(text)
     local at = find(text, "[\128-\255]")
     while at do
         local last
@@ -102,14 +106,35 @@ local function is_utf8(text)
     end
     return true
 end
+end
+
+-- Text that a person typed: surrogates of three bytes each become the character that they stand for, and half a pair becomes U+FFFD.
+-- Nil for any other text that is not UTF-8.
+local function typed_text(text)
+    local parts, at = {}, 1
+    local from = find(text, "\237[\160-\191][\128-\191]")
+    while from do
+        parts[#parts + 1] = sub(text, at, from - 1)
+        local _, second, third, lead, fifth, sixth = byte(text, from, from + 5)
+        local is_pair = second < 176 and lead == 237 and fifth and fifth > 175 and fifth < 192 and sixth and sixth > 127 and sixth < 192
+        local point = is_pair and 0x10000 + (second % 16) * 65536 + third % 64 * 1024 + fifth % 16 * 64 + sixth % 64
+        parts[#parts + 1] = point and string.char(0xf0 + floor(point / 262144), 0x80 + floor(point / 4096) % 64,
+            0x80 + floor(point / 64) % 64, 0x80 + point % 64) or "\239\191\189"
+        at = from + (is_pair and 6 or 3)
+        from = find(text, "\237[\160-\191][\128-\191]", at)
+    end
+    text = concat(parts) .. sub(text, at)
+    return is_utf8(text) and text or nil
+end
 
 -- The rule that a scalar's content breaks, if it does.
-local function content_rule(s, at, kind, head, length)
+local function content_rule(s, at, kind, head, length, may_be_typed)
     if length > #s - at - head + 1 then
         return kind == "number" and "packet_truncated" or "packet_declared_size"
     end
-    if kind == "str" and not is_utf8(sub(s, at + head, at + head + length - 1)) then
-        return "packet_invalid_utf8"
+    if kind == "str" then
+        local text = sub(s, at + head, at + head + length - 1)
+        if not is_utf8(text) and not (may_be_typed and typed_text(text)) then return "packet_invalid_utf8" end
     end
 end
 
@@ -124,8 +149,8 @@ local function key_rule(s, at, kind, head, length, keys)
 end
 
 -- Whether the bytes are one well-formed value within the bounds: nil, or the rule and where (from 1). In the order of the
--- server's own check, so that of two broken rules both name the same one.
-local function check(s, most)
+-- server's own check, so that of two broken rules both name the same one. Within the arguments of a client is typed text.
+local function check(s, most, from_client)
     local open, at, values = {}, 1, 0
     repeat
         local kind, head, length = token(s, at)
@@ -151,7 +176,7 @@ local function check(s, most)
             open[#open + 1] = { left = left, keys = kind == "map" and {} or nil }
             length = 0
         end
-        rule = rule or content_rule(s, at, kind, head, length)
+        rule = rule or content_rule(s, at, kind, head, length, from_client and #open > 1)
         if rule then return rule, at end
         at = at + head + length
         while #open > 0 and open[#open].left == 0 do open[#open] = nil end

@@ -44,16 +44,16 @@ local function bad_json(at)
     error({ rule = "packet_bad_json", at = at })
 end
 
--- The text of a string whose first quote stands at `at`, and the offset after its last one.
+-- The text of a string whose first quote stands at `at`, the offset after its last one, and whether it has half a surrogate pair.
 local function json_string(text, at)
-    local parts = {}
+    local parts, has_half = {}, false
     at = at + 1
     while true do
         local last = find(text, '["\\%c]', at)
         if not last then bad_json(#text + 1) end
         parts[#parts + 1] = sub(text, at, last - 1)
         local sign = sub(text, last, last)
-        if sign == '"' then return concat(parts), last + 1 end
+        if sign == '"' then return concat(parts), last + 1, has_half end
         local escape = sub(text, last + 1, last + 1)
         local high = match(text, "^\\u(%x%x%x%x)", last)
         local low = match(text, "^\\u%x%x%x%x\\u(%x%x%x%x)", last)
@@ -70,9 +70,10 @@ local function json_string(text, at)
             parts[#parts + 1] = utf8(point)
         else
             local second = low and tonumber(low, 16) or 0
-            if point > 0xdbff or second < 0xdc00 or second > 0xdfff then bad_json(last) end
-            parts[#parts + 1] = utf8(0x10000 + (point - 0xd800) * 1024 + second - 0xdc00)
-            at = last + 12
+            local is_pair = point < 0xdc00 and second > 0xdbff and second < 0xe000
+            has_half = has_half or not is_pair
+            parts[#parts + 1] = utf8(is_pair and 0x10000 + (point - 0xd800) * 1024 + second - 0xdc00 or 0xfffd)
+            at = is_pair and last + 12 or at
         end
     end
 end
@@ -94,8 +95,14 @@ local function json_value(text, at, out, places)
     if sign == "[" or sign == "{" then
         at = out.container(text, at, out, places, sign == "{", put)
     elseif sign == '"' then
-        local content
-        content, at = json_string(text, at)
+        local content, has_half
+        content, at, has_half = json_string(text, at)
+        -- Of a client, within its arguments, it is what a person typed.
+        if has_half and out.depth > 1 and not out.is_key then
+            places.has_half = true
+        elseif has_half then
+            places.broken = places.broken or place.from
+        end
         put("\219" .. Struct.pack(">I4", #content) .. content)
     elseif word and WORDS[word] then
         put(WORDS[word])
@@ -117,6 +124,7 @@ end
 local function json_container(text, at, out, places, is_map, put)
     local slot = #out + 1
     put("\0\0\0\0\0")
+    out.depth = out.depth + 1
     local count, close = 0, is_map and "^[ \t\r\n]*}()" or "^[ \t\r\n]*%]()"
     at = at + 1
     local ended = match(text, close, at)
@@ -126,7 +134,9 @@ local function json_container(text, at, out, places, is_map, put)
             at = find(text, '^"', find(text, "[^ \t\r\n]", at) or at) or bad_json(at)
             local key, key_end = json_string(text, at)
             places.has_duplicate, keys[key] = places.has_duplicate or keys[key], true
+            out.is_key = true
             json_value(text, at, out, places)
+            out.is_key = false
             at = match(text, "^[ \t\r\n]*:()", key_end) or bad_json(key_end)
         end
         at = json_value(text, at, out, places)
@@ -134,6 +144,7 @@ local function json_container(text, at, out, places, is_map, put)
         ended = match(text, close, at)
         if not ended then at = match(text, "^[ \t\r\n]*,()", at) or bad_json(at) end
     end
+    out.depth = out.depth - 1
     -- Bytes, which JSON has no form for, are an object with this one key.
     local text_of = count == 1 and keys.base64 and #out == slot + 2 and match(out[slot + 2], "^\219....(.*)$")
     if text_of then
@@ -151,13 +162,14 @@ end
 function from_json(text, most)
     local rule, where = survey(text, most)
     if rule then return nil, rule, where end
-    local out, places = { length = 0, container = json_container }, {}
+    local out, places = { length = 0, depth = 0, container = json_container }, {}
     local ok, after_it = pcall(json_value, text, 1, out, places)
     if ok and find(text, "[^ \t\r\n]", after_it) then
         ok, after_it = false, { rule = "packet_bad_json", at = find(text, "[^ \t\r\n]", after_it) }
     end
     if not ok and type(after_it) == "table" then return nil, after_it.rule, after_it.at end
     -- What is no JSON at all is said first, as the server does.
+    if ok and places.broken then return nil, "packet_invalid_utf8", places.broken end
     if ok and places.has_duplicate then return nil, "packet_duplicate_key", 1 end
     if not ok then error(after_it, 0) end
     return concat(out), places

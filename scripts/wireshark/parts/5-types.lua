@@ -61,12 +61,11 @@ function parse_type(text, at)
         kind.most, to = tonumber(most), behind
         if kind.shape == "int" then kind.high = kind.most end
     end
-    while sub(text, to, to) == "|" do
-        if sub(text, to, to + 1) == "|0" then
-            kind.or_zero, to = true, to + 2
-        else
-            kind.or_nil, to = true, to + 4
-        end
+    local word, behind_word = match(text, "^|(%w+)()", to)
+    while word do
+        kind.or_zero, kind.or_nil = kind.or_zero or word == "0", kind.or_nil or word == "nil"
+        kind.is_loose, to = kind.is_loose or word == "loose", behind_word
+        word, behind_word = match(text, "^|(%w+)()", to)
     end
     kind.words = sub(text, at, to - 1)
     return kind, to

@@ -5,6 +5,7 @@
 local s, places, tvb -- The message as MessagePack, its places if it came as text, and the bytes as they came.
 local values, most_values -- Values walked over so far, and the bound.
 local verified -- Whether `check` has gone over the message.
+local from_client -- Whether the message is one of a client.
 local visible, wanted -- Whether the tree is shown; the fields that somebody asks for even so.
 local trail = {} -- Names and places of the containers around the value.
 
@@ -18,7 +19,7 @@ end
 local function verify()
     if verified then return end
     verified = true
-    local rule, at = check(s, most_values)
+    local rule, at = check(s, most_values, from_client)
     if rule then error({ rule = rule, at = at }) end
 end
 
@@ -76,7 +77,8 @@ function READ.str(kind, at)
     if what ~= "str" then wrong(kind, at) end
     local to = at + head + length
     local text = sub(s, at + head, to - 1)
-    if to - 1 > #s or not is_utf8(text) then ends_here(at) end
+    if to - 1 > #s then ends_here(at) end
+    if not is_utf8(text) then text = from_client and typed_text(text) or ends_here(at) end
     return text, to
 end
 
@@ -201,6 +203,31 @@ local function walk_list(kind, tree, at, count)
     return at
 end
 
+-- The value of a loose type as JavaScript converts it; nil for what it cannot convert. See PROTOCOL.md.
+function READ.loose(kind, at)
+    local what, head, length = token(s, at)
+    local value = number(s, at)
+    local text = what == "str" and sub(s, at + head, at + head + length - 1)
+    if kind.shape == "flag" or kind.shape == "bool" then
+        if what == "nil" then return false end
+        if what == "bool" then return byte(s, at) == 0xc3 end
+        if what == "number" then return value ~= 0 and value == value end
+        return text ~= ""
+    elseif kind.shape == "num" then
+        return value and is_finite(value) and value or nil
+    elseif kind.shape == "int" then
+        if what == "bool" then value = byte(s, at) - 0xc2 end
+        if text and (text == "0" or find(text, "^[1-9]%d*$")) then value = tonumber(text) end
+        return value and value == floor(value) and value >= kind.low and value <= kind.high and value or nil
+    elseif what == "str" then
+        return typed_text(text)
+    elseif what == "bool" then
+        return byte(s, at) == 0xc3 and "true" or "false"
+    end
+    local is_whole = value and value == floor(value) and math.abs(value) <= (byte(s, at) < 0xcc and byte(s, at) > 0xc9 and 2 ^ 53 or 2 ^ 63 - 1025)
+    return is_whole and format("%.0f", value) or nil
+end
+
 -- Values of a packet, or of a packet within an argument: in the order of their names. A list without values goes without
 -- saying.
 local function walk_members(members, tree, at, count)
@@ -214,7 +241,7 @@ local function walk_members(members, tree, at, count)
             elseif text ~= "×0" then
                 texts[#texts + 1] = member.name .. text
             end
-        elseif not member.or_nil then
+        elseif not member.or_nil and not (member.is_loose and READ[member.shape] == READ.flag) then
             wrong(member, math.min(at, #s), nil, "nothing")
         end
     end
@@ -292,10 +319,17 @@ function walk(kind, tree, at)
     local first = byte(s, at)
     if not first then ends_here(at) end
     local is_nil = first == 0xc0 and kind.or_nil
-    local read = READ[kind.shape]
+    local read, value, to = READ[kind.shape], nil, nil
+    if kind.is_loose and not is_nil then
+        verify()
+        to = after(s, at)
+        if read then value = READ.loose(kind, at) end
+        local is_lost = value == nil and (read or token(s, at) ~= (kind.shape == "map" and "map" or "array"))
+        if is_lost and not kind.or_nil then wrong(kind, at) end
+        is_nil = is_lost
+    end
     if is_nil or kind.or_zero and number(s, at) == 0 then
-        local _, to = number(s, at)
-        to = to or at + 1
+        to = to or select(2, number(s, at)) or at + 1
         local text = is_nil and "nil" or "0"
         if visible or wanted[F.absent] then
             tree:add(F.absent, range(at, to), kind.name, kind.name .. ": " .. text)
@@ -303,7 +337,7 @@ function walk(kind, tree, at)
         return to, text
     end
     if not read then return walk_container(kind, tree, at) end
-    local value, to = read(kind, at)
+    if value == nil then value, to = read(kind, at) end
     if visible or wanted[kind.field] then add_scalar(kind, tree, at, to, value) end
     return to, show(kind, value)
 end
@@ -389,6 +423,9 @@ local NOTHING = {}
 -- Reads the message that was taken. Gives packet, code, text, and what is wrong: rule, where, detail.
 local function read(side, on_envelope)
     visible, wanted = false, NOTHING
+    if places and places.has_half and not from_client then
+        return nil, nil, nil, { rule = "packet_invalid_utf8", at = 1 }
+    end
     local packet, code, text
     local ok, problem = pcall(function()
         local at, parts, from
@@ -405,7 +442,7 @@ local function read(side, on_envelope)
     if type(problem) ~= "table" then problem = { rule = "dissector_error", at = 1, detail = tostring(problem) } end
     -- What does not fit its type is judged after what is no MessagePack, as the server does.
     if not verified then
-        local rule, at = check(s, most_values)
+        local rule, at = check(s, most_values, from_client)
         if rule then problem = { rule = rule, at = at } end
     end
     return packet, code, text, problem

@@ -193,7 +193,7 @@ end
 
 -- Prepares a type for a glance; what gets no label is left to the walk.
 local function prepare(kind)
-    if kind.or_zero then return end
+    if kind.or_zero or kind.is_loose then return end
     if kind.shape == "groups" or kind.shape == "list" then
         kind.label, kind.regexes, kind.texts = kind.name .. "=", {}, {}
     elseif kind.shape == "tuple" or kind.shape ~= "any" and READ[kind.shape] then

@@ -127,7 +127,7 @@ end
 -- Begins the message that was taken anew.
 local function again(to_server)
     begin()
-    most_values = to_server and PACKET_VALUES or CLIENT_PACKET_VALUES
+    from_client, most_values = to_server, to_server and PACKET_VALUES or CLIENT_PACKET_VALUES
 end
 
 -- Whether the message that was taken is a packet of a dialect, to the last value.

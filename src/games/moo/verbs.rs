@@ -24,6 +24,9 @@ const CHAT: usize = 0;
 const MAP_PING: usize = 1;
 const CLAN: usize = 2;
 
+/// A choice that no age offers.
+const NO_CHOICE: u8 = u8::MAX;
+
 /// What the clients of one address may do together, by the same numbers as [`PACES`].
 static SHARED: [Shared; PACES.len()] = [
     shared(CHAT, "address_chat_rate", "too many chat messages from your address: wait a second"),
@@ -153,6 +156,12 @@ impl GameVerbs for Verbs {
                 let what = if is_weapon { Selection::Weapon } else { Selection::Item };
                 number(id).map(|id| Action::Select { what: what(id) })
             }
+            // The world answers a choice that it does not offer, which clients without answers to
+            // commands get as a line of chat.
+            ClientPacket::Upgrade { sequence: None, choice, .. } => {
+                Ok(Action::Upgrade { choice: number(choice).unwrap_or(NO_CHOICE) })
+            }
+            ClientPacket::Unused(row) if row.name == "store" => Ok(Action::Upgrade { choice: NO_CHOICE }),
             ClientPacket::Upgrade { choice, .. } => number(choice).map(|choice| Action::Upgrade { choice }),
             ClientPacket::Chat { text, .. } => self.chat(&text, now),
             ClientPacket::Clan { action, .. } => self.clan(action, now),
