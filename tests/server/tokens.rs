@@ -318,7 +318,8 @@ fn say_tokens(address: SocketAddr) -> (Vec<JoinHandle<Vec<u8>>>, [Peer; 4]) {
     let mut broken = Peer::connect(address, "/play?format=json");
     watchers.push(watched(address, 6));
     broken.send_text(&format!(r#"["hello",["{WRONG}"]]"#));
-    assert_eq!(broken.receive_close(), "1008 hello_first");
+    let reason = "1008 wrong_arguments: hello: argument version should be u16, found text";
+    assert_eq!(broken.receive_close(), reason);
     ann.say("hello", &[1.into(), 1.into(), "Ann".into(), 2.into(), ANN.into()]);
     ann.say("chat", &[1.into(), Value::Nil, "the end".into()]);
     ann.hear("chat");
