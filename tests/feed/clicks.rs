@@ -152,6 +152,21 @@ fn an_upgrade_that_the_game_lacks_is_answered_and_the_choice_is_sent_again() {
 }
 
 #[test]
+fn the_store_is_answered_by_a_chat_line_once_a_turn_in_each_moomoo_dialect() {
+    for (dialect, code) in [("legacy", &b"\xa313c"[..]), ("letters-2023", b"\xa1c"), ("letters", b"\xa1c")] {
+        let mut game = Game::new(dialect);
+        game.tick(&[]);
+        (0..3).for_each(|_| game.tick(&[]));
+        game.client.heard.clear();
+        let wear = [&b"\x92"[..], code, b"\x93\x00\x07\x00"].concat();
+        let buy = [&b"\x92"[..], code, b"\x93\xa11\xa17\x00"].concat();
+        game.tick(&[buy, wear]);
+        let said = vec![Value::from(OWN), "This server does not support that".into()];
+        assert_eq!(game.client.all("chat"), [&said], "{dialect}");
+    }
+}
+
+#[test]
 fn the_gold_of_a_hunt_is_on_the_counter_and_on_the_leaderboard_in_each_dialect() {
     for dialect in DIALECTS {
         let mut game = grown(dialect);

@@ -32,10 +32,13 @@ impl World {
     }
 
     /// MooMoo.io clients compute by themselves what an age offers, and show it until they receive
-    /// an answer.
+    /// an answer. The largest number stands for a packet that this game lacks, which is answered too.
     fn note_rejected(&mut self, command: &Command, rejection: Rejection) {
-        let chooses = matches!(command.action, Action::Upgrade { .. }) && rejection == Rejection::NotOffered;
-        if chooses && self.player(command.player).is_some_and(|player| player.choices > 0) {
+        let Action::Upgrade { choice } = command.action else { return };
+        let has_choices = |choices| choices > 0 || choice == u8::MAX;
+        if rejection == Rejection::NotOffered
+            && self.player(command.player).is_some_and(|player| has_choices(player.choices))
+        {
             self.outcome.events.push(Event::NotOffered { player: command.player });
         }
     }
