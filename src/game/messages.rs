@@ -106,6 +106,6 @@ impl Writer<'_> {
     /// What the table promises of a row holds only if the row is made in its lane. Tables with other
     /// lanes are refused when the server starts.
     fn check_lane(&self, name: &str, lane: Lane) {
-        debug_assert_eq!(lane, self.lane, "{name} is sent in the wrong lane");
+        debug_assert_eq!(lane, self.lane, "{name} is sent in another lane than its row has: change the row");
     }
 }

@@ -2,7 +2,9 @@
 //! error must contain.
 
 use tickwire::game::Game as _;
+use tickwire::game::simple::Simple;
 use tickwire::internal::games::moo::Moo;
+use tickwire::internal::games::tanks::Tanks;
 use tickwire::internal::packet::codes::BUILTIN;
 use tickwire::limits;
 use tickwire::packet::{Codes, TableError};
@@ -297,4 +299,30 @@ fn a_capture_brings_its_tables_and_others_are_refused() {
     );
     let refused = of(Some(own("nonsense")), None).expect_err("no table");
     assert!(refused.contains("cannot use the packet tables in the capture: mine.tsv:1: "), "{refused}");
+}
+
+/// A row in the other lane would break what the table promises, and ends every client of a debug build.
+#[test]
+fn a_game_of_one_file_refuses_each_packet_to_clients_that_has_the_other_lane() {
+    let (file, text) = Simple::<Tanks>::TABLES[0];
+    let check = |text: &str| {
+        Simple::<Tanks>::ABOUT.check_tables(&Codes::from_texts(&[(file, text)]).expect("a table"))
+    };
+    assert_eq!(check(text), Ok(()));
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("to_client\t")).collect();
+    for row in &rows {
+        let cells: Vec<&str> = row.split('\t').collect();
+        let (lane, other) = (cells[2], if cells[2] == "latest" { "reliable" } else { "latest" });
+        let moved = row.replacen(&format!("\t{lane}\t"), &format!("\t{other}\t"), 1);
+        let error = check(&text.replace(row, &moved)).expect_err(row);
+        assert!(error.contains(cells[1]) && error.contains(lane), "{row}: {error}");
+    }
+    // An event that only this game has.
+    let event = "to_client\tview\tlatest\t99\ttext:str\tan event\n";
+    let error = check(&format!("{text}{event}")).expect_err("it cannot be sent");
+    assert_eq!(
+        error,
+        "the packet view to clients has the lane latest: must be reliable, because it is an event, and \
+         every event arrives; change the lane in its row of the table"
+    );
 }

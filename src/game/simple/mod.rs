@@ -53,6 +53,9 @@ use crate::packet::{Codes, Decoded, Dialect, Direction, Lane};
 /// The packet that tells one client the exact state of its player.
 const OWN: &str = "own";
 
+/// The packets of lane `latest`: what replaces an older one. Every other packet to clients is an event.
+const LATEST: [&str; 3] = ["state", OWN, "spawned"];
+
 /// A [`Game`] made of a [`SimpleGame`].
 #[derive(Debug)]
 pub struct Simple<S>(PhantomData<S>);
@@ -78,7 +81,8 @@ impl<S: SimpleGame> Game for Simple<S> {
         code_hash::<S>()
     }
 
-    /// Every packet of a player carries a sequence, and the state of a new world fits its row.
+    /// Every packet of a player carries a sequence, every packet to clients has the lane in which it is sent,
+    /// and the state of a new world fits its row.
     fn check(codes: &Codes) -> Result<(), String> {
         let Some(dialect) = codes.dialect(S::DIALECT) else { return Ok(()) };
         let mut packets = dialect.rows(Direction::ToServer);
@@ -89,6 +93,7 @@ impl<S: SimpleGame> Game for Simple<S> {
                 row.name
             ));
         }
+        check_lanes(&dialect)?;
         if S::PREDICTOR.is_some() && dialect.row(Direction::ToClient, OWN).is_none() {
             return Err(format!(
                 "the table of {} must have the packet {OWN}, which prediction needs",
@@ -308,6 +313,25 @@ impl Watcher {
             }
         }
     }
+}
+
+/// Checks that each packet to clients has the lane in which the game sends it.
+fn check_lanes(dialect: &Dialect) -> Result<(), String> {
+    for row in dialect.rows(Direction::ToClient) {
+        let (lane, reason) = match LATEST.contains(&&*row.name) {
+            true => (Lane::Latest, "a newer one replaces it"),
+            false => (Lane::Reliable, "it is an event, and every event arrives"),
+        };
+        if row.lane != lane {
+            return Err(format!(
+                "the packet {} to clients has the lane {}: must be {}, because {reason}; change the lane in its row of the table",
+                row.name,
+                row.lane.name(),
+                lane.name()
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// What each client alone is told of its player, if the game has prediction.
