@@ -284,7 +284,7 @@ impl<G: Game, L: Line> Member<G, L> {
         for message in answers.iter().chain(messages.iter()) {
             client.endpoint.write_message(frames, message);
         }
-        relay.write(client, budgets, frames, now);
+        relay.write(client, (budgets, about.1), frames, now);
         client.send(Frames::Lent(frames), now);
         Served { turn: Turn::Written, sends: Some(client.sender.sends() - sends_before) }
     }

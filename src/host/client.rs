@@ -15,6 +15,7 @@ use super::inspect_key::InspectKey;
 use super::tokens::{Pass, Said};
 use crate::game::Breach;
 use crate::household::Household;
+use crate::packet::Direction;
 use crate::peer::life::Due;
 use crate::peer::receiver::{At, RoomFacts};
 use crate::peer::sender::{Batch, Frames, Offered};
@@ -88,6 +89,10 @@ impl<L: Line> Client<L> {
     /// A newly upgraded client.
     pub fn new((id, address): (u64, SocketAddr), line: L, entry: Entry, now: Duration) -> Client<L> {
         let Entry { room, endpoint, inspect_key, token, is_local, .. } = entry;
+        let hello = endpoint.dialect.row(Direction::ToServer, "hello");
+        if hello.is_some_and(|row| row.argument("since").is_some()) {
+            room.keep_events();
+        }
         Client {
             receiver: Mutex::new(receiver(&room, &endpoint, now)),
             inspect_key,

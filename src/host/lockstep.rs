@@ -38,12 +38,12 @@ impl Relay {
     }
 
     /// Appends to `frames` what the client is sent next; a snapshot is sent at once, with what is before
-    /// it. Only for a client for which nothing waits. Without a token of the budgets for a snapshot, the
-    /// client waits for it.
+    /// it. Only for a client for which nothing waits, and only what the room had after `until` ticks, whose
+    /// answers were sent. Without a token of the budgets for a snapshot, the client waits for it.
     pub fn write<L: Line>(
         &mut self,
         client: &Client<L>,
-        budgets: &Budgets,
+        (budgets, until): (&Budgets, u32),
         frames: &mut Vec<u8>,
         now: Duration,
     ) {
@@ -51,7 +51,7 @@ impl Relay {
         let (household, connection) = (client.household(), client.id);
         let may_sync =
             |part: &Part| budgets.may_sync(&Asks { household, connection, synced, bytes: part.bytes() }, now);
-        let next = client.room.lockstep.next(client.id, limits::LOCKSTEP_TURN_BYTES, may_sync);
+        let next = client.room.lockstep.next_until(client.id, until, limits::LOCKSTEP_TURN_BYTES, may_sync);
         if let Some(snapshot) = &next.snapshot {
             let bytes = self.encoded(snapshot, &client.endpoint);
             if bytes.len() > limits::SHARED_MESSAGE_BYTES {

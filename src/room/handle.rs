@@ -62,6 +62,8 @@ pub struct Handle {
     /// Connections that have lost their seats to others, and have not been closed yet.
     evicted: AtomicU32,
     intake: Mutex<Intake>,
+    /// Whether a client was in the room that may ask for recent events.
+    keeps_events: AtomicBool,
     /// What clients that come back are still told.
     recent: Mutex<Recent>,
 }
@@ -198,6 +200,7 @@ impl Handle {
             is_over: AtomicBool::new(false),
             evicted: AtomicU32::new(0),
             intake: Mutex::new(intake),
+            keeps_events: AtomicBool::new(false),
             recent: Mutex::default(),
         }
     }
@@ -378,8 +381,19 @@ impl Handle {
         has_nothing.then(|| intake.seats.idle_until()).flatten()
     }
 
-    /// Keeps the events of a tick, because a client that comes back is still told some of them.
+    /// Recent events are kept from now on: a client is in the room that may ask for them later.
+    pub fn keep_events(&self) {
+        self.keeps_events.store(true, Ordering::Relaxed);
+    }
+
+    /// Keeps the events of a tick, because a client that comes back is still told some of them. Nothing is
+    /// kept that no client can ask for: none is in the room that may, or no player has a key.
     pub(crate) fn keep_recent(&self, tick: &dyn Tick) {
+        let may_come_back = || self.intake.lock().keys.iter().next().is_some();
+        if !self.keeps_events.load(Ordering::Relaxed) || self.options.seat_time.is_zero() || !may_come_back()
+        {
+            return;
+        }
         let seat_ticks = self.options.seat_time.as_secs() as u32 * self.identity.tick_hz;
         self.recent.lock().push(tick, seat_ticks);
     }

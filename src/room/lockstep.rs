@@ -107,8 +107,9 @@ struct Inner {
     tick: u32,
     /// Whether the present tick is kept.
     is_on: bool,
-    /// The log; its first part has the number `first`.
-    log: VecDeque<Arc<Part>>,
+    /// The log: each part with the ticks that were completed when it was added. The first part has the number
+    /// `first`.
+    log: VecDeque<(u32, Arc<Part>)>,
     first: u64,
     /// Of the parts behind the newest snapshot.
     bytes: usize,
@@ -287,7 +288,7 @@ impl Journal {
             claims.iter().for_each(|(one, own)| self.compare(inner, *one, tick, *own == checksum));
         }
         match frame {
-            Some(frame) => inner.push(Content::Frame(frame)),
+            Some(frame) => inner.push(inner.tick + 1, Content::Frame(frame)),
             // Whoever follows begins again at the next snapshot.
             None => {
                 inner.first += inner.log.len() as u64 + 1;
@@ -303,12 +304,25 @@ impl Journal {
     /// begins at a snapshot that it lacks is asked for with that snapshot. Its place stays what it is, or moves
     /// to the snapshot, until it is [`sent`](Self::sent) something.
     pub fn next(&self, connection: u64, bytes: usize, may_sync: impl FnOnce(&Part) -> bool) -> Next {
+        self.next_until(connection, u32::MAX, bytes, may_sync)
+    }
+
+    /// The same, as far as the journal was after `until` ticks. The room may be ahead of a worker, which has
+    /// the answers to the commands of these ticks and not those of later ones: a client gets the answer to a
+    /// command before the frame in which it runs.
+    pub fn next_until(
+        &self,
+        connection: u64,
+        until: u32,
+        bytes: usize,
+        may_sync: impl FnOnce(&Part) -> bool,
+    ) -> Next {
         let inner = &mut *self.inner.lock();
         let Some(follower) = inner.followers.get(&connection) else { return Next::default() };
         let has_begun = follower.has_begun();
         let is_lost = follower.place < inner.first && has_begun;
         let wanted = follower.wants_snapshot.or(is_lost.then_some(u32::MAX));
-        let snapshot = wanted.and_then(|not_after| inner.snapshot(not_after));
+        let snapshot = wanted.and_then(|not_after| inner.snapshot(not_after, until));
         let snapshot = snapshot.filter(|(_, part)| may_sync(part));
         let (end, tick) = (inner.end(), inner.tick);
         let Some(follower) = inner.followers.get_mut(&connection) else { return Next::default() };
@@ -325,8 +339,8 @@ impl Journal {
         let behind = inner.log.range((follower.place - inner.first) as usize..);
         let is_new = |place: u64, part: &Part| place >= told || !matches!(part.content, Content::Report(_));
         let mut left = bytes;
-        for (place, part) in (follower.place..).zip(behind) {
-            if left == 0 {
+        for (place, (completed, part)) in (follower.place..).zip(behind) {
+            if left == 0 || *completed > until {
                 next.end = place;
                 break;
             }
@@ -358,10 +372,11 @@ impl Inner {
         self.first + self.log.len() as u64
     }
 
-    fn push(&mut self, content: Content) {
+    /// Adds a part, complete after so many ticks.
+    fn push(&mut self, completed: u32, content: Content) {
         let part = Part::new(content);
         self.bytes += part.bytes();
-        self.log.push_back(part);
+        self.log.push_back((completed, part));
     }
 
     /// Keeps a snapshot of the present tick, and forgets what is before the oldest one.
@@ -378,10 +393,11 @@ impl Inner {
         self.first = oldest;
     }
 
-    /// The newest snapshot that is not after a tick, or the newest of all.
-    fn snapshot(&self, not_after: u32) -> Option<(u64, Arc<Part>)> {
-        let mut newest_first = self.snapshots.iter().rev();
-        let found = newest_first.find(|(tick, ..)| *tick <= not_after).or(self.snapshots.back());
+    /// Of the snapshots that were made within `until` ticks: the newest that is not after a tick, or the newest
+    /// of all.
+    fn snapshot(&self, not_after: u32, until: u32) -> Option<(u64, Arc<Part>)> {
+        let newest_first = || self.snapshots.iter().rev().filter(|(tick, ..)| *tick <= until);
+        let found = newest_first().find(|(tick, ..)| *tick <= not_after).or_else(|| newest_first().next());
         found.map(|(_, place, part)| (*place, Arc::clone(part)))
     }
 
@@ -396,6 +412,6 @@ impl Inner {
         let reports = self.rounds.report(self.tick, every, details_ticks, &since);
         let oldest = self.snapshots.front().map_or(u32::MAX, |(tick, ..)| *tick);
         self.rounds.forget_before(oldest);
-        reports.into_iter().for_each(|report| self.push(Content::Report(report)));
+        reports.into_iter().for_each(|report| self.push(self.tick, Content::Report(report)));
     }
 }

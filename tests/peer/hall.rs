@@ -197,6 +197,12 @@ impl Hall {
 
     /// One tick, in which all players walk; then everybody hears what came.
     pub fn tick(&mut self) {
+        let backlog = self.run();
+        self.serve(&backlog);
+    }
+
+    /// The room runs a tick, in which all players walk.
+    pub fn run(&mut self) -> Backlog {
         self.sequence += 1;
         self.now += TICK;
         for player in self.players() {
@@ -209,8 +215,12 @@ impl Hall {
             self.room.handle().push((household, connection.client.id), command, None).expect("there is room");
         }
         let ticked = self.room.tick(self.now, Wants::default());
-        let backlog = Backlog::new(ticked.published, ticked.answers);
-        self.audience.serve(Some(&backlog), &mut self.desk, &mut All(self.now, &self.budgets));
+        Backlog::new(ticked.published, ticked.answers)
+    }
+
+    /// The worker sends what a tick has brought, and the clients receive it.
+    pub fn serve(&mut self, backlog: &Backlog) {
+        self.audience.serve(Some(backlog), &mut self.desk, &mut All(self.now, &self.budgets));
         (0..self.ends.len()).for_each(|at| self.listen(at));
     }
 

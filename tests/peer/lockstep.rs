@@ -1,9 +1,11 @@
 //! Lockstep: clients that run the room's world themselves, from its journal.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tickwire::internal::games::moo::world::PlayerId;
+use tickwire::internal::host::backlog::Backlog;
 use tickwire::internal::household::Household;
 use tickwire::internal::peer::Ending;
 use tickwire::internal::room::Wants;
@@ -178,5 +180,33 @@ fn who_may_follow_in_lockstep_is_up_to_the_server() {
         hall.say(stream, "state_sync_request", &[]);
         hall.ticks(1);
         assert!(hall.ends[stream].others.contains(&"error".to_owned()));
+    }
+}
+
+#[test]
+fn a_frame_comes_after_the_answers_to_its_commands_also_if_the_room_is_ahead_of_the_worker() {
+    // With so many ticks that the worker has not seen yet.
+    for ahead in 1..=3 {
+        let mut hall = Hall::new(Access::Open);
+        let at = hall.client(3, false);
+        hall.ticks(4);
+        let answers = |hall: &Hall| {
+            let accepted = hall.ends[at].others.iter().filter(|name| *name == "command_accepted");
+            accepted.count()
+        };
+        let mut waiting: VecDeque<Backlog> = (0..ahead).map(|_| hall.run()).collect();
+        // Long enough for snapshots, which contain what commands did.
+        for _ in 0..45 {
+            waiting.push_back(hall.run());
+            let (backlog, before) = (waiting.pop_front().expect("one"), answers(&hall));
+            hall.serve(&backlog);
+            assert_eq!(answers(&hall), before + 1, "each tick has a command");
+            let own = hall.ends[at].follower.world().expect("it follows").tick();
+            assert_eq!(own, backlog.newest.tick(), "{ahead} ahead: from frames or a snapshot");
+            hall.say(at, "state_sync_request", &[]);
+        }
+        waiting.iter().for_each(|backlog| hall.serve(backlog));
+        assert!(hall.ends[at].follower.counts().syncs > 1);
+        hall.agree(&[at]);
     }
 }

@@ -16,6 +16,7 @@ mod pool;
 #[path = "../support/raw.rs"]
 mod raw;
 mod receiver;
+mod recent;
 mod room;
 mod self_check;
 mod sender;

@@ -56,6 +56,9 @@ const OWN: &str = "own";
 /// The packets of lane `latest`: what replaces an older one. Every other packet to clients is an event.
 const LATEST: [&str; 3] = ["state", OWN, "spawned"];
 
+/// What an event takes besides its encoded values: its packet, its receiver, the names of its arguments.
+const EVENT_BYTES: usize = 256;
+
 /// A [`Game`] made of a [`SimpleGame`].
 #[derive(Debug)]
 pub struct Simple<S>(PhantomData<S>);
@@ -192,7 +195,7 @@ impl<S: SimpleGame> Publisher<Simple<S>> for Reporter {
         Published {
             tick: world.tick,
             players: players.len(),
-            event_bytes: told.iter().map(|told| 64 + 32 * told.row.0.len()).sum(),
+            event_bytes: told.iter().map(|told| EVENT_BYTES + told.row.bytes()).sum(),
             events: Arc::new(Events { tick: world.tick, told, encoded: OnceLock::new() }),
             state: Arc::new(State { rates, players, own: own_rows(world, margin), row, version, encoded }),
         }

@@ -1,6 +1,9 @@
 //! Values by the names of a table's arguments.
 
+use std::io;
+
 use rmpv::Value;
+use rmpv::encode::write_value;
 
 use crate::packet::{Dialect, Direction};
 
@@ -29,6 +32,15 @@ impl Row {
         self.0.push((argument, Value::Array(records.into_iter().flatten().collect())));
     }
 
+    /// The bytes of its values as MessagePack: about those of the message.
+    pub(super) fn bytes(&self) -> usize {
+        let mut counted = Counted::default();
+        for (_, value) in &self.0 {
+            write_value(&mut counted, value).expect("counting does not fail");
+        }
+        counted.0
+    }
+
     /// The message of a packet with these values.
     ///
     /// # Errors
@@ -43,5 +55,20 @@ impl Row {
         let arguments = row.arguments.iter().map(|argument| value(&argument.name).unwrap_or(Value::Nil));
         let arguments: Vec<Value> = arguments.collect();
         dialect.encode(Direction::ToClient, packet, &arguments).map_err(|error| error.to_string())
+    }
+}
+
+/// Counts bytes that are written.
+#[derive(Default)]
+struct Counted(usize);
+
+impl io::Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
