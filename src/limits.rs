@@ -263,6 +263,8 @@ pub const BANS: usize = 4096;
 /// Payload bytes of one TCP segment in a capture: with its headers it fits the 65,535 bytes of an
 /// IP packet. Beyond: several segments.
 pub const CAPTURE_SEGMENT_BYTES: usize = 60 * 1024;
+/// Frames of one TCP segment in a capture: Wireshark shows about 250 messages of a packet. Beyond: several segments.
+pub const CAPTURE_SEGMENT_FRAMES: usize = 200;
 /// Bytes of a snapshot in one record of a capture: packet readers accept 256 KiB at most. Beyond:
 /// several records.
 pub const CAPTURE_PART_BYTES: usize = 32 * 1024;

@@ -568,6 +568,18 @@ local function json_value(text, at, out, places)
     return at
 end
 
+-- Patterns of the whole text of base64. The last digit before the padding has no bits beyond the last byte.
+local BASE64 = { "^[%w+/]*$", "^[%w+/]*[%w+/][AEIMQUYcgkosw048]=$", "^[%w+/]*[%w+/][AQgw]==$" }
+
+-- The bytes of a text in base64; nil where it is none, as the server's decoder judges.
+local function decode_base64(text)
+    if #text % 4 ~= 0 then return nil end
+    for _, pattern in ipairs(BASE64) do
+        if find(text, pattern) then return text == "" and "" or ByteArray.new(text, true):base64_decode():raw() end
+    end
+    return nil
+end
+
 -- Appends an array or a map. Its head is written first with room for any count, and filled in at the end.
 local function json_container(text, at, out, places, is_map, put)
     local slot = #out + 1
@@ -595,8 +607,8 @@ local function json_container(text, at, out, places, is_map, put)
     out.depth = out.depth - 1
     -- Bytes, which JSON has no form for, are an object with this one key.
     local text_of = count == 1 and keys.base64 and #out == slot + 2 and match(out[slot + 2], "^\219....(.*)$")
-    if text_of then
-        local bytes = ByteArray.new(text_of, true):base64_decode():raw()
+    local bytes = text_of and decode_base64(text_of)
+    if bytes then
         out.length = out.length - 5 - #out[slot + 1] - #out[slot + 2]
         out[slot], out[slot + 1], out[slot + 2] = nil, nil, nil
         put("\198" .. Struct.pack(">I4", #bytes) .. bytes)
@@ -1008,7 +1020,7 @@ local function add_scalar(kind, tree, from, to, value)
     local shown = value
     if kind.shape == "bin" then
         -- In JSON they stand there in another form.
-        if places then return tree:add(kind.field, range(from, to), ByteArray.new(value, true)) end
+        if places then return tree:add(kind.field, ByteArray.new(value, true):tvb(kind.name)()) end
         return tree:add(kind.field, range(to - #value, to))
     end
     if type(value) == "number" then
@@ -1631,8 +1643,7 @@ end
 
 -- The direction of a connection that a packet goes: its stream, from whom and to whom. `last.frame` is its frame.
 local function way_of(pinfo)
-    local frame, port = pinfo.number, pinfo.src_port
-    local way = last.way
+    local frame, port, way = pinfo.number, pinfo.src_port, last.way
     if last.frame ~= frame or last.port ~= port then
         local ports = port * 65536 + pinfo.dst_port
         local source, target = pinfo.src, pinfo.dst
@@ -1695,9 +1706,7 @@ end
 
 local function nowhere() return nil end
 
-local function direction_of(to_server)
-    return to_server and "to_server" or "to_client"
-end
+local function direction_of(to_server) return to_server and "to_server" or "to_client" end
 
 -- Begins the message that was taken anew.
 local function again(to_server)
@@ -1859,12 +1868,13 @@ local E = {
         expert.group.UNDECODED, expert.severity.NOTE),
     frame = ProtoExpert.new("tickwire.expert.frame", "A frame breaks a rule", expert.group.PROTOCOL, expert.severity.ERROR),
     cut = ProtoExpert.new("tickwire.expert.cut", "Begins within a frame", expert.group.SEQUENCE, expert.severity.NOTE),
+    truncated = ProtoExpert.new("tickwire.expert.truncated", "Cut by the capture", expert.group.SEQUENCE, expert.severity.NOTE),
     not_read = ProtoExpert.new("tickwire.expert.not_read", "The other end has stopped reading", expert.group.SEQUENCE,
         expert.severity.NOTE),
     bug = ProtoExpert.new("tickwire.expert.dissector_error", "A bug in tickwire.lua", expert.group.DEBUG,
         expert.severity.ERROR),
 }
-tickwire.experts = { E.malformed, E.trailing, E.arguments, E.unknown, E.other, E.frame, E.cut, E.not_read, E.bug }
+tickwire.experts = { E.malformed, E.trailing, E.arguments, E.unknown, E.other, E.frame, E.cut, E.truncated, E.not_read, E.bug }
 local EXPERT_OF = {
     wrong_arguments = E.arguments, unknown_code = E.unknown, packet_trailing_bytes = E.trailing,
     dissector_error = E.bug,
@@ -1930,6 +1940,7 @@ local function segment_of(pinfo, tree)
         segment.upgrade = upgrade_of(segment.way.stream, last.frame)
     end
     if not segment.info then
+        segment.way.has_messages = true
         segment.is_shown = tree.visible
         handle = handle or Dissector.get("tickwire")
         -- A protocol is asked for when one of its fields is.
@@ -2015,7 +2026,8 @@ local function dissect_slowly(side, segment, tree, root, whole, to_server, early
     return line_of(to_server, name, text, problem)
 end
 
-function tickwire.dissector(view, pinfo, tree)
+-- Dissects a message. A call of `tickwire.dissector` goes through Wireshark, and counts as one more layer of the packet.
+local function dissect_message(view, pinfo, tree)
     view_len, view_raw = view_len or view.len, view_raw or view.raw
     local length = view_len(view)
     if length == 0 then return 0 end
@@ -2081,12 +2093,12 @@ end
 -- `open` is the message under way, `is_midway` says that one may be. `is_ours` says that the limits are our server's. Gives a verdict, or nil where
 -- nothing is wrong: how many messages are good, where the reading ends (from 0) and how many bytes are to blame, the rule, and how many bytes of
 -- the frame are missing; without a rule a close frame ended the reading. The second value says whether the last frame ends where the segment does.
-local judge_frames
+local judge_frames, unmasked
 do
     local xor = bit and bit.bxor or bit32 and bit32.bxor or load("local one, other = ... return one ~ other")
     local CLOSE = 8
 
-    local function unmasked(payload, key)
+    function unmasked(payload, key)
         local bytes = { byte(payload, 1, -1) }
         for place, value in ipairs(bytes) do bytes[place] = string.char(xor(value, byte(key, (place - 1) % 4 + 1))) end
         return concat(bytes)
@@ -2636,19 +2648,198 @@ do
     end
 end
 
+-- ---- Frames without Wireshark's dissector --------------------------------------------------------------------------
+-- Wireshark's WebSocket dissector throws an exception at a frame that the capture has cut, and after some 500 messages of one packet.
+-- The exception passes Lua by without unwinding Lua's stack, and after about 100 of them every call of Lua fails. So these frames are
+-- shown here, in fields of the same names as Wireshark's.
+
+local tcp = Proto("tickwire.tcp", "tickwire connections")
+
+-- `alone.call(dissector, view, pinfo, tree)` hands bytes to a dissector of Wireshark, without those that the capture lacks.
+-- `alone.front_of(bytes, most)` gives the offset after the whole frames at the front, at most that many, and their number.
+-- `alone.room_for_frames(pinfo)` is the number of frames that Wireshark's dissector can take of this packet, less the noted ones.
+-- `alone.note_frames(pinfo, count)` notes frames that it takes.
+-- `alone.show(segment, view, pinfo, tree, at)` shows the frames from an offset on.
+local alone = {}
+do
+    -- Wireshark takes 500 layers in a packet, by its preference gui.max_tree_depth: each message is one, and others are about ten.
+    local MOST_FRAMES = 400
+    -- Wireshark's words in the Info column for its exception.
+    local LIMITED = "[Packet size limited during capture]"
+    local OPCODES = {
+        [0] = "Continuation", [1] = "Text", [2] = "Binary", [8] = "Connection Close", [9] = "Ping", [10] = "Pong",
+    }
+    local H = {
+        fin = ProtoField.bool("websocket.fin", "Fin", 8, nil, 0x80),
+        reserved = ProtoField.uint8("websocket.rsv", "Reserved", base.HEX, nil, 0x70),
+        opcode = ProtoField.uint8("websocket.opcode", "Opcode", base.DEC, OPCODES, 0x0f),
+        mask = ProtoField.bool("websocket.mask", "Mask", 8, nil, 0x80),
+        length = ProtoField.uint8("websocket.payload_length", "Payload length", base.DEC, nil, 0x7f),
+        length_16 = ProtoField.uint16("websocket.payload_length_ext_16", "Extended Payload length (16 bits)"),
+        length_64 = ProtoField.uint64("websocket.payload_length_ext_64", "Extended Payload length (64 bits)"),
+        key = ProtoField.bytes("websocket.masking_key", "Masking-Key"),
+        masked = ProtoField.none("websocket.masked_payload", "Masked payload"),
+        payload = ProtoField.none("websocket.payload", "Payload"),
+    }
+    local own_fields = {}
+    for _, field in pairs(H) do own_fields[#own_fields + 1] = field end
+    tcp.fields = own_fields
+
+    function alone.call(dissector, view, pinfo, tree)
+        local length, sent = view_len(view), view:reported_len()
+        if sent <= length then return dissector:call(view, pinfo, tree) end
+        -- At the end of these bytes Wireshark catches its own exception, shows it, and gives an error.
+        pcall(dissector.call, dissector, view(0, length):tvb(), pinfo, tree)
+        local detail = format("the capture has %d of %d bytes", length, sent)
+        tree:add(tcp, view()):add_proto_expert_info(E.truncated, detail)
+        pinfo.cols.info:append(LIMITED)
+        return length
+    end
+
+    -- Size of the header at `at`, and length of its payload; nil where the length is not all there.
+    local function sizes_of(bytes, at)
+        local second = byte(bytes, at + 1)
+        if not second then return nil end
+        local length, size = second % 128, second < 0x80 and 2 or 6
+        if length > 125 then
+            local width = length == 126 and 2 or 8
+            length, size = unsigned(bytes, at + 2, width), size + width
+        end
+        return length and size, length
+    end
+
+    function alone.front_of(bytes, most)
+        local at, count = 1, 0
+        while count < most do
+            local size, length = sizes_of(bytes, at)
+            if not size or at + size + length > #bytes + 1 then break end
+            at, count = at + size + length, count + 1
+        end
+        return at - 1, count
+    end
+
+    -- Wireshark empties this table whenever it dissects the packet again.
+    local function noted(pinfo) return tonumber(pinfo.private["tickwire.frames"]) or 0 end
+
+    function alone.room_for_frames(pinfo) return math.max(0, MOST_FRAMES - noted(pinfo)) end
+
+    function alone.note_frames(pinfo, count) pinfo.private["tickwire.frames"] = tostring(noted(pinfo) + count) end
+
+    -- Adds the header as far as the capture has it. `size` is nil where its length is not all there.
+    local function add_header(root, view, at, size)
+        local left = view_len(view) - at
+        local first = view(at, 1)
+        root:add(H.fin, first)
+        root:add(H.reserved, first)
+        root:add(H.opcode, first)
+        if left < 2 then return end
+        local second = view(at + 1, 1)
+        root:add(H.mask, second)
+        root:add(H.length, second)
+        local short = second:uint() % 128
+        if size and short == 126 then root:add(H.length_16, view(at + 2, 2)) end
+        if size and short == 127 then root:add(H.length_64, view(at + 2, 8)) end
+        if size and second:uint() >= 0x80 and left >= size then root:add(H.key, view(at + size - 4, 4)) end
+    end
+
+    -- The words of Wireshark's Info column for a frame.
+    local function words_of(first, second)
+        return format("WebSocket %s%s%s", OPCODES[first % 16] or "Unknown Opcode", first < 0x80 and "[FRAGMENT] " or " [FIN]",
+            second and second >= 0x80 and " [MASKED]" or " ")
+    end
+
+    local function set_column(pinfo, words)
+        local columns = pinfo.cols
+        columns.protocol:set("WebSocket")
+        columns.info:set(words)
+        columns.info:fence()
+    end
+
+    -- Shows the frame at `at`, which the capture has cut.
+    local function show_cut(view, pinfo, tree, at, size, length)
+        local rest = view(at, view_len(view) - at)
+        local root = tree:add(tcp, rest, "WebSocket")
+        add_header(root, view, at, size)
+        local first, second = byte(view_raw(view, at, math.min(2, rest:len())), 1, 2)
+        local there = size and rest:len() - size or 0
+        local detail = "the capture ends within the header"
+        if there > 0 then root:add(second >= 0x80 and H.masked or H.payload, view(at + size, there)) end
+        if there >= 0 and size then detail = format("the capture has %d of the payload's %.0f bytes", there, length) end
+        root:add_proto_expert_info(E.truncated, detail)
+        set_column(pinfo, words_of(first, second) .. LIMITED)
+    end
+
+    -- Shows the whole frame at `at`. The packet of a message in one frame is dissected if the connection's messages are ours and the
+    -- other end reads it.
+    local function show_whole(segment, view, pinfo, tree, at, size, length)
+        local root = tree:add(tcp, view(at, size), "WebSocket")
+        add_header(root, view, at, size)
+        local first, second = byte(view_raw(view, at, 2), 1, 2)
+        local is_masked = second >= 0x80
+        if length == 0 then return set_column(pinfo, words_of(first, second) .. "  ") end
+        local range = view(at + size, length)
+        root:add(is_masked and H.masked or H.payload, range)
+        local opcode, verdict = first % 16, segment.verdict
+        local is_read = not verdict or segment.seen < verdict.good
+        if first >= 0x80 and (opcode == TEXT or opcode == BINARY) and is_read and segment.way.has_messages then
+            local payload = range:tvb()
+            if is_masked then
+                local bytes = unmasked(view_raw(view, at + size, length), view_raw(view, at + size - 4, 4))
+                payload = ByteArray.new(bytes, true):tvb("Unmasked data")
+            end
+            dissect_message(payload, pinfo, tree)
+        else
+            set_column(pinfo, words_of(first, second) .. "  ")
+        end
+    end
+
+    function alone.show(segment, view, pinfo, tree, at)
+        local bytes, most = view_raw(view), view_len(view)
+        while at < most do
+            local size, length = sizes_of(bytes, at + 1)
+            if not size or at + size + length > most then
+                if pinfo.can_desegment == 0 then return show_cut(view, pinfo, tree, at, size, length) end
+                -- TCP completes this frame with the next segment.
+                pinfo.desegment_offset, pinfo.desegment_len = at, DESEGMENT_ONE_MORE_SEGMENT
+                return
+            end
+            show_whole(segment, view, pinfo, tree, at, size, length)
+            at = at + size + length
+        end
+    end
+end
 -- ---- TCP -----------------------------------------------------------------------------------------------------------
 -- Wireshark finds WebSocket by its upgrade. This stands before it on the server's ports: it reads the path of the upgrade,
 -- and hands what begins in the middle of a connection to the WebSocket dissector.
 
-local tcp = Proto("tickwire.tcp", "tickwire connections")
+do -- A Lua file has room for 200 names: those of this part end with it. The lines are not indented.
 local HTTP, WEBSOCKET = Dissector.get("http"), Dissector.get("websocket")
 local websocket_call = WEBSOCKET.call
+
+-- Hands a segment's frames to the WebSocket dissector, except those that it cannot take: see `alone.show`.
+local function hand_frames(segment, view, pinfo, tree)
+    local length = view_len(view)
+    local is_cut = view:reported_len() > length
+    local bytes = view_raw(view)
+    local room = alone.room_for_frames(pinfo)
+    local fit, count = alone.front_of(bytes, room)
+    alone.note_frames(pinfo, count)
+    if not is_cut and (count < room or fit == length) then return websocket_call(WEBSOCKET, view, pinfo, tree) end
+    if fit > 0 then websocket_call(WEBSOCKET, view(0, fit):tvb(), pinfo, tree) end
+    alone.show(segment, view, pinfo, tree, fit)
+    return length
+end
 
 -- Hands a segment to the WebSocket dissector; its messages come back to `tickwire.dissector` before this returns.
 local function hand_on(segment, view, pinfo, tree)
     local outer = in_hand
     in_hand = segment
-    local ok, result = pcall(websocket_call, WEBSOCKET, view, pinfo, tree)
+    local ok, result
+    if segment.is_single then
+        ok, result = pcall(websocket_call, WEBSOCKET, view, pinfo, tree)
+    else
+        ok, result = pcall(hand_frames, segment, view, pinfo, tree)
+    end
     in_hand = outer
     -- Behind the last message there can be the first fragments of the next.
     while segment.is_judged and segment.at < segment.length and next_opcode(segment) do end
@@ -2723,7 +2914,7 @@ end
 local function hand_on_judged(segment, verdict, view, pinfo, tree, to_server)
     local rest, missing = verdict.rest or 0, verdict.missing or 0
     if rest == segment.length then
-        DATA:call(view, pinfo, tree)
+        alone.call(DATA, view, pinfo, tree)
     elseif rest == 0 and missing == 0 then
         local taken = hand_on(segment, view, pinfo, tree)
         show_verdict(verdict, view, pinfo, tree, to_server)
@@ -2767,7 +2958,8 @@ local function head_rule(way, bytes, pinfo)
         way.heads, way.has_refused = way.heads or {}, way.has_refused or rule ~= nil
         way.heads[#way.heads + 1] = { frame = pinfo.number, rule = rule, is_request = sub(bytes, 1, 5) ~= "HTTP/" }
     end
-    return head_before(way, pinfo.number).rule
+    local seen = head_before(way, pinfo.number)
+    return seen and seen.rule
 end
 
 -- A head as Wireshark shows it, and the rule that it breaks.
@@ -2783,15 +2975,16 @@ local function show_head(way, view, pinfo, tree)
         pinfo.cols.info:fence()
         -- As with frames: what is still to come of such a head, or a body behind it, is not waited for.
         pinfo.can_desegment = 0
-        local _, taken = pcall(HTTP.call, HTTP, view, pinfo, tree)
+        local _, taken = pcall(alone.call, HTTP, view, pinfo, tree)
         return tonumber(taken) or view_len(view)
     end
-    return HTTP:call(view, pinfo, tree)
+    return alone.call(HTTP, view, pinfo, tree)
 end
 
 function tcp.dissector(view, pinfo, tree)
     view_len, view_raw = view_len or view.len, view_raw or view.raw
     local length = view_len(view)
+    if length == 0 then return 0 end
     local head = view_raw(view, 0, length < 4 and length or 4)
     local first, second = byte(head, 1, 2)
     local can_wait = allow_waiting(pinfo)
@@ -2806,16 +2999,17 @@ function tcp.dissector(view, pinfo, tree)
     end
     if is_refused then
         show_verdict({ from = 0, count = length, after = head_seen }, view, pinfo, tree, head_seen.is_request)
-        return DATA:call(view, pinfo, tree)
+        return alone.call(DATA, view, pinfo, tree)
     end
     if stream.is_http and not stream.is_websocket and #stream.upgrades == 0 then
-        return HTTP:call(view, pinfo, tree)
+        return alone.call(HTTP, view, pinfo, tree)
     end
     local client = upgrade and upgrade.client or find_client(way, pinfo, view, first, second)
     local to_server = client == way.from
     local state = state_of(way, upgrade)
     local verdict
-    if not is_one_good_frame(state, head, length, to_server) then
+    local is_good = is_one_good_frame(state, head, length, to_server)
+    if not is_good then
         verdict = verdict_of(state, way, upgrade, view, pinfo, client, can_wait, first, second)
         if verdict and verdict.lost then return show_rest(verdict.lost, view, pinfo, tree) end
     end
@@ -2823,7 +3017,7 @@ function tcp.dissector(view, pinfo, tree)
     local segment = {
         way = way, frame = last.frame, upgrade = upgrade, view = view, pinfo = pinfo, at = 0, length = length, first = first,
         is_judged = upgrade and upgrade.opcode, is_shown = false, is_asked = false, protocol = false, info = false,
-        verdict = verdict, seen = 0, is_fragile = verdict ~= nil or not can_wait,
+        verdict = verdict, seen = 0, is_single = is_good and can_wait, is_fragile = verdict ~= nil or not can_wait,
     }
     if not verdict then return hand_on(segment, view, pinfo, tree) end
     return hand_on_judged(segment, verdict, view, pinfo, tree, to_server)
@@ -2831,19 +3025,19 @@ end
 
 -- Takes an upgrade on a port that nobody has named, so that its path is known; everything after it is Wireshark's.
 local function find_upgrade(view, pinfo, tree)
+    view_len, view_raw = view_len or view.len, view_raw or view.raw
     if view:len() < 16 or view(0, 4):uint() ~= 0x47455420 or not dialect_of(view:raw()) then return false end
     allow_waiting(pinfo)
-    note_head(view:raw(), pinfo)
     -- So that the answer comes here too, and nobody else learns to take such requests before this does.
     pinfo.conversation = tcp
-    HTTP:call(view, pinfo, tree)
+    show_head(way_of(pinfo), view, pinfo, tree)
     return true
 end
 
 -- Whether a message of a WebSocket connection that nobody has claimed is a packet. On the server's ports a dialect that the preferences
 -- name claims all, so that it is said what does not fit it.
 local function find_packet(view, pinfo, tree)
-    if view:len() < 2 then return false end
+    if view:len() == 0 then return false end
     local way = way_of(pinfo)
     local is_claimed = in_hand and prefs.dialect ~= 0
     if not is_claimed and not upgrade_of(way.stream, last.frame) then
@@ -2851,7 +3045,7 @@ local function find_packet(view, pinfo, tree)
         local _, is_known = guess(way, pinfo)
         if not is_known then return false end
     end
-    tickwire.dissector(view, pinfo, tree)
+    dissect_message(view, pinfo, tree)
     return true
 end
 
@@ -2874,10 +3068,12 @@ function tickwire.prefs_changed()
     if tostring(prefs.ports) ~= ports then listen() end
 end
 
+tickwire.dissector = dissect_message
 listen()
 DissectorTable.get("ws.protocol"):add("tickwire.v1", tickwire)
 tickwire:register_heuristic("ws", find_packet)
 tcp:register_heuristic("tcp", find_upgrade)
+end
 
 do
 -- ---- The world's records -------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import checks
+import checks_cut
 import checks_explain
 import checks_frames
 import checks_rules
@@ -34,6 +35,7 @@ def main():
     checks.run(results)
     checks_frames.run_all(results)
     checks_rules.run(results, program)
+    checks_cut.run_all(results)
     checks_tls.run_all(results)
     checks_tools.run_all(results, program)
     if program:

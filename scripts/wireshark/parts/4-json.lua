@@ -120,6 +120,18 @@ local function json_value(text, at, out, places)
     return at
 end
 
+-- Patterns of the whole text of base64. The last digit before the padding has no bits beyond the last byte.
+local BASE64 = { "^[%w+/]*$", "^[%w+/]*[%w+/][AEIMQUYcgkosw048]=$", "^[%w+/]*[%w+/][AQgw]==$" }
+
+-- The bytes of a text in base64; nil where it is none, as the server's decoder judges.
+local function decode_base64(text)
+    if #text % 4 ~= 0 then return nil end
+    for _, pattern in ipairs(BASE64) do
+        if find(text, pattern) then return text == "" and "" or ByteArray.new(text, true):base64_decode():raw() end
+    end
+    return nil
+end
+
 -- Appends an array or a map. Its head is written first with room for any count, and filled in at the end.
 local function json_container(text, at, out, places, is_map, put)
     local slot = #out + 1
@@ -147,8 +159,8 @@ local function json_container(text, at, out, places, is_map, put)
     out.depth = out.depth - 1
     -- Bytes, which JSON has no form for, are an object with this one key.
     local text_of = count == 1 and keys.base64 and #out == slot + 2 and match(out[slot + 2], "^\219....(.*)$")
-    if text_of then
-        local bytes = ByteArray.new(text_of, true):base64_decode():raw()
+    local bytes = text_of and decode_base64(text_of)
+    if bytes then
         out.length = out.length - 5 - #out[slot + 1] - #out[slot + 2]
         out[slot], out[slot + 1], out[slot + 2] = nil, nil, nil
         put("\198" .. Struct.pack(">I4", #bytes) .. bytes)

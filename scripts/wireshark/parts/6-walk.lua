@@ -117,7 +117,7 @@ local function add_scalar(kind, tree, from, to, value)
     local shown = value
     if kind.shape == "bin" then
         -- In JSON they stand there in another form.
-        if places then return tree:add(kind.field, range(from, to), ByteArray.new(value, true)) end
+        if places then return tree:add(kind.field, ByteArray.new(value, true):tvb(kind.name)()) end
         return tree:add(kind.field, range(to - #value, to))
     end
     if type(value) == "number" then

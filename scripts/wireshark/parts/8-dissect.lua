@@ -56,8 +56,7 @@ end
 
 -- The direction of a connection that a packet goes: its stream, from whom and to whom. `last.frame` is its frame.
 local function way_of(pinfo)
-    local frame, port = pinfo.number, pinfo.src_port
-    local way = last.way
+    local frame, port, way = pinfo.number, pinfo.src_port, last.way
     if last.frame ~= frame or last.port ~= port then
         local ports = port * 65536 + pinfo.dst_port
         local source, target = pinfo.src, pinfo.dst
@@ -120,9 +119,7 @@ end
 
 local function nowhere() return nil end
 
-local function direction_of(to_server)
-    return to_server and "to_server" or "to_client"
-end
+local function direction_of(to_server) return to_server and "to_server" or "to_client" end
 
 -- Begins the message that was taken anew.
 local function again(to_server)
@@ -284,12 +281,13 @@ local E = {
         expert.group.UNDECODED, expert.severity.NOTE),
     frame = ProtoExpert.new("tickwire.expert.frame", "A frame breaks a rule", expert.group.PROTOCOL, expert.severity.ERROR),
     cut = ProtoExpert.new("tickwire.expert.cut", "Begins within a frame", expert.group.SEQUENCE, expert.severity.NOTE),
+    truncated = ProtoExpert.new("tickwire.expert.truncated", "Cut by the capture", expert.group.SEQUENCE, expert.severity.NOTE),
     not_read = ProtoExpert.new("tickwire.expert.not_read", "The other end has stopped reading", expert.group.SEQUENCE,
         expert.severity.NOTE),
     bug = ProtoExpert.new("tickwire.expert.dissector_error", "A bug in tickwire.lua", expert.group.DEBUG,
         expert.severity.ERROR),
 }
-tickwire.experts = { E.malformed, E.trailing, E.arguments, E.unknown, E.other, E.frame, E.cut, E.not_read, E.bug }
+tickwire.experts = { E.malformed, E.trailing, E.arguments, E.unknown, E.other, E.frame, E.cut, E.truncated, E.not_read, E.bug }
 local EXPERT_OF = {
     wrong_arguments = E.arguments, unknown_code = E.unknown, packet_trailing_bytes = E.trailing,
     dissector_error = E.bug,
@@ -355,6 +353,7 @@ local function segment_of(pinfo, tree)
         segment.upgrade = upgrade_of(segment.way.stream, last.frame)
     end
     if not segment.info then
+        segment.way.has_messages = true
         segment.is_shown = tree.visible
         handle = handle or Dissector.get("tickwire")
         -- A protocol is asked for when one of its fields is.
@@ -440,7 +439,8 @@ local function dissect_slowly(side, segment, tree, root, whole, to_server, early
     return line_of(to_server, name, text, problem)
 end
 
-function tickwire.dissector(view, pinfo, tree)
+-- Dissects a message. A call of `tickwire.dissector` goes through Wireshark, and counts as one more layer of the packet.
+local function dissect_message(view, pinfo, tree)
     view_len, view_raw = view_len or view.len, view_raw or view.raw
     local length = view_len(view)
     if length == 0 then return 0 end

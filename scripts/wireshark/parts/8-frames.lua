@@ -6,12 +6,12 @@
 -- `open` is the message under way, `is_midway` says that one may be. `is_ours` says that the limits are our server's. Gives a verdict, or nil where
 -- nothing is wrong: how many messages are good, where the reading ends (from 0) and how many bytes are to blame, the rule, and how many bytes of
 -- the frame are missing; without a rule a close frame ended the reading. The second value says whether the last frame ends where the segment does.
-local judge_frames
+local judge_frames, unmasked
 do
     local xor = bit and bit.bxor or bit32 and bit32.bxor or load("local one, other = ... return one ~ other")
     local CLOSE = 8
 
-    local function unmasked(payload, key)
+    function unmasked(payload, key)
         local bytes = { byte(payload, 1, -1) }
         for place, value in ipairs(bytes) do bytes[place] = string.char(xor(value, byte(key, (place - 1) % 4 + 1))) end
         return concat(bytes)

@@ -2,15 +2,34 @@
 -- Wireshark finds WebSocket by its upgrade. This stands before it on the server's ports: it reads the path of the upgrade,
 -- and hands what begins in the middle of a connection to the WebSocket dissector.
 
-local tcp = Proto("tickwire.tcp", "tickwire connections")
+do -- A Lua file has room for 200 names: those of this part end with it. The lines are not indented.
 local HTTP, WEBSOCKET = Dissector.get("http"), Dissector.get("websocket")
 local websocket_call = WEBSOCKET.call
+
+-- Hands a segment's frames to the WebSocket dissector, except those that it cannot take: see `alone.show`.
+local function hand_frames(segment, view, pinfo, tree)
+    local length = view_len(view)
+    local is_cut = view:reported_len() > length
+    local bytes = view_raw(view)
+    local room = alone.room_for_frames(pinfo)
+    local fit, count = alone.front_of(bytes, room)
+    alone.note_frames(pinfo, count)
+    if not is_cut and (count < room or fit == length) then return websocket_call(WEBSOCKET, view, pinfo, tree) end
+    if fit > 0 then websocket_call(WEBSOCKET, view(0, fit):tvb(), pinfo, tree) end
+    alone.show(segment, view, pinfo, tree, fit)
+    return length
+end
 
 -- Hands a segment to the WebSocket dissector; its messages come back to `tickwire.dissector` before this returns.
 local function hand_on(segment, view, pinfo, tree)
     local outer = in_hand
     in_hand = segment
-    local ok, result = pcall(websocket_call, WEBSOCKET, view, pinfo, tree)
+    local ok, result
+    if segment.is_single then
+        ok, result = pcall(websocket_call, WEBSOCKET, view, pinfo, tree)
+    else
+        ok, result = pcall(hand_frames, segment, view, pinfo, tree)
+    end
     in_hand = outer
     -- Behind the last message there can be the first fragments of the next.
     while segment.is_judged and segment.at < segment.length and next_opcode(segment) do end
@@ -85,7 +104,7 @@ end
 local function hand_on_judged(segment, verdict, view, pinfo, tree, to_server)
     local rest, missing = verdict.rest or 0, verdict.missing or 0
     if rest == segment.length then
-        DATA:call(view, pinfo, tree)
+        alone.call(DATA, view, pinfo, tree)
     elseif rest == 0 and missing == 0 then
         local taken = hand_on(segment, view, pinfo, tree)
         show_verdict(verdict, view, pinfo, tree, to_server)
@@ -129,7 +148,8 @@ local function head_rule(way, bytes, pinfo)
         way.heads, way.has_refused = way.heads or {}, way.has_refused or rule ~= nil
         way.heads[#way.heads + 1] = { frame = pinfo.number, rule = rule, is_request = sub(bytes, 1, 5) ~= "HTTP/" }
     end
-    return head_before(way, pinfo.number).rule
+    local seen = head_before(way, pinfo.number)
+    return seen and seen.rule
 end
 
 -- A head as Wireshark shows it, and the rule that it breaks.
@@ -145,15 +165,16 @@ local function show_head(way, view, pinfo, tree)
         pinfo.cols.info:fence()
         -- As with frames: what is still to come of such a head, or a body behind it, is not waited for.
         pinfo.can_desegment = 0
-        local _, taken = pcall(HTTP.call, HTTP, view, pinfo, tree)
+        local _, taken = pcall(alone.call, HTTP, view, pinfo, tree)
         return tonumber(taken) or view_len(view)
     end
-    return HTTP:call(view, pinfo, tree)
+    return alone.call(HTTP, view, pinfo, tree)
 end
 
 function tcp.dissector(view, pinfo, tree)
     view_len, view_raw = view_len or view.len, view_raw or view.raw
     local length = view_len(view)
+    if length == 0 then return 0 end
     local head = view_raw(view, 0, length < 4 and length or 4)
     local first, second = byte(head, 1, 2)
     local can_wait = allow_waiting(pinfo)
@@ -168,16 +189,17 @@ function tcp.dissector(view, pinfo, tree)
     end
     if is_refused then
         show_verdict({ from = 0, count = length, after = head_seen }, view, pinfo, tree, head_seen.is_request)
-        return DATA:call(view, pinfo, tree)
+        return alone.call(DATA, view, pinfo, tree)
     end
     if stream.is_http and not stream.is_websocket and #stream.upgrades == 0 then
-        return HTTP:call(view, pinfo, tree)
+        return alone.call(HTTP, view, pinfo, tree)
     end
     local client = upgrade and upgrade.client or find_client(way, pinfo, view, first, second)
     local to_server = client == way.from
     local state = state_of(way, upgrade)
     local verdict
-    if not is_one_good_frame(state, head, length, to_server) then
+    local is_good = is_one_good_frame(state, head, length, to_server)
+    if not is_good then
         verdict = verdict_of(state, way, upgrade, view, pinfo, client, can_wait, first, second)
         if verdict and verdict.lost then return show_rest(verdict.lost, view, pinfo, tree) end
     end
@@ -185,7 +207,7 @@ function tcp.dissector(view, pinfo, tree)
     local segment = {
         way = way, frame = last.frame, upgrade = upgrade, view = view, pinfo = pinfo, at = 0, length = length, first = first,
         is_judged = upgrade and upgrade.opcode, is_shown = false, is_asked = false, protocol = false, info = false,
-        verdict = verdict, seen = 0, is_fragile = verdict ~= nil or not can_wait,
+        verdict = verdict, seen = 0, is_single = is_good and can_wait, is_fragile = verdict ~= nil or not can_wait,
     }
     if not verdict then return hand_on(segment, view, pinfo, tree) end
     return hand_on_judged(segment, verdict, view, pinfo, tree, to_server)
@@ -193,19 +215,19 @@ end
 
 -- Takes an upgrade on a port that nobody has named, so that its path is known; everything after it is Wireshark's.
 local function find_upgrade(view, pinfo, tree)
+    view_len, view_raw = view_len or view.len, view_raw or view.raw
     if view:len() < 16 or view(0, 4):uint() ~= 0x47455420 or not dialect_of(view:raw()) then return false end
     allow_waiting(pinfo)
-    note_head(view:raw(), pinfo)
     -- So that the answer comes here too, and nobody else learns to take such requests before this does.
     pinfo.conversation = tcp
-    HTTP:call(view, pinfo, tree)
+    show_head(way_of(pinfo), view, pinfo, tree)
     return true
 end
 
 -- Whether a message of a WebSocket connection that nobody has claimed is a packet. On the server's ports a dialect that the preferences
 -- name claims all, so that it is said what does not fit it.
 local function find_packet(view, pinfo, tree)
-    if view:len() < 2 then return false end
+    if view:len() == 0 then return false end
     local way = way_of(pinfo)
     local is_claimed = in_hand and prefs.dialect ~= 0
     if not is_claimed and not upgrade_of(way.stream, last.frame) then
@@ -213,7 +235,7 @@ local function find_packet(view, pinfo, tree)
         local _, is_known = guess(way, pinfo)
         if not is_known then return false end
     end
-    tickwire.dissector(view, pinfo, tree)
+    dissect_message(view, pinfo, tree)
     return true
 end
 
@@ -236,8 +258,10 @@ function tickwire.prefs_changed()
     if tostring(prefs.ports) ~= ports then listen() end
 end
 
+tickwire.dissector = dissect_message
 listen()
 DissectorTable.get("ws.protocol"):add("tickwire.v1", tickwire)
 tickwire:register_heuristic("ws", find_packet)
 tcp:register_heuristic("tcp", find_upgrade)
+end
 

@@ -28,6 +28,7 @@ use crate::net::tap::{Lost, Missed, Seen, Side, What};
 use crate::packet::Codes;
 use crate::room::Snapshot;
 use crate::session::Session;
+use crate::ws::frame::Header;
 
 /// One client, as far as the file describes it.
 #[derive(Debug)]
@@ -206,8 +207,10 @@ impl Scribe {
         self.notice_body(seen);
         let comment = self.comment(seen, mark);
         if let Some(flow) = self.talkers.get_mut(&seen.client).and_then(|talker| talker.flow.as_mut()) {
-            let from = if from == Side::Client { End::Client } else { End::Server };
-            flow.bytes(&mut self.writer, from, bytes, (seen.at, &comment));
+            let end = if from == Side::Client { End::Client } else { End::Server };
+            for segment in segments(bytes, from) {
+                flow.bytes(&mut self.writer, end, segment, (seen.at, &comment));
+            }
         }
     }
 
@@ -317,5 +320,69 @@ impl Scribe {
         if self.has_begun && !self.is_plain {
             self.writer.record(room, at, record);
         }
+    }
+}
+
+/// The bytes in parts of at most [`limits::CAPTURE_SEGMENT_FRAMES`] frames. A client's bytes may begin within a frame; where no header
+/// can be decoded, the rest is one part.
+fn segments(mut bytes: &[u8], from: Side) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let (segment, rest) = bytes.split_at(end_of_frames(bytes, from));
+        bytes = rest;
+        (!segment.is_empty()).then_some(segment)
+    })
+}
+
+/// The offset after the first [`limits::CAPTURE_SEGMENT_FRAMES`] frames, or after all bytes.
+fn end_of_frames(bytes: &[u8], from: Side) -> usize {
+    let mut end: usize = 0;
+    for _ in 0..limits::CAPTURE_SEGMENT_FRAMES {
+        let Some(Ok(Some((header, size)))) = bytes.get(end..).map(|rest| Header::decode(rest, from)) else {
+            return bytes.len();
+        };
+        end = end.saturating_add(size).saturating_add(usize::try_from(header.length).unwrap_or(usize::MAX));
+    }
+    end.min(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ws::frame;
+
+    /// That many frames of a client or a server.
+    fn frames(count: usize, from: Side) -> Vec<u8> {
+        let key = (from == Side::Client).then_some([0x37, 0xfa, 0x21, 0x3d]);
+        let mut bytes = Vec::new();
+        (0..count).for_each(|at| frame::write(&mut bytes, frame::Opcode::Binary, key, &[0; 130][..at % 131]));
+        bytes
+    }
+
+    #[test]
+    fn segments_have_a_bounded_number_of_frames_and_all_bytes() {
+        for from in [Side::Client, Side::Server] {
+            for count in [0, 1, 200, 201, 584] {
+                let bytes = frames(count, from);
+                let parts: Vec<&[u8]> = segments(&bytes, from).collect();
+                assert_eq!(parts.concat(), bytes, "{count} frames");
+                assert_eq!(parts.len(), count.div_ceil(limits::CAPTURE_SEGMENT_FRAMES), "{count} frames");
+                let first = parts.first().copied().unwrap_or_default();
+                assert_eq!(first, frames(count.min(limits::CAPTURE_SEGMENT_FRAMES), from), "{count} frames");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_whole_frames_stay_in_one_segment() {
+        let bytes = frames(584, Side::Server);
+        for bytes in [
+            &bytes[..130],
+            &bytes[1..],
+            &[0xff; 9_000],
+            &[0x82, 127, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
+        ] {
+            assert_eq!(segments(bytes, Side::Server).collect::<Vec<_>>().concat(), bytes);
+        }
+        assert_eq!(segments(&[0xff; 9_000], Side::Server).count(), 1);
     }
 }
