@@ -22,9 +22,9 @@ PROBE = ROOT / "tests/wireshark/stack.lua"
 ETHERNET = 1
 # Lengths of the headers before IP, by link type. Records of a world have no addresses.
 LINK_HEADERS = {RAW_IP: 0, ETHERNET: 14}
-# Bytes of IP that a copy keeps of each packet: within the headers of IPv4 and TCP, at their end, within the header of a frame, and
-# within short and long messages.
-CUTS = (19, 39, 40, 41, 42, 44, 46, 47, 50, 54, 56, 60, 67, 80, 90, 120, 200, 400)
+# Bytes of IP that a copy keeps of each packet: within the headers of IPv4 and TCP, at their end, within the header of a frame, and within
+# short and long messages.
+CUTS = (39, 40, 41, 42, 44, 47, 50, 56, 67, 90, 160, 400)
 WHOLE = 1 << 16
 # What a line of tshark has where a script failed.
 ERRORS = ("Lua Error", "dissector_error", "Dissector bug")
