@@ -292,6 +292,9 @@ pub const CAPTURE_LOOK: Duration = Duration::from_millis(500);
 /// reports it and does not wait.
 pub const CAPTURE_END_TIME: Duration = Duration::from_secs(1);
 
+/// Time between two log lines about packets of one name that do not fit their table. Beyond: counted.
+pub const MISFIT_LOG_EVERY: Duration = Duration::from_secs(60);
+
 // ---- the inspector --------------------------------------------------------------------------
 
 /// Watchers of `/wire` at once, half of them for one address: a class at one address. Each has a

@@ -12,6 +12,16 @@ use crate::packet::{Dialect, Direction, Lane};
 pub struct Messages {
     bytes: Vec<u8>,
     ends: Vec<usize>,
+    misfits: Vec<Misfit>,
+}
+
+/// A packet that a game made and that does not fit its table, so that it is not sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misfit {
+    /// The packet.
+    pub packet: &'static str,
+    /// The value and the rule.
+    pub why: String,
 }
 
 impl Messages {
@@ -19,6 +29,12 @@ impl Messages {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
+        self.misfits.clear();
+    }
+
+    /// Takes the packets that do not fit their tables.
+    pub fn take_misfits(&mut self) -> Vec<Misfit> {
+        std::mem::take(&mut self.misfits)
     }
 
     /// A writer of messages of one lane in this dialect.
@@ -81,7 +97,7 @@ impl Writer<'_> {
     pub fn add(&mut self, name: &str, arguments: usize, write: impl FnOnce(&mut Vec<u8>)) {
         let Some((envelope, lane)) = self.dialect.prefix(Direction::ToClient, name) else { return };
         self.check_lane(name, lane);
-        let Messages { bytes, ends } = &mut *self.messages;
+        let Messages { bytes, ends, .. } = &mut *self.messages;
         bytes.extend_from_slice(envelope);
         write_array_len(bytes, arguments);
         write(bytes);
@@ -96,6 +112,12 @@ impl Writer<'_> {
         if write(self.dialect, &mut self.messages.bytes) {
             self.messages.ends.push(self.messages.bytes.len());
         }
+    }
+
+    /// Appends the packet `error` in place of a packet that does not fit its table.
+    pub fn misfit(&mut self, packet: &'static str, why: &str) {
+        self.send("error", ("misfit", why));
+        self.messages.misfits.push(Misfit { packet, why: why.to_owned() });
     }
 
     /// The total size of all messages so far, in bytes.

@@ -84,7 +84,7 @@ pub const PLAYER_GONE: &str = "player_gone";
 pub use about::{About, Find, Given, Kill, Looking, Onlooker, Order, OrderError, Replica, Restored, Viewer};
 pub use breach::Breach;
 pub use dice::Dice;
-pub use messages::{Messages, Writer};
+pub use messages::{Messages, Misfit, Writer};
 pub use play::{ActionOf, Game, Published, Publisher, Rates, Turn, View};
 pub use records::{Records, Section};
 pub use simple::{Simple, SimpleGame};

@@ -17,7 +17,7 @@ use super::backlog::Backlog;
 use super::budgets::Budgets;
 use super::client::{Client, Line};
 use super::lockstep::Relay;
-use crate::game::{Breach, Game, Messages, Published, Turn, View as _};
+use crate::game::{Breach, Game, Messages, Misfit, Published, Turn, View as _};
 use crate::limits;
 use crate::peer::Ending;
 use crate::peer::sender::Frames;
@@ -113,12 +113,14 @@ pub struct Desk {
 }
 
 /// What became of one client's update.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
     /// Of the state in it.
     pub turn: Turn,
     /// The sends that it took; `None` if there was nothing to say.
     pub sends: Option<u64>,
+    /// Packets of the game that do not fit their tables.
+    pub misfits: Vec<Misfit>,
 }
 
 /// A backlog with the types of its game.
@@ -253,15 +255,16 @@ impl<G: Game, L: Line> Member<G, L> {
         if turn != Turn::NotDue {
             self.answers.write(dialect, answers);
         }
+        let misfits = messages.take_misfits();
         if answers.is_empty() && messages.is_empty() {
-            return Served { turn, sends: None };
+            return Served { turn, sends: None, misfits };
         }
         for message in answers.iter().chain(messages.iter()) {
             client.endpoint.write_message(frames, message);
         }
         let sends_before = client.sender.sends();
         client.send(Frames::Lent(frames), now);
-        Served { turn, sends: Some(client.sender.sends() - sends_before) }
+        Served { turn, sends: Some(client.sender.sends() - sends_before), misfits }
     }
 
     /// What became of the commands of a client in lockstep, and what comes next in the journal of its
@@ -276,16 +279,17 @@ impl<G: Game, L: Line> Member<G, L> {
         let Member { client, relay, view, answers: pending, .. } = self;
         let sends_before = client.sender.sends();
         if !client.sender.takes_state() {
-            return Served { turn: Turn::HeldBack, sends: None };
+            return Served { turn: Turn::HeldBack, sends: None, misfits: Vec::new() };
         }
         pending.write(&client.endpoint.dialect, answers);
         view.follow(client.player_after(about.1), client.watched());
         recall::<G, L>(client, view, about, messages);
+        let misfits = messages.take_misfits();
         for message in answers.iter().chain(messages.iter()) {
             client.endpoint.write_message(frames, message);
         }
         relay.write(client, (budgets, about.1), frames, now);
         client.send(Frames::Lent(frames), now);
-        Served { turn: Turn::Written, sends: Some(client.sender.sends() - sends_before) }
+        Served { turn: Turn::Written, sends: Some(client.sender.sends() - sends_before), misfits }
     }
 }

@@ -85,6 +85,16 @@ impl Turns<Socket> for Guarded<'_> {
             return false;
         };
         let Some(served) = served else { return true };
+        for misfit in &served.misfits {
+            host.metrics.misfits.inc();
+            if let Some(times) = host.misfits.is_due(misfit.packet, self.now()) {
+                let (room, packet, why) = (client.line.room.label(), misfit.packet, &*misfit.why);
+                warn!(
+                    room,
+                    packet, why, times, "the game made a packet that does not fit its table; it is not sent"
+                );
+            }
+        }
         if served.turn == Turn::HeldBack {
             host.metrics.turns_held_back.inc();
         }

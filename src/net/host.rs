@@ -9,6 +9,7 @@ use super::bell;
 use super::client::Client;
 use super::config::Config;
 use super::metrics::Metrics;
+use super::misfits::Misfits;
 use super::recorder::Recorder;
 use super::registry::Registry;
 use super::rooms::{Hosted, Rooms};
@@ -48,6 +49,8 @@ pub struct Host {
     pub gate: Gate,
     /// Knows who may play.
     pub guard: Guard,
+    /// Decides which packets that do not fit their table are logged.
+    pub misfits: Misfits,
     /// Passes traffic to listeners.
     pub tap: Tap,
     /// The clients that ended last, for watchers.
@@ -94,6 +97,7 @@ impl Host {
             config,
             metrics,
             gate: Gate::default(),
+            misfits: Misfits::default(),
             tap,
             ended: EndedClients::default(),
             recorder,

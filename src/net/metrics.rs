@@ -141,6 +141,7 @@ metrics! {
     turns: Counter, "turns" number, "Times that a worker had something to send to a client";
     turn_sends: Counter, "turn_sends" number, "Send calls that workers made while sending updates";
     turns_held_back: Counter, "turns_held_back" number, "Times that a client got no new state because older bytes were still queued";
+    misfits: Counter, "packets_misfit" number, "Packets of the game that do not fit their table, for each client; the log names them";
     ticks: PerRoom<Counter>, "ticks" number, "Ticks of the world";
     late_ticks: PerRoom<Counter>, "ticks_late" number, "Ticks that began more than half a period late";
     skipped_ticks: PerRoom<Counter>, "ticks_skipped" number, "Ticks skipped because the world fell behind";

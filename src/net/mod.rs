@@ -31,6 +31,7 @@ pub mod found;
 pub mod host;
 pub mod listener;
 pub mod metrics;
+pub mod misfits;
 pub mod pages;
 pub mod recorder;
 pub mod registry;

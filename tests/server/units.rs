@@ -1,13 +1,16 @@
 //! The game of `examples/units.rs`: one command names many targets, and those that are not the player's own
 //! are refused one by one.
 
+use std::sync::Arc;
+
 use tickwire::game::simple::{Deed, Simple};
 use tickwire::game::{Game, Profile};
+use tickwire::internal::net::Server;
 use tickwire::packet::msgpack::write_value;
-use tickwire::packet::{Decoded, Value};
+use tickwire::packet::{Codes, Decoded, Value};
 use tickwire::sim::{Command, Encoded, Identity, PlayerId, Rng, Sim, Stepped};
 
-use crate::guest::{Guest, server_of};
+use crate::guest::{Guest, config_of, server_of};
 use crate::program_of_units::{March, Units};
 use crate::same_world::three_ways;
 
@@ -59,6 +62,31 @@ fn units_of_others_are_refused_one_by_one_and_the_own_ones_march() {
     assert_eq!(bob.hear("error", |_| true).text("rule"), Some("wrong_arguments".to_owned()));
     march(&mut ann, &[own[2]]);
     ann.hear("state", |state| others_stay(state) && x_of(state, own[2]) == Some(600));
+    server.stop();
+}
+
+/// The table of this server cannot carry what the rules tell.
+#[test]
+fn a_packet_that_does_not_fit_its_table_is_counted() {
+    let mut config = config_of::<Simple<Units>>();
+    let texts: Vec<(&str, String)> = Simple::<Units>::TABLES
+        .iter()
+        .map(|(name, text)| (*name, text.replace("unit:u16 rule:str\t", "unit:u16 rule:str<=3\t")))
+        .collect();
+    let texts: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (*name, &**text)).collect();
+    config.codes = Arc::new(Codes::from_texts(&texts).expect("a table"));
+    let server = Server::start(config).expect("a free port");
+    let mut ann = Guest::connect(&server);
+    ann.enter("Ann");
+    let count = |server: &Server| {
+        let text = server.metrics_text();
+        let line = text.lines().find(|line| line.starts_with("tickwire_packets_misfit_total"));
+        line.map(str::to_owned)
+    };
+    assert_eq!(count(&server).as_deref(), Some("tickwire_packets_misfit_total 0"));
+    march(&mut ann, &[999]);
+    assert_eq!(ann.hear("error", |_| true).text("rule"), Some("misfit".to_owned()));
+    assert_eq!(count(&server).as_deref(), Some("tickwire_packets_misfit_total 1"));
     server.stop();
 }
 

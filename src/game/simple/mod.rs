@@ -271,7 +271,7 @@ impl<S: SimpleGame> View<Simple<S>> for Watcher {
                     out.extend_from_slice(bytes);
                     true
                 }),
-                Err(why) => misfit(&mut messages.writer(dialect, Lane::Reliable), why),
+                Err(why) => messages.writer(dialect, Lane::Reliable).misfit("state", why),
             }
         }
         let own = body
@@ -285,7 +285,7 @@ impl<S: SimpleGame> View<Simple<S>> for Watcher {
                     out.extend_from_slice(&bytes);
                     true
                 }),
-                Err(why) => misfit(&mut messages.writer(dialect, Lane::Reliable), &why),
+                Err(why) => messages.writer(dialect, Lane::Reliable).misfit(OWN, &why),
             }
         }
         turn
@@ -312,7 +312,7 @@ impl Watcher {
                     out.extend_from_slice(bytes);
                     true
                 }),
-                Err(why) => misfit(out, why),
+                Err(why) => out.misfit(told.packet, why),
             }
         }
     }
@@ -350,9 +350,4 @@ fn own_rows<S: SimpleGame>(world: &World<S>, margin: &dyn Fn(PlayerId) -> i16) -
         (seat.player, row)
     });
     rows.collect()
-}
-
-/// Tells the client that the game has made a packet that does not fit the table: it cannot be sent.
-fn misfit(out: &mut Writer<'_>, why: &str) {
-    out.send("error", ("misfit", why));
 }
