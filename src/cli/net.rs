@@ -124,6 +124,7 @@ fn banner(args: &NetArgs, conditions: &Conditions, address: SocketAddr) -> Strin
             "stall_ms": milliseconds(conditions.timeout()),
             "seed": args.seed,
             "keeps_addresses": keeps,
+            "is_exposed": !address.ip().is_loopback(),
         });
         return format!("{line}\n");
     }
@@ -140,9 +141,23 @@ fn banner(args: &NetArgs, conditions: &Conditions, address: SocketAddr) -> Strin
     } else {
         "the server sees all clients at one address: only on Linux, with a server at 127.0.0.1, can each keep its own"
     };
+    let exposed = exposed(args, address);
     format!(
-        "net http://{address}/ to {to}\n  each way: {words}{preset}\n  seed {}{stall}\n  {addresses}\n",
+        "net http://{address}/ to {to}\n  each way: {words}{preset}\n  seed {}{stall}\n  {addresses}\n{exposed}",
         args.seed
+    )
+}
+
+/// A line for the banner if other machines may reach the relay, and with it a server that they may not
+/// reach otherwise.
+fn exposed(args: &NetArgs, address: SocketAddr) -> String {
+    if address.ip().is_loopback() {
+        return String::new();
+    }
+    format!(
+        "  warning: --listen {}: other machines reach the server at {} through net; it adds X-Forwarded-For, \
+         so that the server does not treat them as local (127.0.0.1 keeps them out)\n",
+        args.listen, args.to
     )
 }
 

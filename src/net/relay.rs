@@ -5,11 +5,13 @@
 //! ```
 //!
 //! Each connection of a client is one connection to the server, over a [`link`](crate::link) of its
-//! own. No byte is changed or understood. On Linux, with a server on this machine, each client keeps
+//! own. The request of a remote client gets a line that names its address ([`forward`]); no other byte
+//! is changed. On Linux, with a server on this machine, each client keeps
 //! an address of its own ([`own_address`]), so that the server's limits per address hold as without
 //! the relay.
 
 mod carrier;
+mod forward;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -22,6 +24,7 @@ use tickwire_sim::rng::Rng;
 use tracing::{debug, warn};
 
 use self::carrier::{carry, is_reset};
+use self::forward::Forward;
 use super::accept::{self, AcceptErrors};
 use super::registry::Registry;
 use crate::limits;
@@ -201,7 +204,8 @@ impl Shared {
             totals.counts.add(counts);
             delay.into_iter().for_each(|delay| totals.delays.add(delay));
         };
-        match carry([client, &server], link, &self.is_stopping, told) {
+        let forward = Forward::new(address.ip());
+        match carry([client, &server], link, forward, &self.is_stopping, told) {
             Ok(()) => {}
             Err(error) if is_reset(&error) => debug!(%address, "reset"),
             Err(error) => warn!(%address, "connection lost: {error}"),

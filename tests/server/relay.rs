@@ -186,6 +186,7 @@ fn the_command_prints_its_address_carries_web_sockets_and_ends_with_a_summary() 
     let banner = line();
     let conditions = "delay=9ms,jitter=6ms,loss=0.1%,rate-up=125kB,rate-down=625kB";
     assert_eq!((banner["conditions"].as_str(), &banner["keeps_addresses"]), (Some(conditions), &true.into()));
+    assert_eq!(banner["is_exposed"], false);
     let address = banner["listen"].as_str().expect("an address");
     let stream = patient(TcpStream::connect(address).expect("a connection"));
     let (mut peer, _) = tungstenite::client(format!("ws://{address}/"), stream).expect("the upgrade");

@@ -5,6 +5,7 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::forward::Forward;
 use crate::limits;
 use crate::link::{Counts, Link, Read, Stream};
 use crate::platform::{self, Watched};
@@ -14,6 +15,8 @@ struct Way<'a> {
     from: &'a TcpStream,
     to: &'a TcpStream,
     stream: Stream,
+    /// Changes the bytes that are read.
+    forward: Option<Forward>,
     /// Bytes that have arrived and that `to` has not accepted.
     out: Vec<u8>,
     /// `from` sends nothing more.
@@ -33,29 +36,31 @@ struct Done {
     is_broken: bool,
 }
 
-/// Carries bytes between a client and a server, both non-blocking, until both have ended. The end of
-/// one side is passed on behind its bytes, as a half-close or as a reset. `told` is called with the
-/// direction, the bytes, the losses and the delay of each delivery.
+/// Carries bytes between a client and a server, both non-blocking, until both have ended. The client's
+/// bytes pass through `forward`. The end of one side is passed on behind its bytes, as a half-close or as a
+/// reset. `told` is called with the direction, the bytes, the losses and the delay of each delivery.
 ///
 /// # Errors
 /// One side has reset its connection, which was passed on; or waiting failed.
 pub fn carry(
     [client, server]: [&TcpStream; 2],
     link: Link,
+    forward: Forward,
     is_stopping: &AtomicBool,
     told: impl Fn(usize, usize, Counts, Option<Duration>),
 ) -> io::Result<()> {
     let (began, mut buffer) = (Instant::now(), vec![0; limits::RELAY_READ_BYTES]);
-    let way = |from, to, stream| Way {
+    let way = |from, to, stream, forward| Way {
         from,
         to,
         stream,
+        forward,
         out: Vec::new(),
         has_ended: false,
         is_reset: false,
         is_over: false,
     };
-    let mut ways = [way(client, server, link.up), way(server, client, link.down)];
+    let mut ways = [way(client, server, link.up, Some(forward)), way(server, client, link.down, None)];
     while !is_stopping.load(Ordering::Acquire) && ways.iter().any(|way| !way.is_over) {
         for direction in 0..ways.len() {
             let way = &mut ways[direction];
@@ -95,10 +100,17 @@ impl Way<'_> {
                 self.has_ended = true;
                 self.stream.end(now);
             }
-            Ok(count) => self.stream.write(&buffer[..count], now),
+            Ok(count) => self.pass(&buffer[..count], now),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Err(_) => self.break_off(now),
         }
+    }
+
+    fn pass(&mut self, bytes: &[u8], now: Duration) {
+        let Some(forward) = &mut self.forward else { return self.stream.write(bytes, now) };
+        let mut changed = Vec::with_capacity(bytes.len());
+        forward.pass(bytes, &mut changed);
+        self.stream.write(&changed, now);
     }
 
     /// `from` has reset its connection, or accepts nothing more.
@@ -169,4 +181,43 @@ fn wait(ways: &mut [Way<'_>; 2], began: Instant) -> io::Result<()> {
         }
     }
     platform::poll(&sockets, time).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+    use crate::link::Conditions;
+
+    /// Two ends of a connection; the second one does not block.
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let near = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
+        let far = listener.accept().expect("a connection").0;
+        far.set_nonblocking(true).expect("a socket");
+        (near, far)
+    }
+
+    #[test]
+    fn the_server_reads_the_address_of_a_remote_client_and_the_client_reads_unchanged_bytes() {
+        let ((mut client, client_end), (mut server, server_end)) = (pair(), pair());
+        let carrying = thread::spawn(move || {
+            let forward = Forward::new("192.168.1.20".parse().expect("an address"));
+            let link = Link::new(&Conditions::default(), 1);
+            carry([&client_end, &server_end], link, forward, &AtomicBool::new(false), |_, _, _, _| {})
+        });
+        let head = b"GET / HTTP/1.1\r\n\r\n";
+        for stream in [&mut client, &mut server] {
+            stream.write_all(head).expect("sent");
+            stream.shutdown(Shutdown::Write).expect("closed");
+        }
+        let (mut up, mut down) = (String::new(), String::new());
+        server.read_to_string(&mut up).expect("all bytes, then the end");
+        client.read_to_string(&mut down).expect("all bytes, then the end");
+        assert_eq!(up, "GET / HTTP/1.1\r\nX-Forwarded-For: 192.168.1.20\r\n\r\n");
+        assert_eq!(down.as_bytes(), head);
+        carrying.join().expect("no panic").expect("both ends");
+    }
 }
