@@ -55,7 +55,7 @@ impl Forward {
                     into.append(&mut self.line);
                     At::Rest
                 }
-                (At::Start | At::Line | At::LineStart, b'\n') => At::LineStart,
+                (At::Line, b'\n') => At::LineStart,
                 (At::Start | At::Line | At::LineStart, _) => At::Line,
             };
             into.push(byte);
