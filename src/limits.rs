@@ -15,6 +15,7 @@
 
 mod arguments;
 mod checks;
+mod client;
 mod link;
 mod lockstep;
 mod predict;
@@ -26,6 +27,7 @@ mod websocket;
 use std::time::Duration;
 
 pub use arguments::*;
+pub use client::*;
 pub use link::*;
 pub use lockstep::*;
 pub use predict::*;
@@ -370,20 +372,6 @@ pub const EMBEDDED_BOTS: usize = 64;
 /// Ticks that an embedded server makes up for at once after its program was busy: a third of a
 /// second. Beyond: the ticks are skipped.
 pub const EMBEDDED_CATCH_UP: u32 = 10;
-
-// ---- client: a connection of our own --------------------------------------------------------
-
-/// Time for connecting, and for a server to answer the request. Beyond: the client gives up.
-pub const DIAL_TIME: Duration = Duration::from_secs(10);
-/// Silence after which `echo --connect` gives up on its server: as long as common proxies wait.
-pub const CLIENT_SILENCE: Duration = Duration::from_secs(60);
-/// Time that a server has to end the connection once both ends have closed: RFC 6455 section 7.1.1
-/// asks the server to end it first. Beyond: the client ends it.
-pub const CLIENT_END_TIME: Duration = Duration::from_secs(5);
-/// How often `platform/plain.rs` looks at sockets that it cannot wait for: 200 calls a second each.
-pub const PLAIN_LOOK: Duration = Duration::from_millis(5);
-/// How often its reads without a timeout look up: a shutdown by another thread may not wake them.
-pub const PLAIN_READ: Duration = Duration::from_secs(1);
 
 // ---- cli: the terminal ----------------------------------------------------------------------
 

@@ -132,6 +132,20 @@ pub fn spoken(
     url: &Url,
     asked: Option<&str>,
 ) -> Result<(Arc<Dialect>, bool), Failure> {
+    spoken_at(codes, paths, url, asked, url.room_page().is_none())
+}
+
+/// The same, where the caller decides whether the URL names an endpoint: `/` is one, or the page of a room.
+///
+/// # Errors
+/// As [`spoken`].
+pub fn spoken_at(
+    codes: &Codes,
+    paths: &[(&str, &str)],
+    url: &Url,
+    asked: Option<&str>,
+    is_endpoint: bool,
+) -> Result<(Arc<Dialect>, bool), Failure> {
     let first = paths.first().map_or("", |(_, dialect)| dialect);
     let asked_dialect = named(codes, asked.unwrap_or(first));
     let head = RequestHead {
@@ -141,7 +155,7 @@ pub fn spoken(
         headers: Headers::default(),
     };
     match Endpoint::find(codes, paths, &head) {
-        Ok(found) if url.room_page().is_none() => {
+        Ok(found) if is_endpoint => {
             let is_other = asked.is_some() && asked_dialect?.name() != found.dialect.name();
             if is_other {
                 let name = found.dialect.name();
@@ -161,7 +175,7 @@ mod tests {
 
     use crate::packet::endpoint::PATHS;
 
-    fn spoken_at(url: &str, asked: Option<&str>) -> Result<(String, bool), Failure> {
+    fn asked_at(url: &str, asked: Option<&str>) -> Result<(String, bool), Failure> {
         let (dialect, json) = spoken(&Codes::builtin(), &PATHS, &url.parse().expect("a URL"), asked)?;
         Ok((dialect.name().to_owned(), json))
     }
@@ -182,13 +196,13 @@ mod tests {
             ("ws://a:1/nothing/here", Some("letters"), "letters", false),
             ("ws://a:1/server?dialect=morse", Some("legacy"), "legacy", false),
         ] {
-            assert_eq!(spoken_at(url, asked), Ok((name.to_owned(), json)), "{url} {asked:?}");
+            assert_eq!(asked_at(url, asked), Ok((name.to_owned(), json)), "{url} {asked:?}");
         }
     }
 
     #[test]
     fn a_path_and_a_flag_that_differ_are_refused() {
-        let refused = |url, asked| spoken_at(url, Some(asked)).expect_err(url);
+        let refused = |url, asked| asked_at(url, Some(asked)).expect_err(url);
         assert_eq!(
             refused("ws://a:1/server", "legacy"),
             "ws://a:1/server selects the dialect letters: leave out either its path and query, or --dialect"

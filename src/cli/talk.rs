@@ -25,6 +25,7 @@ use crate::explain::paint::Paint;
 use crate::limits;
 use crate::packet::{Codes, Dialect, Direction, Row, grammar};
 use crate::platform::{self, StandardInput};
+use crate::visible;
 use crate::ws::frame::Opcode;
 use crate::ws::{CloseCode, Side};
 
@@ -36,8 +37,8 @@ const CLEAR: &str = "\r\x1b[K";
 /// Options of `talk`.
 #[derive(Debug, Args)]
 pub struct TalkArgs {
-    /// URL of the server, such as ws://localhost:3000. A path, such as /play or /server, selects
-    /// the dialect; without a path, --dialect selects it.
+    /// URL of the server, such as ws://localhost:3000. A path, such as /play, /server or /, is requested
+    /// as it is and selects the dialect; without a path, --dialect selects both.
     #[arg(value_name = "URL")]
     url: Url,
     /// Dialect to use, such as native, legacy or letters. Default: that of the first path of the game that
@@ -72,9 +73,13 @@ enum Format {
 pub fn run(args: &TalkArgs, games: &Games) -> Result<(), Failure> {
     let codes = codes::load(args.codes.as_deref(), games)?;
     let paths = game_paths(args, games);
-    let (dialect, _) = codes::spoken(&codes, paths, &args.url, args.dialect.as_deref())?;
+    let (dialect, _) =
+        codes::spoken_at(&codes, paths, &args.url, args.dialect.as_deref(), args.url.is_exact())?;
     check_quiet(&args.quiet, &dialect)?;
-    let mut url = args.url.clone().for_dialect(paths, dialect.name());
+    let mut url = args.url.clone();
+    if !url.is_exact() {
+        url = url.for_dialect(paths, dialect.name());
+    }
     if args.format == Format::Json {
         url.target.push_str(if url.target.contains('?') { "&format=json" } else { "?format=json" });
     }
@@ -162,12 +167,21 @@ impl Talk<'_, '_> {
         let deadline = Instant::now() + limits::DIAL_TIME;
         while !self.live.is_open() && !self.live.is_over() {
             self.wait(Some(deadline), false)?;
-            if Instant::now() >= deadline {
-                return Err("the server did not answer the request".to_owned());
+            self.show();
+            if Instant::now() >= deadline && !self.live.is_open() && !self.live.is_over() {
+                let seconds = limits::DIAL_TIME.as_secs();
+                return Err(format!("the server did not complete its response within {seconds} s"));
             }
         }
         self.show();
-        if self.live.is_over() { Err("the server did not accept the upgrade".to_owned()) } else { Ok(()) }
+        if !self.live.is_over() {
+            return Ok(());
+        }
+        if let Some(text) = self.live.refusal() {
+            self.say(&format!("the response says: {}\n", visible::line(&text)));
+        }
+        let why = self.live.given_up().map_or(String::new(), |reason| format!(": {reason}"));
+        Err(format!("the server did not accept the upgrade{why}"))
     }
 
     /// Carries out the lines until none is left.
@@ -259,7 +273,7 @@ impl Talk<'_, '_> {
         } else {
             "left; the server has not ended the connection\n"
         });
-        Ok(())
+        self.live.given_up().map_or(Ok(()), |reason| Err(reason.to_owned()))
     }
 
     /// Waits for the server, and for a line if one is wanted, until the deadline.

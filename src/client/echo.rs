@@ -68,8 +68,9 @@ fn shake_hands(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
     let key = upgrade::encode_key(dial::random());
     stream.write_all(&upgrade::request(&url.authority(), &url.target, &key, &[]))?;
     let (mut reader, mut buffer) = (ResponseReader::new(limits::HEAD), [0; limits::READ_BYTES]);
+    let deadline = Instant::now() + limits::DIAL_TIME;
     loop {
-        let count = read(stream, &mut buffer)?;
+        let count = read_until(stream, &mut buffer, deadline)?;
         if count == 0 {
             return Err(ErrorKind::UnexpectedEof.into());
         }
@@ -78,6 +79,7 @@ fn shake_hands(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
                 return Err(wrong(LinkError::Refused(head.status)));
             }
             upgrade::check_response(&head, &key, &[]).map_err(|rule| wrong(rule.into()))?;
+            stream.set_read_timeout(Some(limits::CLIENT_SILENCE))?;
             return Ok(reader.rest().to_vec());
         }
     }
@@ -123,8 +125,9 @@ fn read_on(
         return Err(lost);
     }
     let (mut is_closed, mut unsent) = (false, Vec::new());
+    let deadline = Instant::now() + limits::CLIENT_END_TIME;
     loop {
-        match read(stream, conn.room(limits::ECHO_READ_BYTES)) {
+        match read_until(stream, conn.room(limits::ECHO_READ_BYTES), deadline) {
             Ok(count) if count > 0 => conn.received(count),
             _ => return if is_closed { Ok(()) } else { Err(lost) },
         }
@@ -149,18 +152,19 @@ fn read(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
+/// Like [`read`], up to a deadline, which bytes do not extend.
+fn read_until(stream: &TcpStream, buffer: &mut [u8], deadline: Instant) -> io::Result<usize> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(io::Error::new(ErrorKind::TimedOut, "timed out waiting for the server"));
+    }
+    stream.set_read_timeout(Some(left))?;
+    read(stream, buffer)
+}
+
 /// Waits for the server to end the connection, and ends it after a timeout.
 fn wait_for_end(stream: &TcpStream) {
     let (deadline, mut buffer) = (Instant::now() + limits::CLIENT_END_TIME, [0; limits::READ_BYTES]);
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() || stream.set_read_timeout(Some(left)).is_err() {
-            break;
-        }
-        match read(stream, &mut buffer) {
-            Ok(0) | Err(_) => break,
-            Ok(_) => {}
-        }
-    }
+    while read_until(stream, &mut buffer, deadline).is_ok_and(|count| count > 0) {}
     let _ = stream.shutdown(Shutdown::Both);
 }

@@ -109,6 +109,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(not(target_family = "wasm"))]
+pub(crate) mod answer;
 pub mod bot;
 #[cfg(not(target_family = "wasm"))]
 pub mod dial;
@@ -117,6 +119,8 @@ pub(crate) mod echo;
 pub mod follower;
 pub mod in_lockstep;
 pub mod link;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) mod outgoing;
 pub mod own;
 pub mod player;
 #[cfg(not(target_family = "wasm"))]

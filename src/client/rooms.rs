@@ -4,11 +4,11 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::time::Instant;
 
+use super::answer::Answer;
 use super::dial;
 use super::url::Url;
 use crate::limits;
 use crate::platform::Watched;
-use crate::ws::http::ResponseReader;
 
 /// The request path of the list.
 const LIST: &str = "/rooms?format=json";
@@ -36,9 +36,8 @@ fn get(to: SocketAddr, authority: &str) -> io::Result<Vec<u8>> {
     // The request is shorter than any buffer of a new socket.
     stream.write_all(request.as_bytes())?;
     let deadline = Instant::now() + limits::DIAL_TIME;
-    let (mut reader, mut status, mut body) = (ResponseReader::new(limits::HEAD), None, Vec::new());
-    let mut buffer = [0; 16 * 1024];
-    loop {
+    let (mut answer, mut buffer) = (Answer::new(limits::ROOM_LIST_BYTES), [0; 16 * 1024]);
+    while !answer.is_whole() {
         dial::wait(Watched::reading(&stream), deadline.saturating_duration_since(Instant::now()))?;
         let count = match stream.read(&mut buffer) {
             Ok(0) => break,
@@ -47,18 +46,7 @@ fn get(to: SocketAddr, authority: &str) -> io::Result<Vec<u8>> {
             // What has been read may be the whole answer.
             Err(_) => break,
         };
-        if status.is_some() {
-            body.extend_from_slice(&buffer[..count]);
-        } else {
-            let head = reader.receive(&buffer[..count]);
-            status = head.map_err(|_| io::Error::from(ErrorKind::InvalidData))?.map(|head| head.status);
-            if status.is_some() {
-                body.extend_from_slice(reader.rest());
-            }
-        }
-        if body.len() > limits::ROOM_LIST_BYTES {
-            return Err(ErrorKind::InvalidData.into());
-        }
+        answer.receive(&buffer[..count]).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
     }
-    Ok(if status == Some(200) { body } else { Vec::new() })
+    Ok(if answer.status() == Some(200) { answer.body().to_vec() } else { Vec::new() })
 }

@@ -124,13 +124,16 @@ impl<H: for<'a> From<&'a Decoded<'a>>> Talk<H> {
     /// Sends bytes as they are, frames or not.
     ///
     /// # Errors
-    /// The socket's error.
+    /// The socket's error; `TimedOut` if the server does not accept all bytes within
+    /// [`limits::DIAL_TIME`].
     pub fn send_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        let deadline = Instant::now() + limits::DIAL_TIME;
         while !bytes.is_empty() {
             match self.stream.write(bytes) {
                 Ok(count) => bytes = &bytes[count..],
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    dial::wait(Watched::writing(&self.stream), limits::DIAL_TIME)?;
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    dial::wait(Watched::writing(&self.stream), left)?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),

@@ -22,6 +22,8 @@ pub struct Url {
     pub port: u16,
     /// Path and query; begins with a slash.
     pub target: String,
+    /// Whether the text has a path or a query, also the path `/`.
+    pub has_path: bool,
 }
 
 impl Url {
@@ -43,6 +45,12 @@ impl Url {
         let prefix = self.target.strip_suffix('/').unwrap_or(&self.target);
         let is_page = prefix.is_empty() || prefix.strip_prefix(ROOMS).is_some_and(is_room_name);
         is_page.then_some(prefix)
+    }
+
+    /// Whether the URL names the path to request, and not only a server or a room: any path but that of a
+    /// room without a slash at its end.
+    pub fn is_exact(&self) -> bool {
+        self.room_page().is_none() || self.has_path && self.target.ends_with('/')
     }
 
     /// The same room at the endpoint of a dialect, by the paths of the room's game, unless the URL
@@ -75,8 +83,9 @@ impl FromStr for Url {
         }
         let (authority, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         let (host, port) = split_authority(authority)?;
+        let has_path = !target.is_empty();
         let target = if target.starts_with('/') { target.to_owned() } else { format!("/{target}") };
-        Ok(Url { host: host.to_owned(), port, target })
+        Ok(Url { host: host.to_owned(), port, target, has_path })
     }
 }
 
@@ -162,16 +171,17 @@ mod tests {
     #[test]
     fn a_dialect_has_its_endpoint_unless_one_is_named() {
         let paths = [("/play", "native"), ("/", "legacy"), ("/server", "letters")];
-        for (text, dialect, target, room) in [
-            ("ws://a:1", "native", "/play", ""),
-            ("ws://a:1/", "letters-2023", "/server?dialect=letters-2023", ""),
-            ("ws://a:1/moomoo", "native", "/moomoo", ""),
-            ("ws://a:1/r/arena", "native", "/r/arena/play", "arena"),
-            ("ws://a:1/r/arena/", "legacy", "/r/arena/", "arena"),
-            ("ws://a:1/r/arena/server", "native", "/r/arena/server", "arena"),
+        for (text, dialect, target, room, is_exact) in [
+            ("ws://a:1", "native", "/play", "", false),
+            ("ws://a:1/", "letters-2023", "/server?dialect=letters-2023", "", true),
+            ("ws://a:1/moomoo", "native", "/moomoo", "", true),
+            ("ws://a:1/r/arena", "native", "/r/arena/play", "arena", false),
+            ("ws://a:1/r/arena/", "legacy", "/r/arena/", "arena", true),
+            ("ws://a:1/r/arena/server", "native", "/r/arena/server", "arena", true),
         ] {
             let url: Url = text.parse().unwrap();
             assert_eq!(url.room(), room, "{text}");
+            assert_eq!(url.is_exact(), is_exact, "{text}");
             assert_eq!(url.for_dialect(&paths, dialect).target, target, "{text}");
         }
     }

@@ -149,6 +149,12 @@ impl Problem {
         matches!(self, Problem::Broken { answer, .. } if answer.starts_with("close "))
     }
 
+    /// The code with which the other end closes the connection, if it does.
+    pub fn close_code(&self) -> Option<u16> {
+        let Problem::Broken { answer, .. } = self else { return None };
+        answer.strip_prefix("close ")?.split(' ').next()?.parse().ok()
+    }
+
     /// The same problem at another place.
     pub(super) fn at(mut self, place: impl FnOnce(Range<usize>) -> Range<usize>) -> Problem {
         if let Problem::Broken { bits, .. } = &mut self {

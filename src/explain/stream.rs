@@ -45,6 +45,8 @@ pub struct Conversation<'c> {
     asked: Option<Asked>,
     client: Half,
     server: Half,
+    /// Whether the frames of the server are read by a client of ours, with its limits.
+    is_our_client: bool,
 }
 
 /// One direction.
@@ -82,7 +84,13 @@ impl<'c> Conversation<'c> {
     /// A conversation in this dialect, whatever its path says.
     pub fn in_dialect(dialect: &'c Dialect) -> Conversation<'c> {
         let (client, server) = (Half::default(), Half::default());
-        Conversation { spoken: Spoken::in_dialect(dialect), asked: None, client, server }
+        Conversation {
+            spoken: Spoken::in_dialect(dialect),
+            asked: None,
+            client,
+            server,
+            is_our_client: false,
+        }
     }
 
     /// Records that the upgrade came before: no message is unfinished.
@@ -97,6 +105,17 @@ impl<'c> Conversation<'c> {
     /// Records that the server is ours, so that its limits apply whatever the path.
     pub fn with_our_server(&mut self) {
         self.spoken.be_ours();
+    }
+
+    /// Records that the client is ours, so that its limits apply to the frames of the server.
+    pub fn with_our_client(&mut self) {
+        self.is_our_client = true;
+    }
+
+    /// Whether a side has broken a rule after which nothing more of it is read.
+    pub fn has_failed(&self, from: Side) -> bool {
+        let half = if from == Side::Client { &self.client } else { &self.server };
+        half.stage == Stage::Over
     }
 
     /// From now on only names and verdicts are found out, several times as fast: the trees have a payload as one leaf.
@@ -247,7 +266,10 @@ impl<'c> Conversation<'c> {
 
     /// The limits of the end that receives the frames of a side, if known.
     fn limits(&self, from: Side) -> Option<Limits> {
-        (self.spoken.is_ours() && from == Side::Client).then_some(limits::FROM_CLIENTS)
+        match from {
+            Side::Client => self.spoken.is_ours().then_some(limits::FROM_CLIENTS),
+            Side::Server => self.is_our_client.then_some(limits::FROM_SERVERS),
+        }
     }
 
     fn half(&mut self, from: Side) -> &mut Half {

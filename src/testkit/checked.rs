@@ -19,14 +19,35 @@ pub struct Checked {
     name: String,
     /// When the last update arrived, unless none are sent since.
     updated: Option<Duration>,
+    /// Whether the server has ended the connection because it stops: the bot may come back to the next one.
+    pub is_server_away: bool,
     /// Its measurements.
     pub tally: Tally,
 }
 
+/// The ending of a connection whose server stops.
+pub const SERVER_AWAY: &str = "1001 going_away";
+
 /// The bot of this agent on a new link.
 pub fn bot(link: Link, dialect: Arc<Dialect>, agent: Box<dyn Agent>) -> CheckingBot {
-    let checked = Checked { name: agent.name().to_owned(), updated: None, tally: Tally::new() };
+    let checked =
+        Checked { name: agent.name().to_owned(), updated: None, is_server_away: false, tally: Tally::new() };
     Bot::new(link, dialect, agent, checked)
+}
+
+/// The bot of this agent on a new link, with the measurements of the bot that it replaces.
+pub fn returning(
+    link: Link,
+    dialect: Arc<Dialect>,
+    agent: Box<dyn Agent>,
+    before: &mut CheckingBot,
+) -> CheckingBot {
+    let mut tally = std::mem::take(&mut before.witness.tally);
+    tally.deeds.add(&before.agent.take_deeds());
+    tally.returns += 1;
+    let mut bot = bot(link, dialect, agent);
+    bot.witness.tally = tally;
+    bot
 }
 
 /// Starts the measured time: earlier measurements do not count, but errors do.
@@ -73,7 +94,10 @@ impl Witness for Checked {
     }
 
     fn ended(&mut self, reason: &str) {
-        self.tally.disconnect(reason);
+        self.is_server_away = reason == SERVER_AWAY;
+        if !self.is_server_away {
+            self.tally.disconnect(reason);
+        }
     }
 }
 

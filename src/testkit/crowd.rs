@@ -4,25 +4,27 @@
 //!   dial, a few at a time ─► all connected (or timed out) ─► settle ─► measure ─► say goodbye
 //! ```
 //!
-//! Bots do not reconnect: when the last connection has ended, so does the measurement.
+//! A bot whose server stops comes back to the next server, as after a restart by `tickwire dev`. Other bots do
+//! not reconnect: when the last connection has ended, so does the measurement.
 //!
 //! The load generator must cost little, or it measures itself: no thread per bot, and no waiting
 //! for a single bot. It runs a [`Plan`], and returns a [`Report`] for each dialect.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::checked::{self, CheckingBot};
+use super::checked::{self, CheckingBot, SERVER_AWAY};
 use super::source::Source;
 use super::tally::{Report, Tally};
 use crate::client::bot::Stage;
 use crate::client::dial;
 use crate::client::in_lockstep::InLockstep;
 use crate::client::link::Link;
+use crate::client::outgoing::Outgoing;
 use crate::client::shared_world::SharedWorlds;
 use crate::client::url::Url;
 use crate::game::About;
@@ -44,6 +46,10 @@ const SETTLING_TIME: Duration = Duration::from_secs(1);
 const ACT_EVERY: Duration = Duration::from_millis(50);
 /// Time for goodbyes.
 const LEAVING_TIME: Duration = Duration::from_secs(3);
+/// Time between two tries to come back to a server that has stopped.
+const RETURN_EVERY: Duration = Duration::from_millis(250);
+/// Time that a server has to come back. Beyond: the connection counts as ended by the server.
+const RETURN_TIME: Duration = Duration::from_secs(10);
 /// Connections made before a thread serves its existing ones again.
 const DIALS_AT_ONCE: usize = 8;
 /// Bytes read at once.
@@ -165,9 +171,13 @@ struct Member {
     bot: CheckingBot,
     /// The index of its dialect in the plan.
     dialect: usize,
+    /// Its index in the crowd.
+    index: usize,
+    /// While its server is away: the time of the next try, and of the last one.
+    returns: Option<(Duration, Duration)>,
     /// `None` once it is over.
     stream: Option<Arc<TcpStream>>,
-    unsent: Vec<u8>,
+    unsent: Outgoing,
     is_ready: bool,
     /// Whether it is counted as over.
     is_over: bool,
@@ -216,6 +226,8 @@ impl<'a> Pen<'a> {
             self.turn()?;
         }
         let measured = self.now().min(ends).saturating_sub(begins);
+        let away = self.members.iter_mut().filter(|member| member.returns.is_some());
+        away.for_each(|member| member.bot.witness.tally.disconnect(SERVER_AWAY));
         // The measurement ends here: leaving is not part of the traffic of play.
         let mut reports = nothing_seen(self.shared.plan, measured);
         for (member, played) in self.members.iter_mut().zip(played) {
@@ -267,6 +279,7 @@ impl<'a> Pen<'a> {
         self.hear(wait)?;
         if self.now() >= next {
             self.acted = self.now();
+            self.bring_back()?;
             for member in &mut self.members {
                 member.bot.act(self.shared.started.elapsed());
                 member.flush(self.shared);
@@ -284,9 +297,16 @@ impl<'a> Pen<'a> {
         let Some(agent) = plan.agent(index, &self.shared.worlds) else {
             return Err(ErrorKind::Unsupported.into());
         };
-        let bot = checked::bot(link, dialect, agent);
-        let (stream, unsent) = (None, Vec::new());
-        let mut member = Member { bot, dialect: number, stream, unsent, is_ready: false, is_over: false };
+        let mut member = Member {
+            bot: checked::bot(link, dialect, agent),
+            dialect: number,
+            index,
+            returns: None,
+            stream: None,
+            unsent: Outgoing::default(),
+            is_ready: false,
+            is_over: false,
+        };
         match dial::dial(*to, plan.source.as_ref().map(|source| source.address(index))) {
             Ok(stream) => {
                 let stream = Arc::new(stream);
@@ -297,6 +317,33 @@ impl<'a> Pen<'a> {
             Err(error) => member.end(Some(&error), self.shared),
         }
         self.members.push(member);
+        Ok(())
+    }
+
+    /// Lets the bots whose server is away try to connect again, a few at a time.
+    fn bring_back(&mut self) -> io::Result<()> {
+        let (Shared { plan, to, .. }, now) = (self.shared, self.now());
+        let is_due = |member: &Member| member.returns.is_some_and(|(at, _)| at <= now);
+        let due: Vec<usize> = (0..self.members.len()).filter(|at| is_due(&self.members[*at])).collect();
+        for at in due.into_iter().take(DIALS_AT_ONCE) {
+            let member = &mut self.members[at];
+            let Some((_, until)) = member.returns.take() else { continue };
+            let dialect = Arc::clone(&plan.dialects[member.dialect]);
+            let Some(agent) = plan.agent(member.index, &self.shared.worlds) else { continue };
+            match dial::dial(*to, plan.source.as_ref().map(|source| source.address(member.index))) {
+                Ok(stream) => {
+                    let url = plan.url.clone().for_dialect(plan.game.paths, dialect.name());
+                    let link = Link::new(&url.authority(), &url.target, says_hello(&dialect), dial::keys());
+                    let stream = Arc::new(stream);
+                    self.poller.add(&stream, at)?;
+                    member.bot = checked::returning(link, dialect, agent, &mut member.bot);
+                    (member.stream, member.unsent) = (Some(stream), Outgoing::default());
+                    member.flush(self.shared);
+                }
+                Err(_) if now < until => member.returns = Some((now + RETURN_EVERY, until)),
+                Err(_) => member.give_up(self.shared),
+            }
+        }
         Ok(())
     }
 
@@ -338,18 +385,19 @@ impl Member {
     /// Sends as much as the kernel accepts; the rest waits for the next turn. Also records the
     /// bot's stage.
     fn flush(&mut self, shared: &Shared<'_>) {
-        self.bot.drain_output(&mut self.unsent);
-        if let Some(mut stream) = self.stream.as_deref().filter(|_| !self.unsent.is_empty()) {
-            match stream.write(&self.unsent) {
-                Ok(count) => drop(self.unsent.drain(..count)),
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-                // The next read reports why it broke, after the server's last bytes.
-                Err(_) => self.unsent.clear(),
-            }
+        self.bot.drain_output(self.unsent.bytes());
+        if let Some(stream) = self.stream.as_deref()
+            && let Err(unread) = self.unsent.write_to(stream)
+        {
+            self.stream = None;
+            self.bot.receive_eof(Some(&unread.to_string()), shared.started.elapsed());
         }
         if self.bot.stage() == Stage::Over {
             self.stream = None;
-            if !self.is_over {
+            if std::mem::take(&mut self.bot.witness.is_server_away) {
+                let now = shared.started.elapsed();
+                self.returns = Some((now + RETURN_EVERY, now + RETURN_TIME));
+            } else if !self.is_over && self.returns.is_none() {
                 self.is_over = true;
                 shared.over.fetch_add(1, Ordering::AcqRel);
             }
@@ -358,6 +406,12 @@ impl Member {
             self.is_ready = true;
             shared.ready.fetch_add(1, Ordering::AcqRel);
         }
+    }
+
+    /// The server does not come back.
+    fn give_up(&mut self, shared: &Shared<'_>) {
+        self.bot.witness.tally.disconnect(SERVER_AWAY);
+        self.flush(shared);
     }
 
     fn end(&mut self, error: Option<&io::Error>, shared: &Shared<'_>) {

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,6 +20,7 @@ use super::hostile::{self, native};
 use super::source::Source;
 use crate::client::dial;
 use crate::client::link::{Event, Link};
+use crate::client::outgoing::{Outgoing, Unread};
 use crate::client::url::Url;
 use crate::games::moo::client_packet::{ClientPacket, Mode};
 use crate::packet::{Dialect, Direction};
@@ -119,7 +120,7 @@ impl Returned {
 struct Line {
     stream: TcpStream,
     link: Link,
-    unsent: Vec<u8>,
+    unsent: Outgoing,
     since: Instant,
     is_first: bool,
     /// Whether it has its player, or will never have one.
@@ -179,8 +180,8 @@ impl Crowd<'_> {
         let sign = if url.target.contains('?') { '&' } else { '?' };
         let target = format!("{}{sign}inspect_key={:032x}", url.target, index + 1);
         let mut link = Link::new(&url.authority(), &target, true, dial::keys());
-        let mut unsent = Vec::new();
-        link.drain_output(&mut unsent);
+        let mut unsent = Outgoing::default();
+        link.drain_output(unsent.bytes());
         let since = Instant::now();
         self.clients[index].line = Some(Line { stream, link, unsent, since, is_first, is_settled: false });
         Ok(())
@@ -197,7 +198,8 @@ impl Crowd<'_> {
                 1 => client.older = Some(line.stream),
                 _ => {
                     line.link.close_with(CloseCode::GOING_AWAY);
-                    line.flush();
+                    // The connection ends here, whether the server reads or not.
+                    let _ = line.flush();
                 }
             }
         }
@@ -232,7 +234,11 @@ impl Crowd<'_> {
             if ready.next().is_some_and(|ready| ready.is_any()) {
                 line.hear(player, &self.dialect, &mut self.done);
             }
-            line.flush();
+            if let Err(unread) = line.flush() {
+                line.give_up(&unread.to_string(), &mut self.done);
+                client.line = None;
+                continue;
+            }
             if !line.is_settled && line.since.elapsed() > PATIENCE {
                 line.give_up("no answer", &mut self.done);
             }
@@ -256,12 +262,9 @@ impl Crowd<'_> {
 
 impl Line {
     /// Sends as much as the kernel takes.
-    fn flush(&mut self) {
-        self.link.drain_output(&mut self.unsent);
-        // A failed write is reported by the next read, after the server's last bytes.
-        if let Ok(count) = (&self.stream).write(&self.unsent) {
-            self.unsent.drain(..count);
-        }
+    fn flush(&mut self) -> Result<(), Unread> {
+        self.link.drain_output(self.unsent.bytes());
+        self.unsent.write_to(&self.stream)
     }
 
     fn give_up(&mut self, reason: &str, done: &mut Returned) {

@@ -83,6 +83,8 @@ pub struct Tally {
     pub updates: u64,
     /// The player's deeds and losses.
     pub deeds: Deeds,
+    /// Connections made after the server had ended the one before because it stopped.
+    pub returns: u64,
     errors: BTreeMap<String, Errors>,
     disconnects: BTreeMap<String, u64>,
 }
@@ -107,6 +109,7 @@ impl Tally {
             all_out: 0,
             updates: 0,
             deeds: Deeds::default(),
+            returns: 0,
             errors: BTreeMap::new(),
             disconnects: BTreeMap::new(),
         }
@@ -185,6 +188,7 @@ impl Tally {
         self.all_out += other.all_out;
         self.updates += other.updates;
         self.deeds.add(&other.deeds);
+        self.returns += other.returns;
         for (name, errors) in &other.errors {
             let mine = self.errors.entry(name.clone()).or_default();
             mine.count += errors.count;
@@ -294,6 +298,9 @@ impl Report {
             "disconnect_count": self.disconnects(),
             "disconnects": self.tally.disconnects,
         });
+        if self.tally.returns > 0 {
+            line["returns"] = self.tally.returns.into();
+        }
         for (name, _, count) in &self.tally.deeds.0 {
             line[*name] = (*count).into();
         }
@@ -331,6 +338,9 @@ impl fmt::Display for Report {
         for (name, errors) in &tally.errors {
             writeln!(out, "    {name} {}", errors.count)?;
             errors.examples.iter().try_for_each(|example| writeln!(out, "      {example:?}"))?;
+        }
+        if tally.returns > 0 {
+            writeln!(out, "  returns       {} to a server that had stopped", tally.returns)?;
         }
         writeln!(out, "  disconnects   {}", self.disconnects())?;
         tally.disconnects.iter().try_for_each(|(reason, count)| writeln!(out, "    {reason:?} {count}"))

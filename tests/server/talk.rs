@@ -1,8 +1,12 @@
 //! `tickwire talk` at a live server: packets in all forms, broken frames and what becomes of them, scripts that fail.
 
-use std::io::Write;
-use std::net::{SocketAddr, TcpListener};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Output;
+use std::thread::{self, JoinHandle};
+
+use tickwire::ws::http::HeadReader;
+use tickwire::ws::{HeadLimits, upgrade};
 
 use crate::program::tickwire;
 use crate::support;
@@ -17,8 +21,11 @@ fn talk(flags: &[&str], script: &str) -> (Option<i32>, Vec<String>, String) {
 }
 
 fn talk_to(address: SocketAddr, flags: &[&str], script: &str) -> (Option<i32>, Vec<String>, String) {
-    let url = format!("ws://{address}");
-    let arguments = [&["talk", url.as_str()], flags].concat();
+    talk_at(&format!("ws://{address}"), flags, script)
+}
+
+fn talk_at(url: &str, flags: &[&str], script: &str) -> (Option<i32>, Vec<String>, String) {
+    let arguments = [&["talk", url], flags].concat();
     let mut child = tickwire(&arguments).env_remove("NO_COLOR").spawn().expect("the program starts");
     let mut stdin = child.stdin.take().expect("piped");
     // Who has failed already does not read to the end.
@@ -176,4 +183,96 @@ fn a_server_that_grants_nothing_is_an_error() {
     let nobody = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
     let (code, _, errors) = talk_to(nobody, &[], "");
     assert!(code == Some(1) && errors.lines().count() == 1, "{errors}");
+}
+
+/// A server of one connection, which answers the request as it likes, and keeps the connection.
+fn foreign<R: Send + 'static>(
+    answer: impl FnOnce(&mut TcpStream, String) -> R + Send + 'static,
+) -> (SocketAddr, JoinHandle<(TcpStream, R)>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let serving = thread::spawn(move || {
+        let (mut stream, mut request) = (listener.accept().expect("a connection").0, Vec::new());
+        while !request.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).expect("a request");
+            request.push(byte[0]);
+        }
+        let answered = answer(&mut stream, String::from_utf8(request).expect("text"));
+        (stream, answered)
+    });
+    (address, serving)
+}
+
+/// `--dialect` keeps talk from asking for the list of rooms.
+const ONE_REQUEST: [&str; 2] = ["--dialect", "native"];
+
+#[test]
+fn a_refusal_ends_where_its_head_says_and_its_text_is_shown() {
+    for body in [
+        "Content-Length: 9\r\n\r\nno \x1b[1m 3",
+        "Transfer-Encoding: chunked\r\n\r\n9\r\nno \x1b[1m 3\r\n0\r\n\r\n",
+    ] {
+        let response = format!("HTTP/1.1 403 Forbidden\r\n{body}");
+        let (address, serving) = foreign(move |stream, _| stream.write_all(response.as_bytes()));
+        let (code, lines, errors) = talk_to(address, &ONE_REQUEST, "");
+        let (_kept_alive, written) = serving.join().expect("it has answered");
+        written.expect("sent");
+        assert_eq!((code, errors.as_str()), (Some(1), "tickwire: the server did not accept the upgrade\n"));
+        let said = lines.iter().find(|line| line.starts_with("the response says: no "));
+        assert!(said.is_some_and(|said| !said.contains('\x1b')), "{lines:?}");
+    }
+}
+
+#[test]
+fn a_server_without_bounds_is_left() {
+    let piece = |start: &'static str, piece: &'static str| {
+        move |stream: &mut TcpStream, request: String| {
+            let head = HeadReader::new(HeadLimits::default()).receive(request.as_bytes());
+            let head = head.expect("HTTP").expect("a whole head");
+            let mut bytes = start.as_bytes().to_vec();
+            if start.is_empty() {
+                bytes = upgrade::accept(&head, &["tickwire.v1"]).expect("an upgrade").response;
+                // A message of 1 TiB.
+                bytes.extend([0x82, 0x7f, 0, 0, 1, 0, 0, 0, 0, 0]);
+            }
+            let mut sent = stream.write_all(&bytes);
+            while sent.is_ok() {
+                sent = stream.write_all(piece.repeat(1000).as_bytes());
+            }
+        }
+    };
+    for (start, endless, why) in [
+        ("HTTP/1.1 200 OK\r\n", "X: y\r\n", "header"),
+        ("HTTP/1.1 200 ", "xxxxx", "head"),
+        ("HTTP/1.1 200 OK\r\n\r\n", "xxxxx", "a body of more than 65536 bytes"),
+        ("", "xxxxx", "broke a rule or a limit of this client"),
+    ] {
+        let (address, serving) = foreign(piece(start, endless));
+        let (code, lines, errors) = talk_to(address, &ONE_REQUEST, "wait 3600\n");
+        serving.join().expect("talk has left");
+        assert_eq!(code, Some(1), "{lines:?}");
+        assert!(errors.contains(why), "{start:?}: {errors}");
+    }
+}
+
+#[test]
+fn a_path_is_requested_as_it_is() {
+    for (path, target) in [
+        ("", "/play"),
+        ("/", "/"),
+        ("/?x=1", "/?x=1"),
+        ("/r/arena", "/r/arena/play"),
+        ("/r/arena/", "/r/arena/"),
+    ] {
+        let (address, serving) = foreign(|stream, request| {
+            stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").expect("sent");
+            request
+        });
+        let flags: &[&str] =
+            if path.ends_with('/') || path.contains('?') { &["--dialect", "legacy"] } else { &ONE_REQUEST };
+        talk_at(&format!("ws://{address}{path}"), flags, "");
+        let (_, request) = serving.join().expect("it has answered");
+        assert_eq!(request.lines().next(), Some(&*format!("GET {target} HTTP/1.1")), "{path}");
+    }
 }

@@ -158,11 +158,18 @@ fn as_words<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Value>
         let word = next_word(&mut rest);
         let (name, value) =
             word.split_once('=').ok_or_else(|| format!("{word:?} is not argument=value; see help"))?;
-        // A value that is not JSON is taken as text.
-        let value = json::read(value, Direction::ToServer).unwrap_or_else(|_| Value::from(value));
-        pairs.push((name.to_owned(), value));
+        pairs.push((name.to_owned(), as_value(value)));
     }
     in_order(row, pairs)
+}
+
+/// A value as `explain` and the dissector print it: JSON, or `nil`. Any other value is text; the text `nil`
+/// needs quotes.
+fn as_value(text: &str) -> Value {
+    match text {
+        "nil" => Value::Nil,
+        _ => json::read(text, Direction::ToServer).unwrap_or_else(|_| Value::from(text)),
+    }
 }
 
 fn first_word(text: &str) -> &str {
@@ -234,6 +241,9 @@ mod tests {
             r#"["move", [1, null, 16384]]"#,
             "[3,[1,null,16384]]",
             "3 sequence=1 direction=16384",
+            // As explain and as the dissector print it.
+            "move sequence=1 tick=null direction=16384",
+            "move sequence=1 tick=nil direction=16384",
         ] {
             assert_eq!(parsed("native", false, line), Ok(expected.clone()), "{line}");
         }

@@ -9,23 +9,30 @@
 //! [`Explanation`], in order. Pings and a close are answered as RFC 6455 requires of a client;
 //! these answers are shown as well. Nothing is validated before sending: the purpose is to see how
 //! the server handles broken frames.
+//!
+//! What the server sends has limits: the head and the body of its response ([`Answer`]), and its messages
+//! ([`limits::FROM_SERVERS`]). Beyond, and after a broken rule of the server, the connection ends.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
+use std::time::Instant;
 
+use crate::client::answer::Answer;
 use crate::client::dial;
 use crate::client::link::SUBPROTOCOL;
 use crate::client::url::Url;
-use crate::explain::{Content, Conversation, Explanation};
+use crate::explain::{Content, Conversation, Explanation, Problem};
 use crate::limits;
 use crate::packet::{Codes, Dialect, endpoint};
 use crate::platform::Watched;
 use crate::ws::frame::{self, Opcode};
-use crate::ws::{Side, upgrade};
+use crate::ws::{CloseCode, Side, upgrade};
 
 /// Bytes read at once.
 const READ_BYTES: usize = 16 * 1024;
+/// The status of a granted upgrade.
+const SWITCHING: u16 = 101;
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -33,6 +40,10 @@ pub struct Live<'c> {
     stream: TcpStream,
     conversation: Conversation<'c>,
     json: bool,
+    /// The response to the request.
+    answer: Answer,
+    /// Why this end has ended the connection.
+    given_up: Option<String>,
     /// Explanations that were not taken yet.
     items: VecDeque<Explanation<'c>>,
     /// A close frame was sent.
@@ -48,9 +59,18 @@ impl<'c> Live<'c> {
     /// The socket's error.
     pub fn connect(url: &Url, codes: &'c Codes, otherwise: &'c Dialect) -> io::Result<Live<'c>> {
         let stream = dial::dial(dial::resolve(url)?, None)?;
-        let conversation = Conversation::new(codes, otherwise);
-        let (items, has_closed, is_over) = (VecDeque::new(), false, false);
-        let mut live = Live { stream, conversation, json: false, items, has_closed, is_over };
+        let mut conversation = Conversation::new(codes, otherwise);
+        conversation.with_our_client();
+        let mut live = Live {
+            stream,
+            conversation,
+            json: false,
+            answer: Answer::new(limits::REFUSAL_BODY_BYTES),
+            given_up: None,
+            items: VecDeque::new(),
+            has_closed: false,
+            is_over: false,
+        };
         let (path, query) = url.target.split_once('?').unwrap_or((&url.target, ""));
         live.json = query.split('&').any(|field| field == "format=json");
         let is_native =
@@ -76,9 +96,22 @@ impl<'c> Live<'c> {
         self.conversation.is_open() && !self.is_over
     }
 
-    /// Whether the server's byte stream has ended.
+    /// Whether the connection has ended: the server's byte stream has, its response is a whole refusal, or it
+    /// has broken a rule or a limit ([`Live::given_up`]).
     pub fn is_over(&self) -> bool {
         self.is_over
+    }
+
+    /// Why this end has ended the connection, if it has.
+    pub fn given_up(&self) -> Option<&str> {
+        self.given_up.as_deref()
+    }
+
+    /// The text of a refusal: the body of a response with another status than 101.
+    pub fn refusal(&self) -> Option<String> {
+        let is_refusal = self.answer.status().is_some_and(|status| status != SWITCHING);
+        let text = String::from_utf8_lossy(self.answer.body());
+        (is_refusal && !text.trim().is_empty()).then(|| text.trim().to_owned())
     }
 
     /// Whether a close frame was sent.
@@ -113,11 +146,13 @@ impl<'c> Live<'c> {
     /// The socket's error.
     pub fn send_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         self.items.extend(self.conversation.receive(Side::Client, bytes));
+        let deadline = Instant::now() + limits::DIAL_TIME;
         while !bytes.is_empty() {
             match self.stream.write(bytes) {
                 Ok(count) => bytes = &bytes[count..],
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    dial::wait(Watched::writing(&self.stream), limits::DIAL_TIME)?;
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    dial::wait(Watched::writing(&self.stream), left)?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // The server's last bytes matter more.
@@ -151,14 +186,42 @@ impl<'c> Live<'c> {
         }
     }
 
+    /// Ends the connection without waiting for the server.
+    fn give_up(&mut self, reason: Option<String>) {
+        // The server may have ended it already.
+        let _ = self.stream.shutdown(Shutdown::Both);
+        self.given_up = reason;
+        self.end();
+    }
+
     fn hear(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let read = if self.answer.is_whole() { Ok(()) } else { self.answer.receive(bytes) };
+        self.take_items(bytes)?;
+        let is_refused = self.answer.is_whole() && self.answer.status() != Some(SWITCHING);
+        if let Err(error) = read {
+            self.give_up(Some(error.to_string()));
+        } else if is_refused {
+            self.give_up(None);
+        } else if self.conversation.has_failed(Side::Server) {
+            self.give_up(Some("the server broke a rule or a limit of this client".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn take_items(&mut self, bytes: &[u8]) -> io::Result<()> {
         for item in self.conversation.receive(Side::Server, bytes) {
-            let answer = answer(&item);
+            let (answer, was_open) = (answer(&item), self.answer.status() == Some(SWITCHING));
+            let failure = item.problem().and_then(Problem::close_code);
             self.items.push_back(item);
             match answer {
                 // After a violation of ours the server reads no answer.
                 Some((opcode, payload)) if !self.has_closed && self.is_open() => {
                     self.send(opcode, &payload)?
+                }
+                // RFC 6455 section 7.1.7.
+                None if was_open && !self.has_closed && self.conversation.has_failed(Side::Server) => {
+                    let code = failure.unwrap_or(CloseCode::PROTOCOL_ERROR.get());
+                    self.send(Opcode::Close, &code.to_be_bytes())?;
                 }
                 _ => {}
             }

@@ -1,0 +1,259 @@
+//! The response to a client's request: its head, and its body up to where the body ends (RFC 9112
+//! section 6.3).
+//!
+//! ```text
+//!  head ─► 101 ─► whole: frames follow
+//!    └─► status 204, 304 ─► whole      └─► Content-Length, chunks, or the end of the stream ─► whole
+//! ```
+//!
+//! Bytes go in, cut anywhere. The head is at most [`limits::HEAD`], the body at most what the caller
+//! allows. Without I/O and without a clock: the driver limits the time.
+
+use std::fmt;
+
+use crate::limits;
+use crate::ws::http::{ResponseHead, ResponseReader};
+use crate::ws::violation::Violation;
+
+/// Digits of a chunk's size. More than 16 do not fit 64 bits.
+const SIZE_DIGITS: usize = 16;
+
+/// Why a response is not read to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AnswerError {
+    /// The head broke a rule, such as its size.
+    Head(Violation),
+    /// The body has more bytes than this.
+    TooLong(usize),
+    /// A chunk does not begin with its size in hexadecimal digits.
+    Chunk,
+}
+
+impl fmt::Display for AnswerError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AnswerError::Head(rule) => write!(out, "{rule} (RFC {} section {})", rule.rfc(), rule.section()),
+            AnswerError::TooLong(most) => write!(out, "the response has a body of more than {most} bytes"),
+            AnswerError::Chunk => write!(out, "a chunk of the response has no size (RFC 9112 section 7.1)"),
+        }
+    }
+}
+
+impl std::error::Error for AnswerError {}
+
+/// What follows in the body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// So many bytes, and then the end.
+    Bytes(u64),
+    /// Everything up to the end of the stream.
+    Everything,
+    /// The line with the size of a chunk. So much of it has been read.
+    Size { size: u64, digits: usize, is_over: bool },
+    /// So many bytes of a chunk.
+    Chunk(u64),
+    /// The line end after a chunk.
+    ChunkEnd,
+    /// The lines after the last chunk. Whether the current one is empty so far.
+    Trailer { is_empty: bool },
+    /// Nothing.
+    End,
+}
+
+const NEW_SIZE: Next = Next::Size { size: 0, digits: 0, is_over: false };
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(crate) struct Answer {
+    reader: ResponseReader,
+    head: Option<ResponseHead>,
+    next: Next,
+    body: Vec<u8>,
+    body_most: usize,
+    trailer_bytes: usize,
+}
+
+impl Answer {
+    /// Waits for a head, and a body of at most so many bytes.
+    pub fn new(body_most: usize) -> Answer {
+        let reader = ResponseReader::new(limits::HEAD);
+        Answer { reader, head: None, next: Next::Everything, body: Vec::new(), body_most, trailer_bytes: 0 }
+    }
+
+    /// Takes bytes of the server. Those after the end are dropped.
+    ///
+    /// # Errors
+    /// The response breaks a rule or a limit; it must not be read further.
+    pub fn receive(&mut self, bytes: &[u8]) -> Result<(), AnswerError> {
+        if self.head.is_some() {
+            return self.read(bytes);
+        }
+        let Some(head) = self.reader.receive(bytes).map_err(AnswerError::Head)? else { return Ok(()) };
+        self.next = framing(&head);
+        self.head = Some(head);
+        let rest = self.reader.rest().to_vec();
+        self.read(&rest)
+    }
+
+    /// The status, once the head is complete.
+    pub fn status(&self) -> Option<u16> {
+        self.head.as_ref().map(|head| head.status)
+    }
+
+    /// Whether the head and the body are complete, as far as that is known before the end of the stream.
+    pub fn is_whole(&self) -> bool {
+        self.head.is_some() && self.next == Next::End
+    }
+
+    /// The body so far, without the sizes of chunks.
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    fn read(&mut self, mut bytes: &[u8]) -> Result<(), AnswerError> {
+        while self.next != Next::End && !bytes.is_empty() {
+            let run = match self.next {
+                Next::Everything => bytes.len(),
+                Next::Bytes(left) | Next::Chunk(left) => {
+                    bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX))
+                }
+                _ => {
+                    self.next = self.after(bytes[0])?;
+                    bytes = &bytes[1..];
+                    continue;
+                }
+            };
+            if self.body.len() + run > self.body_most {
+                return Err(AnswerError::TooLong(self.body_most));
+            }
+            self.body.extend_from_slice(&bytes[..run]);
+            bytes = &bytes[run..];
+            self.next = match self.next {
+                Next::Bytes(left) if left == run as u64 => Next::End,
+                Next::Bytes(left) => Next::Bytes(left - run as u64),
+                Next::Chunk(left) if left == run as u64 => Next::ChunkEnd,
+                Next::Chunk(left) => Next::Chunk(left - run as u64),
+                next => next,
+            };
+        }
+        Ok(())
+    }
+
+    /// What follows one byte around the chunks.
+    fn after(&mut self, byte: u8) -> Result<Next, AnswerError> {
+        self.trailer_bytes += 1;
+        if self.trailer_bytes > limits::HEAD.bytes + self.body_most {
+            return Err(AnswerError::TooLong(self.body_most));
+        }
+        Ok(match (self.next, byte) {
+            (Next::Size { digits: 0, .. }, b'\n') => return Err(AnswerError::Chunk),
+            (Next::Size { size: 0, .. }, b'\n') => Next::Trailer { is_empty: true },
+            (Next::Size { size, .. }, b'\n') => Next::Chunk(size),
+            (Next::Size { size, digits, is_over: false }, _) if digits < SIZE_DIGITS => {
+                match char::from(byte).to_digit(16) {
+                    Some(digit) => {
+                        Next::Size { size: size << 4 | u64::from(digit), digits: digits + 1, is_over: false }
+                    }
+                    None if digits > 0 => Next::Size { size, digits, is_over: true },
+                    None => return Err(AnswerError::Chunk),
+                }
+            }
+            (Next::Size { is_over: false, .. }, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+                return Err(AnswerError::Chunk);
+            }
+            (Next::Size { size, digits, .. }, _) => Next::Size { size, digits, is_over: true },
+            (Next::ChunkEnd, b'\n') => NEW_SIZE,
+            (Next::Trailer { is_empty: true }, b'\n') => Next::End,
+            (Next::Trailer { .. }, b'\n') => Next::Trailer { is_empty: true },
+            (Next::Trailer { is_empty }, byte) => Next::Trailer { is_empty: is_empty && byte == b'\r' },
+            (next, _) => next,
+        })
+    }
+}
+
+/// Where the body of a response to GET ends, by its head.
+fn framing(head: &ResponseHead) -> Next {
+    let has_none = matches!(head.status, 100..=199 | 204 | 304);
+    let is_chunked = head.headers.has_token("Transfer-Encoding", "chunked");
+    let length = head.headers.get("Content-Length").and_then(|length| length.trim().parse().ok());
+    match length {
+        _ if has_none => Next::End,
+        _ if is_chunked => NEW_SIZE,
+        Some(0) => Next::End,
+        Some(length) => Next::Bytes(length),
+        None => Next::Everything,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The body, and whether the response is whole, however the bytes are cut.
+    fn read(bytes: &str) -> Result<(String, bool), AnswerError> {
+        let (mut whole, mut cut) = (Answer::new(20), Answer::new(20));
+        let read = whole.receive(bytes.as_bytes());
+        let each = bytes.bytes().try_for_each(|byte| cut.receive(&[byte]));
+        assert_eq!(read, each, "{bytes:?}");
+        read.map(|()| {
+            let seen =
+                |answer: &Answer| (String::from_utf8_lossy(answer.body()).into_owned(), answer.is_whole());
+            assert_eq!(seen(&whole), seen(&cut), "{bytes:?}");
+            seen(&whole)
+        })
+    }
+
+    #[test]
+    fn a_response_ends_where_its_head_says() {
+        for (lines, body, text, is_whole) in [
+            ("400 Bad\r\nContent-Length: 2", "no", "no", true),
+            ("400 Bad\r\nContent-Length: 2", "nothing", "no", true),
+            ("400 Bad\r\nContent-Length: 3", "no", "no", false),
+            ("400 Bad\r\nContent-Length: 0", "", "", true),
+            ("400 Bad", "no", "no", false),
+            ("204 None", "", "", true),
+            ("101 Switching Protocols", "\u{1}", "", true),
+            (
+                "503 No\r\nTransfer-Encoding: chunked",
+                "2\r\nno\r\n3;a=b\r\n ro\r\n0\r\nX: y\r\n\r\n",
+                "no ro",
+                true,
+            ),
+            ("503 No\r\nTransfer-Encoding: gzip, Chunked", "0002\r\nno\r\n0\r\n", "no", false),
+        ] {
+            let bytes = format!("HTTP/1.1 {lines}\r\n\r\n{body}");
+            assert_eq!(read(&bytes), Ok((text.to_owned(), is_whole)), "{lines}");
+        }
+    }
+
+    #[test]
+    fn a_response_without_an_end_is_an_error() {
+        let long = "x".repeat(21);
+        for (bytes, error) in [
+            (format!("HTTP/1.1 400 Bad\r\n\r\n{long}"), AnswerError::TooLong(20)),
+            (format!("HTTP/1.1 400 Bad\r\nContent-Length: 99999\r\n\r\n{long}"), AnswerError::TooLong(20)),
+            (
+                format!("HTTP/1.1 400 Bad\r\nTransfer-Encoding: chunked\r\n\r\nfff\r\n{long}"),
+                AnswerError::TooLong(20),
+            ),
+            (
+                format!(
+                    "HTTP/1.1 400 Bad\r\nTransfer-Encoding: chunked\r\n\r\n1;{}",
+                    "x".repeat(limits::HEAD.bytes + 20)
+                ),
+                AnswerError::TooLong(20),
+            ),
+            ("HTTP/1.1 400 Bad\r\nTransfer-Encoding: chunked\r\n\r\nno".to_owned(), AnswerError::Chunk),
+            (
+                format!("HTTP/1.1 200 OK\r\n{}", "X: yyyyyyyyyy\r\n".repeat(limits::HEAD.bytes / 10)),
+                AnswerError::Head(Violation::TooManyHeaders),
+            ),
+            (
+                format!("HTTP/1.1 200 {}", "x".repeat(limits::HEAD.bytes)),
+                AnswerError::Head(Violation::HeadTooLong),
+            ),
+        ] {
+            assert_eq!(read(&bytes), Err(error), "{}", &bytes[..40]);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Bytes for a server that the kernel has not accepted yet.
+//!
+//! A server that sends pings and reads nothing makes its client queue pongs without end, so the queue has
+//! a limit: [`limits::CLIENT_QUEUE_BYTES`].
+
+use std::fmt;
+use std::io::{self, ErrorKind, Write};
+
+use crate::limits;
+
+/// The queue was longer than its limit: the server does not read what it is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unread;
+
+impl fmt::Display for Unread {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            out,
+            "the server does not read: more than {} bytes wait to be sent",
+            limits::CLIENT_QUEUE_BYTES
+        )
+    }
+}
+
+impl From<Unread> for io::Error {
+    fn from(unread: Unread) -> io::Error {
+        io::Error::new(ErrorKind::TimedOut, unread.to_string())
+    }
+}
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub(crate) struct Outgoing {
+    bytes: Vec<u8>,
+}
+
+impl Outgoing {
+    /// The bytes that wait; new ones are appended.
+    pub fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Writes as much as a non-blocking socket accepts. After a failed write nothing waits: the next read
+    /// reports the failure, after the last bytes of the server.
+    ///
+    /// # Errors
+    /// More bytes than the limit are left, and dropped. The connection must end.
+    pub fn write_to(&mut self, mut stream: impl Write) -> Result<(), Unread> {
+        if self.bytes.is_empty() {
+            return Ok(());
+        }
+        match stream.write(&self.bytes) {
+            Ok(count) => drop(self.bytes.drain(..count)),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(_) => self.bytes.clear(),
+        }
+        if self.bytes.len() <= limits::CLIENT_QUEUE_BYTES {
+            return Ok(());
+        }
+        self.bytes = Vec::new();
+        Err(Unread)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::link::{Event, Keys, Link, SUBPROTOCOL};
+    use crate::ws::frame::{self, Opcode};
+    use crate::ws::http::HeadReader;
+    use crate::ws::upgrade;
+
+    /// A socket that accepts so many bytes.
+    struct Socket(usize);
+
+    impl Write for Socket {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let count = bytes.len().min(self.0);
+            self.0 -= count;
+            if count == 0 { Err(ErrorKind::WouldBlock.into()) } else { Ok(count) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn bytes_that_fit_the_limit_wait_and_more_are_dropped_with_an_error() {
+        let (mut outgoing, mut socket) = (Outgoing::default(), Socket(10));
+        outgoing.bytes().extend(vec![1; limits::CLIENT_QUEUE_BYTES + 10]);
+        assert_eq!(outgoing.write_to(&mut socket), Ok(()));
+        assert_eq!(outgoing.bytes().len(), limits::CLIENT_QUEUE_BYTES);
+        outgoing.bytes().push(1);
+        assert_eq!(outgoing.write_to(&mut socket), Err(Unread));
+        assert_eq!(outgoing.bytes().capacity(), 0);
+    }
+
+    #[test]
+    fn a_server_that_pings_without_reading_ends_the_connection() {
+        let mut link = Link::new("a", "/play", true, Keys { upgrade: [7; 16], mask: || [1, 2, 3, 4] });
+        let (mut outgoing, mut socket) = (Outgoing::default(), Socket(1000));
+        link.drain_output(outgoing.bytes());
+        let head = HeadReader::new(limits::HEAD).receive(outgoing.bytes()).expect("HTTP").expect("a head");
+        link.receive(&upgrade::accept(&head, &[SUBPROTOCOL]).expect("an upgrade").response);
+        outgoing.write_to(&mut socket).expect("it fits");
+        let mut pings = Vec::new();
+        (0..100).for_each(|_| frame::write(&mut pings, Opcode::Ping, None, &[b'x'; 125]));
+        let mut rounds = 0;
+        let unread = loop {
+            link.receive(&pings);
+            while let Some(event) = link.next_event().expect("no violation") {
+                assert!(matches!(event, Event::Open | Event::Control), "{event:?}");
+            }
+            link.drain_output(outgoing.bytes());
+            rounds += 1;
+            if let Err(unread) = outgoing.write_to(&mut socket) {
+                break unread;
+            }
+        };
+        assert!(unread.to_string().contains("does not read"), "{unread}");
+        assert_eq!(rounds, limits::CLIENT_QUEUE_BYTES / (100 * 131) + 1);
+    }
+}
