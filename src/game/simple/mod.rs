@@ -242,21 +242,17 @@ impl<S: SimpleGame> View<Simple<S>> for Watcher {
         messages: &mut Messages,
     ) -> Turn {
         let State { rates, players, own, row, version, encoded } = &*newest.state;
+        let is_there = |player: &PlayerId| players.binary_search_by_key(player, |(own, _)| *own).is_ok();
+        let body = self.player.filter(is_there);
+        // The handler of an event may read the player and the state, so a client without them gets them at once.
+        let is_new = self.version == 0 || body != self.spawned;
         let mut ticks = missed.iter().map(|events| events.tick).chain([newest.tick]);
-        let turn = match ticks.any(|tick| rates.is_turn(rates.update_hz, tick)) {
+        let turn = match is_new || ticks.any(|tick| rates.is_turn(rates.update_hz, tick)) {
             false => Turn::NotDue,
             true if is_behind => Turn::HeldBack,
             true => Turn::Written,
         };
-        for events in missed.iter().chain([&newest.events]) {
-            self.tell(events, |_| true, dialect, &mut messages.writer(dialect, Lane::Reliable));
-        }
-        if turn != Turn::Written {
-            return turn;
-        }
         let mut out = messages.writer(dialect, Lane::Latest);
-        let is_there = |player: &PlayerId| players.binary_search_by_key(player, |(own, _)| *own).is_ok();
-        let body = self.player.filter(is_there);
         if body != self.spawned {
             self.spawned = body;
             self.own = Row::default();
@@ -264,7 +260,7 @@ impl<S: SimpleGame> View<Simple<S>> for Watcher {
                 out.send("spawned", player);
             }
         }
-        if self.version != *version {
+        if turn == Turn::Written && self.version != *version {
             self.version = *version;
             match &*once(encoded, dialect, || row.encode(dialect, "state")) {
                 Ok(bytes) => out.whole("state", |_, out| {
@@ -275,6 +271,7 @@ impl<S: SimpleGame> View<Simple<S>> for Watcher {
             }
         }
         let own = body
+            .filter(|_| turn == Turn::Written)
             .and_then(|body| own.binary_search_by_key(&body, |(player, _)| *player).ok().map(|at| &own[at]));
         if let Some((_, row)) = own.filter(|(_, row)| *row != self.own) {
             self.own.clone_from(row);
@@ -287,6 +284,9 @@ impl<S: SimpleGame> View<Simple<S>> for Watcher {
                 }),
                 Err(why) => messages.writer(dialect, Lane::Reliable).misfit(OWN, &why),
             }
+        }
+        for events in missed.iter().chain([&newest.events]) {
+            self.tell(events, |_| true, dialect, &mut messages.writer(dialect, Lane::Reliable));
         }
         turn
     }
@@ -350,4 +350,75 @@ fn own_rows<S: SimpleGame>(world: &World<S>, margin: &dyn Fn(PlayerId) -> i16) -
         (seat.player, row)
     });
     rows.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::games::tanks::Tanks;
+
+    type Played = Simple<Tanks>;
+
+    /// A tick of tanks at 60 Hz with updates at 30 Hz: player 2 is there, and an event names it.
+    fn published(tick: u32, version: u64) -> Published<Played> {
+        let mut row = Row::default();
+        for (name, value) in [("tick", tick), ("round", 1), ("left_s", 9)] {
+            row.set(name, value);
+        }
+        row.set("over", false);
+        row.set_or_nil("winner", None::<u16>);
+        row.list::<1>("tanks", []);
+        row.list::<1>("shells", []);
+        let mut hit = Row::default();
+        for (name, value) in [("player", 2), ("by", 2), ("damage", 1)] {
+            hit.set(name, value);
+        }
+        hit.set("destroyed", false);
+        let told = vec![Told { to: None, packet: "hit", row: hit, is_answer: false }];
+        Published {
+            tick,
+            players: 1,
+            event_bytes: 0,
+            events: Arc::new(Events { tick, told, encoded: OnceLock::new() }),
+            state: Arc::new(State {
+                rates: Rates { tick_hz: 60, update_hz: 30, foreign_hz: 30 },
+                players: vec![(PlayerId(2), "Ann".into())],
+                own: Vec::new(),
+                row,
+                version,
+                encoded: OnceLock::new(),
+            }),
+        }
+    }
+
+    #[test]
+    fn an_event_comes_after_the_player_and_the_state_of_its_update() {
+        let codes = Codes::from_texts(<Played as Game>::TABLES).expect("its table");
+        let dialect = codes.dialect("tanks").expect("its dialect");
+        let mut watcher = <Watcher as View<Played>>::new(&dialect);
+        let mut update = |player: Option<u16>, tick, version, is_behind| {
+            let mut messages = Messages::default();
+            View::<Played>::follow(&mut watcher, player.map(PlayerId), None);
+            let tick = &published(tick, version);
+            let turn =
+                View::<Played>::update(&mut watcher, &[], tick, is_behind, &dialect, &mut (), &mut messages);
+            let names = messages.iter().map(|message| {
+                dialect.decode(Direction::ToClient, message).expect("by the table").row.name.clone()
+            });
+            (turn, names.collect::<Vec<_>>().join(" "))
+        };
+        // With updates at 30 Hz, an odd tick is no turn; a client without the state gets it nevertheless.
+        for (player, tick, version, is_behind, turn, names) in [
+            (None, 61, 1, false, Turn::Written, "state hit"),
+            (Some(2), 63, 1, false, Turn::Written, "spawned hit"),
+            (Some(2), 64, 2, false, Turn::Written, "state hit"),
+            (Some(2), 65, 3, false, Turn::NotDue, "hit"),
+            (None, 66, 3, true, Turn::HeldBack, "hit"),
+            (Some(2), 68, 3, true, Turn::HeldBack, "spawned hit"),
+            (Some(2), 70, 3, false, Turn::Written, "state hit"),
+        ] {
+            let seen = update(player, tick, version, is_behind);
+            assert_eq!(seen, (turn, names.to_owned()), "tick {tick}");
+        }
+    }
 }
