@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  sources ─ change ─► cargo build ─ fails ─► the server goes on as it is
-//!                          └─ the program is new ─► `stop` to the server, which keeps its worlds ─► the new server
+//!                          └─ the program is new ─► its tables load ─► `stop` to the server, which keeps its worlds ─► the new server
 //! ```
 //! Cargo says which files the program is made from: `NAME.d` beside the program.
 
@@ -83,6 +83,10 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
         }
         if changed(&program.path) == before && gone.is_none() {
             print("dev: the program is the same\n");
+            continue;
+        }
+        if !program.loads_its_tables()? {
+            print("dev: the new program does not start; the server goes on as it is\n");
             continue;
         }
         let (built, stops) = (began.elapsed(), Instant::now());
@@ -190,6 +194,14 @@ impl Program {
         let mut files = listed(&text);
         files.push(self.package.join("Cargo.toml"));
         Ok(files.into_iter().map(|file| (file.clone(), changed(&file))).collect())
+    }
+
+    /// Whether the program accepts its own packet tables, which every command loads first. Otherwise it has
+    /// printed the file, the line and the reason.
+    fn loads_its_tables(&self) -> Result<bool, Failure> {
+        let mut command = Command::new(&self.path);
+        let status = command.arg("codes").stdin(Stdio::null()).stdout(Stdio::null()).status();
+        Ok(status.map_err(|error| format!("{}: {error}", self.path.display()))?.success())
     }
 
     /// Builds it, and returns whether that worked.

@@ -179,7 +179,7 @@ pub fn run(args: &ServeArgs, all: &Games) -> Result<(), Failure> {
     let log = Log::start(&args.log)?;
     kept.tell();
     args.players.warn();
-    let served = serve(config, rooms, args, kept);
+    let served = serve(config, rooms, args, kept, !games.are_built_in());
     log.finish();
     served
 }
@@ -237,7 +237,13 @@ fn restore(
     (game.resume)(&bytes, options).map_err(|reason| failure(&reason))
 }
 
-fn serve(config: Config, rooms: Vec<Box<Core>>, args: &ServeArgs, mut kept: Keep) -> Result<(), Failure> {
+fn serve(
+    config: Config,
+    rooms: Vec<Box<Core>>,
+    args: &ServeArgs,
+    mut kept: Keep,
+    has_own_game: bool,
+) -> Result<(), Failure> {
     let is_to_stdout = args.capture.as_deref() == Some(Path::new(STDOUT));
     let print = if is_to_stdout { print_aside } else { print };
     let stopped = signals::stopped()?;
@@ -254,7 +260,7 @@ fn serve(config: Config, rooms: Vec<Box<Core>>, args: &ServeArgs, mut kept: Keep
         let started = if args.capture_plain { server.capture_plain(target) } else { server.capture(target) };
         started.map_err(|error| format!("--capture: {error}"))?;
     }
-    print(&banner(&server, args.admin_token.is_none()));
+    print(&banner(&server, args.admin_token.is_none(), has_own_game));
     warn_of_other_localhost(server.address());
     for (room, tick) in restored {
         info!(
@@ -367,10 +373,11 @@ fn capture_dir(args: &ServeArgs) -> PathBuf {
 
 /// The link and the active settings. A newly generated token is printed here and nowhere else; a
 /// given token is already known.
-fn banner(server: &Server, is_new_token: bool) -> String {
+fn banner(server: &Server, is_new_token: bool, has_own_game: bool) -> String {
     let (address, config) = (server.address(), server.config());
     let host = reachable(address);
-    let mut text = format!("tickwire {}\n\n  play     http://{host}/\n", env!("CARGO_PKG_VERSION"));
+    let game = if has_own_game { format!("{} on ", config.game.about.name) } else { String::new() };
+    let mut text = format!("{game}tickwire {}\n\n  play     http://{host}/\n", env!("CARGO_PKG_VERSION"));
     text.push_str(&paths(&host, "", config.game.about));
     let token = if is_new_token { format!("#{}", config.admin_token.reveal()) } else { String::new() };
     let rooms = server.rooms();

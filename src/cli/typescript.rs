@@ -9,13 +9,14 @@ use crate::packet::codes::Table;
 use crate::packet::grammar::{Argument, Shape, Type, Unit};
 use crate::packet::{Code, Codes, Direction, Row};
 
-/// What the file begins with: what a message is, and the types that all packets share.
+/// The beginning of the file: what a message is, and the types that all packets share. `TO_SERVER` and
+/// `TO_CLIENT` stand for the types of the first dialect.
 const HEAD: &str = "\
 // The packets of a tickwire server as types, printed by `tickwire codes --format typescript`. When the
 // packet tables change, print this file again.
 //
 // They are the types of `connect` in a tickwire server's `/tickwire.js`, whose own types are beside it in
-// `/tickwire.d.ts`: `connect<NativeToServer, NativeToClient>()`. An argument that may be null may be left
+// `/tickwire.d.ts`: `connect<TO_SERVER, TO_CLIENT>()`. An argument that may be null may be left
 // out of a packet to the server; in a packet to the client it is there.
 //
 // On the wire, a message is `[code, [argument, …]]` in MessagePack, or in JSON at a URL with `?format=json`.
@@ -31,7 +32,11 @@ export type Packet<Side> = { [Name in keyof Side]: { name: Name; values: Side[Na
 
 /// The whole file.
 pub fn print(codes: &Codes) -> String {
-    let mut out = HEAD.to_owned();
+    let first = codes.tables.iter().flat_map(|table| &table.dialects).next();
+    let first = first.map_or("", String::as_str);
+    let mut out = HEAD
+        .replace("TO_SERVER", &type_name(first, Direction::ToServer))
+        .replace("TO_CLIENT", &type_name(first, Direction::ToClient));
     for table in &codes.tables {
         for direction in Direction::ALL {
             let mut printed: Vec<(&str, Vec<&Row>)> = Vec::new();
@@ -260,6 +265,7 @@ export interface One_2ToClient {
     fn each_shape_is_a_type() {
         let text = print(&Codes::from_texts(&[("t.tsv", TABLE)]).expect("a good table"));
         let at = text.find("\n/** Packets").expect("the first side");
+        assert!(text[..at].contains("`connect<One_2ToServer, One_2ToClient>()`"), "{text}");
         assert!(text[at..].starts_with(EXPECTED), "{}", &text[at..]);
         let codes = r#"export interface Codes {
   "one-2": {

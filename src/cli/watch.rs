@@ -1,5 +1,6 @@
 //! `tickwire replay --serve`: a capture in a browser.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::SocketAddr;
@@ -8,6 +9,8 @@ use std::path::Path;
 use super::games::Games;
 use super::output::{Failure, print, warn_of_other_localhost};
 use super::signals;
+use crate::game::About;
+use crate::games;
 use crate::limits;
 use crate::net::{Served, Watched};
 use crate::replay::watch::{End, Room, Watch};
@@ -27,6 +30,10 @@ pub fn run(file: &Path, listen: SocketAddr, games: &Games) -> Result<(), Failure
             rooms.push((name.clone(), show.about()));
         }
     }
+    rooms.retain(|(_, about)| has_rules(about));
+    if rooms.is_empty() {
+        return Err(format!("{}: {}", file.display(), without_rules(&watch)));
+    }
     let stopped = signals::stopped()?;
     let served = Served { file: file.to_owned(), rooms, codes: games.codes.clone() };
     let server = Watched::start(listen, served).map_err(|error| match error.kind() {
@@ -39,6 +46,27 @@ pub fn run(file: &Path, listen: SocketAddr, games: &Games) -> Result<(), Failure
     let _ = stopped.recv();
     server.stop();
     Ok(())
+}
+
+/// Whether the page can compute the world of this game: its WebAssembly module has the rules of this
+/// project's games only.
+fn has_rules(about: &About) -> bool {
+    games::ABOUT.iter().any(|own| own.name == about.name)
+}
+
+/// Why no room can be watched: the games, and the page that has their rules.
+fn without_rules(watch: &Watch) -> String {
+    let mut names = BTreeSet::new();
+    for (_, room) in watch.rooms() {
+        if let Room::Ready(show) = room {
+            names.insert(show.about().name);
+        }
+    }
+    let names = names.into_iter().collect::<Vec<_>>().join(", ");
+    format!(
+        "the page of --serve has no rules of {names}: a tab edition of the program has them \
+         (scripts/tab-edition.sh --program FILE.rs FOLDER); open its page with ?watch and choose this file"
+    )
 }
 
 /// Reads the records of the file, piece by piece.
@@ -60,6 +88,10 @@ fn text(watch: &Watch, address: SocketAddr) -> String {
     for (name, room) in watch.rooms() {
         let path = if name.is_empty() { String::new() } else { format!("r/{name}/") };
         match room {
+            Room::Ready(show) if !has_rules(show.about()) => {
+                let game = show.about().name;
+                text += &format!("  room {name} cannot be watched: the page has no rules of {game}\n");
+            }
             Room::Ready(show) => {
                 let seconds = (show.last() - show.first()) / show.identity().tick_hz.max(1);
                 let (game, first, last) = (show.about().name, show.first(), show.last());

@@ -101,6 +101,16 @@ await game.check('a page that is loaded again comes back to its body, too', asyn
   assert.equal((await match(bo)).player, before.player);
 });
 
+// The last one: the mistake above is mended together with a new one.
+await game.check('a table that does not load leaves the server as it is', async () => {
+  const table = `${folder}/src/pong.tsv`;
+  writeFileSync(table, readFileSync(table, 'utf8').replace('\tlatest\t', '\tlately\t'));
+  edit([['const TO_WIN: u8 = eleven;', 'const TO_WIN: u8 = 11;']]);
+  await said(/dev: the new program does not start; the server goes on as it is/);
+  assert.match(log(), /pong\.tsv/);
+  assert.notEqual((await match(ada)).player, null);
+});
+
 await game.browser.close();
 const { code } = await game.server.stop();
 assert.equal(code, 0, log());
