@@ -1,5 +1,6 @@
 //! Packets and their tables: accepted and rejected input, and round trips.
 
+mod actions;
 mod angles;
 mod arguments;
 mod codes_builtin;
