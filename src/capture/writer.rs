@@ -5,8 +5,9 @@
 //! ```
 //!
 //! The output is blocks of pcapng. Sequence numbers count all bytes, including lost bytes, so a
-//! loss shows as a gap. Times are durations since the start of the writer's clock, which is monotonic; in the output they never go
-//! backwards.
+//! loss shows as a gap. Times are durations since the start of the writer's clock, which is monotonic,
+//! and each packet has exactly its own time: a replay judges rate limits by it. Packets of several
+//! threads, and the handshake of a client that a file introduces late, may be older than the packet before.
 
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
@@ -32,15 +33,13 @@ pub struct Writer {
     pub packets: u64,
     /// From 1970 to the start of the clock.
     epoch: Duration,
-    /// The time of the last packet since 1970.
-    last: Duration,
     packet: Vec<u8>,
 }
 
 impl Writer {
     /// A writer whose clock began at this time since 1970.
     pub fn new(epoch: Duration) -> Writer {
-        Writer { blocks: Vec::new(), packets: 0, epoch, last: Duration::ZERO, packet: Vec::new() }
+        Writer { blocks: Vec::new(), packets: 0, epoch, packet: Vec::new() }
     }
 
     /// Takes another time for the start of the clock, if it is later: the machine's clock was set forward, or the machine slept.
@@ -84,8 +83,7 @@ impl Writer {
     }
 
     fn packet(&mut self, interface: u32, at: Duration, inbound: Option<bool>, comment: &str) {
-        self.last = self.last.max(self.epoch + at);
-        let at_ns = u64::try_from(self.last.as_nanos()).unwrap_or(u64::MAX);
+        let at_ns = u64::try_from((self.epoch + at).as_nanos()).unwrap_or(u64::MAX);
         pcapng::write_packet(&mut self.blocks, &About { interface, at_ns, inbound, comment }, &self.packet);
         self.packets += 1;
     }
