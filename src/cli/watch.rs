@@ -57,7 +57,7 @@ fn has_rules(about: &About) -> bool {
 /// Why no room can be watched: the games, and the page that has their rules.
 fn without_rules(watch: &Watch) -> String {
     let mut names = BTreeSet::new();
-    for (_, room) in watch.rooms() {
+    for room in watch.rooms().values() {
         if let Room::Ready(show) = room {
             names.insert(show.about().name);
         }
