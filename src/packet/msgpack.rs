@@ -173,10 +173,9 @@ pub fn check(bytes: &[u8], direction: Direction) -> Result<(), Broken> {
             };
             // Code and keys are names of the protocol. Within the arguments is text that a person typed.
             let may_be_typed = direction == Direction::ToServer && key_of.is_none() && open.len() > 1;
-            if kind == Kind::Str && std::str::from_utf8(content).is_err() {
-                if !may_be_typed || typed_text(content).is_none() {
-                    return broken(Rule::InvalidUtf8);
-                }
+            let is_text = || may_be_typed && typed_text(content).is_some();
+            if kind == Kind::Str && std::str::from_utf8(content).is_err() && !is_text() {
+                return broken(Rule::InvalidUtf8);
             }
             if let Some(keys_from) = key_of {
                 // A packet has few keys, so they are compared one by one.
