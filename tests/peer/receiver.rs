@@ -8,7 +8,7 @@ use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
 use tickwire::internal::peer::receiver::{At, Books, Denied, Piece, RoomFacts};
 use tickwire::internal::peer::{Driver, Ending, Endpoint, Receiver};
-use tickwire::packet::Codes;
+use tickwire::packet::{Codes, PacketError};
 use tickwire::sim::Raw;
 use tickwire::ws::frame::{self, Opcode};
 
@@ -23,6 +23,8 @@ struct Notes {
     joins: usize,
     observes: bool,
     observed: RefCell<Vec<(Vec<u8>, bool, bool)>>,
+    /// What the log says of packets that do not fit the tables, and whether each is the first.
+    unusable: RefCell<Vec<(String, bool)>>,
 }
 
 impl Driver for Notes {
@@ -51,6 +53,9 @@ impl Driver for Notes {
 }
 
 impl Books for Notes {
+    fn unusable(&self, rule: &'static str, error: &PacketError, is_first: bool) {
+        self.unusable.borrow_mut().push((format!("{rule}: {error}"), is_first));
+    }
     fn observes(&self) -> bool {
         self.observes
     }
@@ -149,4 +154,39 @@ fn an_observer_sees_each_message_with_its_frames_and_the_unfinished_end() {
     late.receive(&[&stop[4..], &ping].concat(), AT, &mut notes).expect("nothing is wrong");
     late.receive(&ping, AT, &mut notes).expect("nothing is wrong");
     assert_eq!(notes.observed.into_inner(), [(ping, true, true)]);
+}
+
+#[test]
+fn a_first_hello_with_a_wrong_argument_is_closed_with_the_argument_and_without_its_text() {
+    for (hello, expected) in [
+        (&b"\x92\x01\x94\x01\x01\xa1x\xcd\x01\x2c"[..], "skin should be u8|nil, found the integer 300"),
+        (b"\x92\x01\x92\x01\xa6secret", "mode should be u8<=3, found text"),
+        (b"\x92\x01\x91\xa6secret", "version should be u16, found text"),
+        (b"\x92\x01\x90", "version should be u16, found nil"),
+        (b"\x92\x01\x94\x01\x01\x81\xa1a\x01\x00", "name should be str<=15|nil, found a map of 1"),
+    ] {
+        let (mut receiver, mut notes) = (receiver("native"), Notes::default());
+        let ending = receiver.receive(&framed(Opcode::Binary, hello), AT, &mut notes).expect_err(expected);
+        assert_eq!(ending.name(), "wrong_arguments", "{expected}");
+        let endpoint = Endpoint::new(Codes::builtin().dialect("native").expect("built in"), false);
+        let frames = ending.frames(&endpoint);
+        let reason = format!("wrong_arguments: hello: argument {expected}");
+        assert_eq!(frames[..2], [0x88, 2 + reason.len() as u8], "{expected}");
+        assert_eq!((&frames[2..4], String::from_utf8_lossy(&frames[4..])), (&[3, 0xf0][..], reason.into()));
+    }
+}
+
+#[test]
+fn the_log_has_the_first_wrong_packet_of_a_client_with_the_argument_and_without_its_text() {
+    for (dialect, wrong, expected) in [
+        ("legacy", &b"\x92\xa2ch\x91\x05"[..], "chat: argument text should be str<=30, found the integer 5"),
+        ("letters", b"\x92\xa1D\x91\xa6secret", "aim: argument heading should be num.rad, found text"),
+    ] {
+        let (mut receiver, mut notes) = (receiver(dialect), Notes::default());
+        for _ in 0..2 {
+            assert_eq!(receiver.receive(&framed(Opcode::Binary, wrong), AT, &mut notes), Ok(1));
+        }
+        let line = format!("wrong_arguments: {expected}");
+        assert_eq!(*notes.unusable.borrow(), [(line.clone(), true), (line, false)], "{dialect}");
+    }
 }
