@@ -69,7 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                         print_report(&report)?;
                     }
                 }
-                Some(Event::Closed { reason, .. }) => return Err(reason.to_owned().into()),
+                Some(Event::Closed { reason, .. }) => return Err(reason.to_string().into()),
                 Some(_) => {}
             }
             say.iter().for_each(|message| link.send_binary(message));

@@ -393,6 +393,8 @@ pub const EXPLAIN_SEEK_TRIES: usize = 16;
 /// its upgrade. Beyond: that dialect is dropped, so that a long connection is decoded once and not
 /// once for each dialect.
 pub const EXPLAIN_GUESS_BEHIND: usize = 8;
+/// Bytes of the head of a request or response of another protocol. Beyond: the bytes are shown as an incomplete head.
+pub const EXPLAIN_HEAD_BYTES: usize = 64 * 1024;
 
 // ---- cli: explain ---------------------------------------------------------------------------
 

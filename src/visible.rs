@@ -7,8 +7,98 @@
 //! output of the program passes through here; the escapes are those of JSON, so that escaped JSON
 //! stays valid and keeps its meaning.
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::borrow::{Borrow, Cow};
+use std::fmt::{self, Write as _};
+
+/// Text of a file or of a peer. Both of its printed forms are one line without hidden characters, so that it can neither
+/// control a terminal nor imitate a line of the program.
+///
+/// ```
+/// use tickwire::capture::Untrusted;
+///
+/// let name = Untrusted::new("arena\nsame\u{1b}[2J");
+/// assert_eq!(name.to_string(), r"arena\u000asame\u001b[2J");
+/// assert_eq!(format!("{name:?}"), r#""arena\nsame\u{1b}[2J""#);
+/// ```
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Untrusted<T = String>(T);
+
+impl<T: AsRef<str>> Untrusted<T> {
+    /// Marks a text as untrusted.
+    pub const fn new(text: T) -> Untrusted<T> {
+        Untrusted(text)
+    }
+
+    /// The text itself: to look it up, compare it or encode it, never to print it.
+    pub fn raw(&self) -> &str {
+        self.0.as_ref()
+    }
+
+    /// A copy that does not borrow.
+    pub fn to_owned(&self) -> Untrusted {
+        Untrusted(self.raw().to_owned())
+    }
+
+    /// Whether the text is empty.
+    pub fn is_empty(&self) -> bool {
+        self.raw().is_empty()
+    }
+}
+
+impl<T: AsRef<str>> fmt::Display for Untrusted<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&line(self.raw()))
+    }
+}
+
+impl<T: AsRef<str>> fmt::Debug for Untrusted<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.raw(), f)
+    }
+}
+
+impl<T: AsRef<str>> PartialEq<str> for Untrusted<T> {
+    fn eq(&self, other: &str) -> bool {
+        self.raw() == other
+    }
+}
+
+impl<T: AsRef<str>> PartialEq<&str> for Untrusted<T> {
+    fn eq(&self, other: &&str) -> bool {
+        self.raw() == *other
+    }
+}
+
+impl<T: AsRef<str>> PartialEq<String> for Untrusted<T> {
+    fn eq(&self, other: &String) -> bool {
+        self.raw() == other
+    }
+}
+
+/// The order and the equality of the text are its own, so that a map finds it by its text.
+impl<T: AsRef<str>> Borrow<str> for Untrusted<T> {
+    fn borrow(&self) -> &str {
+        self.raw()
+    }
+}
+
+impl From<String> for Untrusted {
+    fn from(text: String) -> Untrusted {
+        Untrusted(text)
+    }
+}
+
+impl<'a> From<&'a str> for Untrusted<&'a str> {
+    fn from(text: &'a str) -> Untrusted<&'a str> {
+        Untrusted(text)
+    }
+}
+
+impl From<&str> for Untrusted {
+    fn from(text: &str) -> Untrusted {
+        Untrusted(text.to_owned())
+    }
+}
 
 /// Whether a character is invisible or controls the display instead of being shown. These are the
 /// characters that Rust's own [`Debug`](std::fmt::Debug) escapes in the middle of a text.
@@ -26,27 +116,33 @@ pub fn is_hidden(sign: char) -> bool {
 
 /// Escapes hidden characters in a single line: `\u009b` instead.
 pub fn line(text: &str) -> Cow<'_, str> {
-    escaped(text, &[])
+    escaped(text, |_| false)
 }
 
-/// Escapes hidden characters in the program's own output: line ends, tabs and its own colours stay.
+/// Escapes hidden characters in the program's own output: line ends, tabs and the sequences that select a colour stay.
 pub fn printed(text: &str) -> Cow<'_, str> {
-    escaped(text, &['\n', '\r', '\t', '\x1b'])
+    escaped(text, |rest| rest.starts_with(['\n', '\t']) || is_colour(rest))
 }
 
-fn escaped<'t>(text: &'t str, kept: &[char]) -> Cow<'t, str> {
-    let is_shown = |sign: char| !is_hidden(sign) || kept.contains(&sign);
-    if text.chars().all(is_shown) {
+/// Whether a text begins with an escape sequence that selects a colour: `ESC [`, numbers, `m`.
+fn is_colour(text: &str) -> bool {
+    let numbers = text.strip_prefix("\x1b[").unwrap_or_default();
+    numbers.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == ';').starts_with('m')
+}
+
+fn escaped(text: &str, is_kept: impl Fn(&str) -> bool) -> Cow<'_, str> {
+    let is_escaped = |at: usize, sign: char| is_hidden(sign) && !is_kept(&text[at..]);
+    if !text.char_indices().any(|(at, sign)| is_escaped(at, sign)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 6);
-    for sign in text.chars() {
-        if is_shown(sign) {
-            out.push(sign);
-        } else {
+    for (at, sign) in text.char_indices() {
+        if is_escaped(at, sign) {
             for unit in sign.encode_utf16(&mut [0; 2]) {
                 let _ = write!(out, "\\u{unit:04x}");
             }
+        } else {
+            out.push(sign);
         }
     }
     Cow::Owned(out)

@@ -1926,7 +1926,6 @@ end
 -- What is the same for all messages of a segment, while it is in hand: to ask Wireshark again for each takes longer than
 -- most messages do. Nil where messages do not come by way of `tcp.dissector`.
 local in_hand
-
 local DATA, TEXT_LINES = Dissector.get("data"), Dissector.get("data-text-lines")
 local handle -- Of this dissector, which exists once this file has been read.
 
@@ -2032,7 +2031,8 @@ local function dissect_message(view, pinfo, tree)
     local length = view_len(view)
     if length == 0 then return 0 end
     local segment, bytes = segment_of(pinfo, tree), view_raw(view)
-    local verdict = segment.verdict
+    local verdict, stream = segment.verdict, segment.way.stream
+    if stream.is_foreign or stream.has_extension then return stream.show(view, pinfo, tree) end
     if verdict then
         segment.seen = segment.seen + 1
         -- The other end does not read what stands here: it stays what Wireshark makes of it.
@@ -2385,18 +2385,51 @@ do
         end
     end
 
-    local function judge_request(bytes, stream)
+    -- Rules that only upgrades to one of the server's endpoints have to observe, and rules that plain HTTP need not observe (`counts` in
+    -- src/explain/head.rs).
+    local LIMITS = { head_too_long = true, target_too_long = true, too_many_headers = true, too_many_subprotocols = true }
+    local OF_UPGRADES = {
+        target_form = true, transfer_encoding = true, body_announced = true, method_not_get = true,
+    }
+
+    local function counts(rule, bytes)
+        local lower = bytes:lower()
+        local is_upgrade = find(lower, "\nupgrade:[^\r\n]*websocket") or find(lower, "\nsec%-websocket%-key:")
+        if not is_upgrade then return not LIMITS[rule] and not OF_UPGRADES[rule] end
+        return not LIMITS[rule] or dialect_of(bytes) ~= nil
+    end
+
+    -- The names of the extensions that a head lists, without their parameters.
+    local function extensions(head)
+        local names = {}
+        for _, element in ipairs(elements(head, "sec-websocket-extensions")) do
+            names[#names + 1] = match(element, "^([^;]-)[ \t]*;") or element
+        end
+        return names
+    end
+
+    -- Messages of another protocol, and decompressed ones, are what Wireshark makes of them.
+    local function show_as_it_is(view, pinfo, tree)
+        return (find(view:raw(), "^[%g%s\128-\255]*$") and TEXT_LINES or DATA):call(view, pinfo, tree)
+    end
+
+    local function first_rule(bytes, stream)
         local head, rule = read_head(bytes, request_line)
         if not head then return rule end
         rule = request_rule(head)
         if rule then return rule end
-        if not has_token(head, "upgrade", "websocket") and not head["sec-websocket-key"] then
-            -- A page. The server accepts operator commands with POST.
-            return head.method ~= "GET" and head.method ~= "HEAD" and "method_not_get" or nil
-        end
+        if not has_token(head, "upgrade", "websocket") and not head["sec-websocket-key"] then return nil end
         local key = head["sec-websocket-key"]
-        stream.asked = { key = key and key[1] or "", offered = elements(head, "sec-websocket-protocol") }
+        stream.asked = { key = key and key[1] or "", offered = elements(head, "sec-websocket-protocol"), extensions = {} }
+        for _, name in ipairs(extensions(head)) do stream.asked.extensions[name:lower()] = true end
+        -- A path that is no endpoint: the messages are no packets. The preferences may name a dialect all the same.
+        stream.show, stream.has_extension, stream.is_foreign = show_as_it_is, false, prefs.dialect == 0 and dialect_of(bytes) == nil
         return upgrade_rule(head)
+    end
+
+    local function judge_request(bytes, stream)
+        local rule = first_rule(bytes, stream)
+        return rule and counts(rule, bytes) and rule or nil
     end
 
     -- SHA-1 of a text, RFC 3174; twenty bytes.
@@ -2461,6 +2494,8 @@ do
 
     local function judge_answer(bytes, stream)
         local head, rule = read_head(bytes, status_line)
+        -- The limits, and the version, are of answers that grant an upgrade.
+        if not head and not find(bytes, "^HTTP/1%.%d 101") and (LIMITS[rule] or find(bytes, "^HTTP/1%.0 %d%d%d")) then return nil end
         if not head then return rule end
         if head.status ~= 101 then return nil end
         if not head.upgrade or head.upgrade[1]:lower() ~= "websocket" then return "answer_upgrade_missing" end
@@ -2468,9 +2503,13 @@ do
         local asked, accept = stream.asked, head["sec-websocket-accept"]
         if not asked then return nil end
         if not accept or accept[1] ~= accept_of(asked.key) then return "accept_wrong" end
-        if elements(head, "sec-websocket-extensions")[1] then return "extension_not_offered" end
+        for _, name in ipairs(extensions(head)) do
+            if not asked.extensions[name:lower()] then return "extension_not_offered" end
+            stream.has_extension = true
+        end
         local agreed = head["sec-websocket-protocol"]
         if not agreed then return nil end
+        stream.is_foreign = prefs.dialect == 0 and agreed[1] ~= "tickwire.v1"
         for _, offered in ipairs(asked.offered) do
             if offered == agreed[1] and not agreed[2] then return nil end
         end
@@ -3004,6 +3043,8 @@ function tcp.dissector(view, pinfo, tree)
     if stream.is_http and not stream.is_websocket and #stream.upgrades == 0 then
         return alone.call(HTTP, view, pinfo, tree)
     end
+    -- Only Wireshark knows what an extension on which both ends agreed makes of the frames, and decompresses the messages.
+    if stream.has_extension then return WEBSOCKET:call(view, pinfo, tree) end
     local client = upgrade and upgrade.client or find_client(way, pinfo, view, first, second)
     local to_server = client == way.from
     local state = state_of(way, upgrade)
@@ -3039,6 +3080,7 @@ end
 local function find_packet(view, pinfo, tree)
     if view:len() == 0 then return false end
     local way = way_of(pinfo)
+    if way.stream.is_foreign or way.stream.has_extension then return false end
     local is_claimed = in_hand and prefs.dialect ~= 0
     if not is_claimed and not upgrade_of(way.stream, last.frame) then
         if take(view:raw(), view) then return false end

@@ -2,6 +2,7 @@
 
 use super::file::{CaptureError, Cursor, Order, Packet, Rule};
 use super::{classic, pcapng};
+use crate::visible::Untrusted;
 
 /// The bytes that show the format.
 const MAGIC_BYTES: usize = 4;
@@ -83,7 +84,7 @@ impl Arriving {
     fn next<'a>(
         &mut self,
         cursor: &mut Cursor<'a>,
-        room: Vec<&'a str>,
+        room: Vec<Untrusted<&'a str>>,
     ) -> Result<Option<Option<Packet<'a>>>, CaptureError> {
         match &mut self.format {
             None => Ok(None),

@@ -3,6 +3,8 @@
 use core::net::IpAddr;
 use std::fmt;
 
+use crate::visible::Untrusted;
+
 /// A packet as stored in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet<'a> {
@@ -19,7 +21,7 @@ pub struct Packet<'a> {
     /// Whether the machine received the packet (`Some(true)`) or sent it, if the file says so.
     pub inbound: Option<bool>,
     /// The packet's comments.
-    pub comments: Vec<&'a str>,
+    pub comments: Vec<Untrusted<&'a str>>,
 }
 
 /// A capture that was read.
@@ -28,7 +30,7 @@ pub struct Capture<'a> {
     /// All packets, in the order of the file.
     pub packets: Vec<Packet<'a>>,
     /// Names that the file gives to addresses.
-    pub names: Vec<(IpAddr, &'a str)>,
+    pub names: Vec<(IpAddr, Untrusted<&'a str>)>,
     /// The offset at which the file ends in the middle of a block, if it does: its writer was
     /// interrupted. Everything before it is read.
     pub cut_at: Option<usize>,

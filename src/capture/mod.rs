@@ -35,6 +35,7 @@ mod arriving;
 mod classic;
 mod ends;
 mod file;
+pub(crate) mod packed;
 pub(crate) mod packet;
 mod passing;
 pub(crate) mod pcapng;
@@ -48,6 +49,8 @@ pub use file::{Capture, CaptureError, Packet, Rule};
 pub(crate) use passing::{Disorder, Passed, Passing};
 pub use record::{Record, RecordError};
 pub use stream::{Connection, End, Hole, Piece};
+
+pub use crate::visible::Untrusted;
 
 impl<'a> Capture<'a> {
     /// The TCP connections, in the order in which they begin.
@@ -78,7 +81,9 @@ impl<'a> Capture<'a> {
     }
 
     /// The server's records, each with the packet that holds it and the name of its room.
-    pub fn records(&self) -> impl Iterator<Item = (&Packet<'a>, Result<(&'a str, Record<'a>), RecordError>)> {
+    pub fn records(
+        &self,
+    ) -> impl Iterator<Item = (&Packet<'a>, Result<(Untrusted<&'a str>, Record<'a>), RecordError>)> {
         let of_world = self.packets.iter().filter(|packet| packet.link == packet::LINK_WORLD);
         of_world.map(|packet| (packet, record::decode(packet.bytes)))
     }

@@ -13,6 +13,8 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::visible::Untrusted;
+
 use super::file::{Capture, CaptureError, Cursor, Order, Packet, Rule};
 
 const SECTION: u32 = 0x0a0d_0d0a;
@@ -109,7 +111,7 @@ impl Blocks {
     pub(super) fn next<'a>(
         &mut self,
         cursor: &mut Cursor<'a>,
-        room: Vec<&'a str>,
+        room: Vec<Untrusted<&'a str>>,
     ) -> Result<Option<Block<'a>>, CaptureError> {
         if cursor.bytes.len() < FRAME_BYTES {
             return Ok(None);
@@ -253,7 +255,7 @@ fn packet<'a>(
     kind: u32,
     mut body: Cursor<'a>,
     interfaces: &[Interface],
-    comments: Vec<&'a str>,
+    comments: Vec<Untrusted<&'a str>>,
 ) -> Result<Packet<'a>, CaptureError> {
     let at_interface = body;
     let number = match kind {
@@ -285,7 +287,7 @@ fn packet<'a>(
     };
     while let Some((number, mut value)) = option(&mut body)? {
         match number {
-            OPTION_COMMENT => packet.comments.extend(str::from_utf8(value.bytes)),
+            OPTION_COMMENT => packet.comments.extend(str::from_utf8(value.bytes).map(Untrusted::new)),
             PACKET_FLAGS => {
                 packet.inbound = match value.u32()? & FLAG_DIRECTION {
                     FLAG_INBOUND => Some(true),
@@ -303,7 +305,7 @@ fn packet<'a>(
 /// is used.
 pub(super) fn names<'a>(
     mut body: Cursor<'a>,
-    names: &mut Vec<(IpAddr, &'a str)>,
+    names: &mut Vec<(IpAddr, Untrusted<&'a str>)>,
 ) -> Result<(), CaptureError> {
     while let Some((kind, mut value)) = option(&mut body)? {
         let address: IpAddr = match kind {
@@ -312,7 +314,7 @@ pub(super) fn names<'a>(
             _ => continue,
         };
         let name = value.bytes.split(|byte| *byte == 0).next().unwrap_or_default();
-        names.extend(str::from_utf8(name).map(|name| (address, name)));
+        names.extend(str::from_utf8(name).map(|name| (address, Untrusted::new(name))));
     }
     Ok(())
 }

@@ -27,7 +27,11 @@
 //! It is still read.
 
 use crate::plural::count;
+use crate::visible::Untrusted;
 use std::fmt;
+
+/// A text of a record.
+type Text<'a> = Untrusted<&'a str>;
 
 /// The layout that is written and read here.
 const VERSION: u8 = 4;
@@ -38,7 +42,7 @@ const TICK: u8 = 2;
 const CLIENT: u8 = 3;
 const LOST: u8 = 4;
 const JOIN: u8 = 5;
-const TABLE: u8 = 6;
+pub(super) const TABLE: u8 = 6;
 const ROOM: u8 = 7;
 
 /// Among the flags of [`Record::Client`]: the client still has to send `hello`.
@@ -56,7 +60,7 @@ pub enum Record<'a> {
         /// The world's ticks per second.
         tick_hz: u32,
         /// The options of its game, by name.
-        options: Vec<(&'a str, u32)>,
+        options: Vec<(Text<'a>, u32)>,
         /// The hash of the world's rules.
         code_hash: u64,
         /// Ticks completed.
@@ -80,9 +84,9 @@ pub enum Record<'a> {
         /// Its number.
         client: u64,
         /// Its address and port.
-        address: &'a str,
+        address: Text<'a>,
         /// The dialect it speaks.
-        dialect: &'a str,
+        dialect: Text<'a>,
         /// Its body, 0 without one.
         player: u16,
         /// The sequence of its last command.
@@ -111,7 +115,7 @@ pub enum Record<'a> {
         /// The client's port.
         port: u16,
         /// Its address and port.
-        address: &'a str,
+        address: Text<'a>,
     },
     /// A part of one of the packet tables with which the traffic was made. All tables together
     /// precede the traffic.
@@ -125,16 +129,16 @@ pub enum Record<'a> {
         /// The number of the table's parts.
         parts: u16,
         /// The name of the table's file.
-        file: &'a str,
+        file: Text<'a>,
         /// This part of the table's text.
         bytes: &'a [u8],
     },
     /// What is played in the room. It precedes the room's other records and its traffic.
     Room {
         /// The game's name.
-        game: &'a str,
+        game: Text<'a>,
         /// The paths below the room, and the dialects spoken there.
-        paths: Vec<(&'a str, &'a str)>,
+        paths: Vec<(Text<'a>, Text<'a>)>,
     },
 }
 
@@ -189,7 +193,7 @@ pub fn encode(out: &mut Vec<u8>, room: &str, record: &Record<'_>) {
         Record::Room { .. } => ROOM,
     };
     out.extend([VERSION, kind]);
-    write_text(out, room);
+    write_text(out, Untrusted::new(room));
     match *record {
         Record::World { seed, tick_hz, ref options, code_hash, tick, part, parts, bytes } => {
             out.extend([seed, tick_hz].map(u32::to_le_bytes).as_flattened());
@@ -236,26 +240,33 @@ pub fn encode(out: &mut Vec<u8>, room: &str, record: &Record<'_>) {
 }
 
 /// Their count in a byte, then name and value of each. No game has 256 of them.
-fn write_pairs<T: Copy>(out: &mut Vec<u8>, pairs: &[(&str, T)], write: impl Fn(&mut Vec<u8>, T)) {
+fn write_pairs<T: Copy>(out: &mut Vec<u8>, pairs: &[(Text<'_>, T)], write: impl Fn(&mut Vec<u8>, T)) {
     let count = u8::try_from(pairs.len()).unwrap_or(u8::MAX);
     out.push(count);
     for (name, value) in pairs.iter().take(count.into()) {
-        write_text(out, name);
+        write_text(out, *name);
         write(out, *value);
     }
 }
 
-fn write_text(out: &mut Vec<u8>, text: &str) {
+fn write_text(out: &mut Vec<u8>, text: Text<'_>) {
+    let text = text.raw();
     let end = text.floor_char_boundary(text.len().min(u8::MAX.into()));
     out.push(end as u8);
     out.extend(&text.as_bytes()[..end]);
+}
+
+/// The kind of the record that begins so; `None` if the layout is unknown.
+pub(super) fn kind_of(bytes: &[u8]) -> Option<u8> {
+    let [version, kind, ..] = bytes else { return None };
+    [BEFORE, VERSION].contains(version).then_some(*kind)
 }
 
 /// Decodes the name of a room and its record.
 ///
 /// # Errors
 /// The bytes are not exactly one record.
-pub fn decode(bytes: &[u8]) -> Result<(&str, Record<'_>), RecordError> {
+pub fn decode(bytes: &[u8]) -> Result<(Untrusted<&str>, Record<'_>), RecordError> {
     let mut reader = Reader { bytes };
     let version = u8::from_le_bytes(reader.array()?);
     if ![BEFORE, VERSION].contains(&version) {
@@ -317,9 +328,9 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    fn text(&mut self) -> Result<&'a str, RecordError> {
+    fn text(&mut self) -> Result<Text<'a>, RecordError> {
         let [length] = self.array()?;
-        str::from_utf8(self.take(length.into())?).map_err(|_| RecordError::Text)
+        str::from_utf8(self.take(length.into())?).map(Untrusted::new).map_err(|_| RecordError::Text)
     }
 
     fn rest(&mut self) -> &'a [u8] {
@@ -329,14 +340,15 @@ impl<'a> Reader<'a> {
     fn pairs<T>(
         &mut self,
         read: impl Fn(&mut Self) -> Result<T, RecordError>,
-    ) -> Result<Vec<(&'a str, T)>, RecordError> {
+    ) -> Result<Vec<(Text<'a>, T)>, RecordError> {
         let [count] = self.array()?;
         (0..count).map(|_| Ok((self.text()?, read(self)?))).collect()
     }
 
     fn world(&mut self, version: u8) -> Result<Record<'a>, RecordError> {
         let seed = self.u32()?;
-        let map_size = if version == BEFORE { Some(("map_size_px", self.u32()?)) } else { None };
+        let map_size =
+            if version == BEFORE { Some((Untrusted::new("map_size_px"), self.u32()?)) } else { None };
         let tick_hz = self.u32()?;
         let options = map_size.map_or_else(|| self.pairs(Reader::u32), |option| Ok(vec![option]))?;
         let (code_hash, tick) = (self.u64()?, self.u32()?);

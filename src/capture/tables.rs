@@ -25,14 +25,23 @@ impl Capture<'_> {
         let mut rooms = BTreeMap::<_, Texts>::new();
         for (_, record) in self.records() {
             let Ok((room, Record::Room { paths, .. })) = record else { continue };
-            let known = rooms.entry(room.to_owned()).or_default();
+            let known = rooms.entry(room.raw().to_owned()).or_default();
             for (path, dialect) in paths {
-                if known.len() < PATHS_PER_ROOM && !known.iter().any(|(one, _)| one == path) {
-                    known.push((path.to_owned(), dialect.to_owned()));
+                if known.len() < PATHS_PER_ROOM && !known.iter().any(|(one, _)| path == *one) {
+                    known.push((path.raw().to_owned(), dialect.raw().to_owned()));
                 }
             }
         }
         rooms
+    }
+
+    /// Whether the capture left out a part of a packet with packet tables.
+    pub(crate) fn has_truncated_tables(&self) -> bool {
+        let of_world = self.packets.iter().filter(|packet| packet.link == LINK_WORLD);
+        of_world.filter(|packet| packet.bytes.len() < packet.whole_bytes).any(|packet| {
+            // A table's record is known by its first two bytes.
+            matches!(record::kind_of(packet.bytes), Some(record::TABLE))
+        })
     }
 
     /// The packet tables with which the traffic was made, as file name and text; `None` if the
@@ -48,16 +57,21 @@ impl Capture<'_> {
             else {
                 continue;
             };
-            let is_cut = packet.bytes.len() < packet.whole_bytes;
             let now = reading.get_or_insert_default();
-            if is_cut || now.next != (table, part) {
+            if packet.bytes.len() < packet.whole_bytes {
+                return Err(format!(
+                    "the capture truncated the packet tables (snapshot length), at packet {}",
+                    packet.number
+                ));
+            }
+            if now.next != (table, part) {
                 return Err(format!(
                     "the packet tables in the capture lack a part, at packet {}",
                     packet.number
                 ));
             }
             if part == 0 {
-                now.files.push((file.to_owned(), Vec::new()));
+                now.files.push((file.raw().to_owned(), Vec::new()));
             }
             if let Some((_, text)) = now.files.last_mut() {
                 text.extend_from_slice(bytes);
@@ -90,7 +104,7 @@ fn texts(files: Vec<(String, Vec<u8>)>) -> Result<Texts, String> {
 mod tests {
     use super::*;
     use crate::capture::pcapng::{About, write_interface, write_packet, write_section};
-    use crate::capture::read;
+    use crate::capture::{Untrusted, read};
 
     /// A capture with records of tables: number, count, part, count, text.
     fn with_tables(records: &[(u16, u16, u16, u16, &str)]) -> Vec<u8> {
@@ -100,7 +114,14 @@ mod tests {
         for (at_ns, (table, tables, part, parts, text)) in (1..).zip(records) {
             let (table, tables, part, parts) = (*table, *tables, *part, *parts);
             let (name, mut packet) = (format!("{table}.tsv"), Vec::new());
-            let record = Record::Table { table, tables, part, parts, file: &name, bytes: text.as_bytes() };
+            let record = Record::Table {
+                table,
+                tables,
+                part,
+                parts,
+                file: Untrusted::new(&name),
+                bytes: text.as_bytes(),
+            };
             record::encode(&mut packet, "", &record);
             write_packet(&mut out, &About { interface: 0, at_ns, inbound: None, comment: "" }, &packet);
         }

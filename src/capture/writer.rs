@@ -19,6 +19,7 @@ use super::pcapng::{self, About};
 use super::record::{self, Record};
 use super::stream::End;
 use crate::limits;
+use crate::visible::Untrusted;
 
 /// Number of the interface with the connections, and of the interface with the world's records.
 const CLIENTS: u32 = 0;
@@ -77,6 +78,7 @@ impl Writer {
             let pieces = text.as_bytes().chunks(limits::CAPTURE_PART_BYTES);
             let parts = pieces.len() as u16;
             for (part, bytes) in (0..parts).zip(pieces) {
+                let file = Untrusted::new(*file);
                 self.record("", at, &Record::Table { table, tables: count, part, parts, file, bytes });
             }
         }
@@ -113,7 +115,7 @@ impl Capture<'_> {
         let mut out = Vec::new();
         pcapng::write_section(&mut out, concat!("tickwire ", env!("CARGO_PKG_VERSION")));
         pcapng::write_interface(&mut out, link, "clients");
-        self.names.iter().for_each(|(address, name)| pcapng::write_name(&mut out, *address, name));
+        self.names.iter().for_each(|(address, name)| pcapng::write_name(&mut out, *address, name.raw()));
         for packet in packets() {
             let comment = &packet.comments.join("; ");
             let about = About { interface: CLIENTS, at_ns: packet.at_ns, inbound: packet.inbound, comment };

@@ -102,6 +102,9 @@ pub fn given(folder: &Path) -> Result<Arc<Codes>, Failure> {
 /// The tables that a capture carries, of which this is the beginning.
 fn carried(bytes: &[u8]) -> Result<Arc<Codes>, String> {
     let neither = "neither a directory of .tsv files, nor one such file, nor a capture";
+    if let Some(packed) = capture::packed::format(bytes) {
+        return Err(packed.to_string());
+    }
     let capture = capture::read(bytes).map_err(|error| format!("{neither}: {error}"))?;
     match capture.tables()? {
         None => Err("this capture carries no packet tables".to_owned()),

@@ -5,6 +5,7 @@
 
 mod file;
 
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ pub struct ExplainArgs {
     /// the server. If there is a file with these digits as its name, it is read, and a note says
     /// so; to explain the digits instead, put a space before them.
     #[arg(required = true, value_name = "HEX|-|FILE")]
-    what: Vec<String>,
+    what: Vec<OsString>,
     /// Dialect of the packets: native, legacy, letters, letters-2024 or letters-2023. Default: the
     /// dialect of the request's path. If a capture lacks the request, the dialect is guessed from
     /// the packets and marked as a guess. In all other cases it is native.
@@ -84,7 +85,7 @@ pub fn run(args: &ExplainArgs, games: &Games) -> Result<(), Failure> {
             return explain_capture(args, &contents, given).map_err(|error| format!("{name}: {error}"));
         }
         Some((name, contents)) => input::read(&contents).map_err(|error| format!("{name}: {error}"))?,
-        None => vec![Piece { from: None, bytes: typed(&args.what)? }],
+        None => vec![Piece { from: None, bytes: typed(&words(&args.what)?)? }],
     };
     let codes = given.unwrap_or_else(|| Arc::clone(&games.codes));
     let dialect = dialect(args, &codes)?;
@@ -166,27 +167,39 @@ fn shown(explanation: &Explanation<'_>, form: Form, paint: Paint) -> String {
 /// The contents of a file or standard input, and its name; `None` if the bytes are on the command
 /// line. Text with a dot or a slash is a file name, since hexadecimal has neither; so is any other
 /// text that names an existing file.
-fn contents(what: &[String]) -> Result<Option<(&str, Vec<u8>)>, Failure> {
-    let is_name = |word: &&String| *word == "-" || word.contains(['.', '/']);
+fn contents(what: &[OsString]) -> Result<Option<(String, Vec<u8>)>, Failure> {
+    let is_name = |word: &&OsString| {
+        *word == "-" || word.to_str().is_none_or(|word| word.contains(['.', '/', std::path::MAIN_SEPARATOR]))
+    };
     let (name, contents) = match what {
-        [dash] if dash == "-" => (STDIN, bounded(io::stdin().lock(), STDIN)?),
+        [dash] if dash == "-" => (STDIN.to_owned(), bounded(io::stdin().lock(), STDIN)?),
         [file] if is_name(&file) || is_file(file) => {
-            let opened = File::open(Path::new(file)).map_err(|error| format!("{file}: {error}"))?;
-            if let Some(note) = note(file) {
+            let name = file.display().to_string();
+            let opened = File::open(Path::new(file)).map_err(|error| format!("{name}: {error}"))?;
+            if let Some(note) = file.to_str().and_then(note) {
                 tell_error(&note);
             }
-            (file.as_str(), bounded(opened, file)?)
+            let contents = bounded(opened, &name)?;
+            (name, contents)
         }
         words => {
             let beside = words.iter().find(is_name);
-            return beside.map_or(Ok(None), |file| Err(format!("cannot combine {file} with other input")));
+            return beside
+                .map_or(Ok(None), |file| Err(format!("cannot combine {} with other input", file.display())));
         }
     };
     Ok(Some((name, contents)))
 }
 
+/// The words of the command line, none of which is the name of a file.
+fn words(what: &[OsString]) -> Result<Vec<String>, Failure> {
+    let text = |word: &OsString| word.to_str().map(str::to_owned);
+    let words: Option<Vec<String>> = what.iter().map(text).collect();
+    words.ok_or_else(|| "hexadecimal is text, but this input is not UTF-8".to_owned())
+}
+
 /// Whether a readable file of this name exists.
-fn is_file(name: &str) -> bool {
+fn is_file(name: &OsStr) -> bool {
     std::fs::metadata(name).is_ok_and(|about| !about.is_dir())
 }
 
@@ -219,8 +232,8 @@ fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
     let mut contents = Vec::new();
     let mut reader = reader.take(limits::EXPLAIN_PASTED_BYTES + 1);
     reader.read_to_end(&mut contents).map_err(|error| format!("{name}: {error}"))?;
-    if input::is_gzip(&contents) {
-        return Err(format!("{name}: compressed with gzip: decompress it first, for example with gunzip"));
+    if let Some(packed) = capture::packed::format(&contents) {
+        return Err(format!("{name}: {packed}"));
     }
     let mut bound = limits::EXPLAIN_PASTED_BYTES;
     if input::is_capture(&contents) {

@@ -10,9 +10,9 @@ use crate::visible;
 /// A usage error, in one line.
 pub(super) type Failure = String;
 
-/// Reports a failure on standard error. A closed standard error is no reason to panic.
+/// Reports a failure in one line on standard error. A closed standard error is no reason to panic.
 pub(super) fn tell_error(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "tickwire: {}", visible::printed(line));
+    let _ = writeln!(io::stderr().lock(), "tickwire: {}", visible::line(line));
 }
 
 /// Why some output could not be written, the first time.
@@ -37,6 +37,11 @@ pub(super) fn keep_failure(written: io::Result<()>) {
 /// Whether all output was written.
 pub(super) fn written() -> Result<(), Failure> {
     UNWRITTEN.get().map_or(Ok(()), |failure| Err(failure.clone()))
+}
+
+/// Returns to the front of the terminal's line and clears it.
+pub(super) fn clear_line() {
+    keep_failure(io::stdout().lock().write_all(b"\r\x1b[K"));
 }
 
 /// Prints to standard error, for when standard output carries a capture.

@@ -20,7 +20,7 @@ use super::codes;
 use super::games::Games;
 use super::output::{Failure, print, tell_error, written};
 use super::{values, watch};
-use crate::capture;
+use crate::capture::{self, Untrusted};
 use crate::explain::input;
 use crate::limits;
 use crate::peer::Endpoint;
@@ -29,8 +29,8 @@ use crate::replay::{self, Asked, Changed, Differing, Fields, NotReplayable, Repo
 
 /// The file name that means standard input.
 const DASH: &str = "-";
-/// The first bytes of a capture.
-const MAGIC_BYTES: u64 = 4;
+/// The first bytes of a capture, or of a packed file.
+const MAGIC_BYTES: u64 = capture::packed::MAGIC_BYTES as u64;
 /// Exit status if the result differs.
 const DIFFERS: u8 = 1;
 /// Exit status if the file cannot be replayed, or the report cannot be written.
@@ -136,7 +136,7 @@ fn write_packets(file: &Path, out: &Path) -> Result<(), Failure> {
     written.map_err(|error| format!("--packets {}: {error}", out.display()))
 }
 
-fn report(args: &ReplayArgs, games: &Games) -> Result<Vec<(String, Report)>, NoReport> {
+fn report(args: &ReplayArgs, games: &Games) -> Result<Vec<(Untrusted, Report)>, NoReport> {
     let given = args.codes.as_deref().map(codes::given).transpose().map_err(NoReport::Unreadable)?;
     let asked =
         Asked { fields: args.diff, to_tick: args.to_tick, state: args.json && args.to_tick.is_some() };
@@ -214,8 +214,8 @@ fn read(file: &Path) -> Result<Vec<u8>, Failure> {
         source.as_mut().take(most).read_to_end(bytes).map_err(|error| failure(&error))
     };
     take(&mut bytes, MAGIC_BYTES)?;
-    if input::is_gzip(&bytes) {
-        return Err(failure(&"compressed with gzip: decompress it first, for example with gunzip"));
+    if let Some(packed) = capture::packed::format(&bytes) {
+        return Err(failure(&packed));
     }
     // A device may produce bytes forever that are not a capture.
     if input::is_capture(&bytes) {
@@ -233,11 +233,11 @@ fn name(file: &Path) -> String {
 }
 
 /// The reports of all rooms. That of a default room alone has no heading.
-fn rooms_as_text(rooms: &[(String, Report)]) -> String {
-    let text = |(name, report): &(String, Report)| match &**name {
+fn rooms_as_text(rooms: &[(Untrusted, Report)]) -> String {
+    let text = |(name, report): &(Untrusted, Report)| match name.raw() {
         "" if rooms.len() == 1 => as_text(report),
         "" => format!("default room\n{}", as_text(report)),
-        name => format!("room {name}\n{}", as_text(report)),
+        _ => format!("room {name}\n{}", as_text(report)),
     };
     rooms.iter().map(text).collect()
 }
@@ -261,6 +261,11 @@ fn as_text(report: &Report) -> String {
     if let Some(offset) = report.cut_at {
         text.push_str(&format!(
             "the file ends in the middle of the block at byte {offset}: this report covers the part before it\n"
+        ));
+    }
+    if let Some(packet) = report.truncated_at {
+        text.push_str(&format!(
+            "packet {packet} is truncated by the capture (snapshot length): this report covers the packets before it\n"
         ));
     }
     if let Some((client, Differing { recorded, replayed })) = &report.answer {

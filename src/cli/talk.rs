@@ -15,7 +15,7 @@ use clap::{Args, ValueEnum};
 use super::codes;
 use super::color::Color;
 use super::games::Games;
-use super::output::{Failure, print};
+use super::output::{Failure, clear_line, print};
 use super::terminal::Lines;
 use crate::client::talk::input::{self, Input, Speech};
 use crate::client::talk::live::Live;
@@ -31,8 +31,6 @@ use crate::ws::{CloseCode, Side};
 
 /// The prompt on a terminal.
 const PROMPT: &str = "talk: ";
-/// Returns to the start of the prompt's line and clears it.
-const CLEAR: &str = "\r\x1b[K";
 
 /// Options of `talk`.
 #[derive(Debug, Args)]
@@ -84,7 +82,8 @@ pub fn run(args: &TalkArgs, games: &Games) -> Result<(), Failure> {
         url.target.push_str(if url.target.contains('?') { "&format=json" } else { "?format=json" });
     }
     let codes = in_room(&codes, url.room(), paths);
-    let live = Live::connect(&url, &codes, &dialect).map_err(|error| format!("{url}: {error}"))?;
+    let live = Live::connect(&url, &codes, (&dialect, args.dialect.is_some()))
+        .map_err(|error| format!("{url}: {error}"))?;
     let mut talk = Talk {
         live,
         args,
@@ -329,8 +328,10 @@ impl Talk<'_, '_> {
 
     /// Prints lines above the prompt, which is then written again.
     fn say(&mut self, text: &str) {
-        let clear = if std::mem::take(&mut self.is_prompted) { CLEAR } else { "" };
-        print(&format!("{clear}{text}"));
+        if std::mem::take(&mut self.is_prompted) {
+            clear_line();
+        }
+        print(text);
     }
 
     fn prompt(&mut self) {

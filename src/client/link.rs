@@ -17,6 +17,7 @@ use super::url::without_credentials;
 use crate::limits;
 #[cfg(doc)]
 use crate::packet::credentials;
+use crate::visible::Untrusted;
 use crate::ws::close::CloseCode;
 use crate::ws::conn::{self, Conn, Role};
 use crate::ws::frame;
@@ -53,7 +54,7 @@ pub enum Event<'a> {
         /// The close code, if there is one.
         code: Option<CloseCode>,
         /// The server's reason; untrusted text.
-        reason: &'a str,
+        reason: Untrusted<&'a str>,
     },
     /// The server's byte stream has ended.
     Ended,
@@ -199,7 +200,7 @@ impl Link {
             conn::Event::Binary(message) => Event::Binary(message),
             conn::Event::Text(text) => Event::Text(text),
             conn::Event::Ping(_) | conn::Event::Pong(_) => Event::Control,
-            conn::Event::Close { code, reason } => Event::Closed { code, reason },
+            conn::Event::Close { code, reason } => Event::Closed { code, reason: Untrusted::new(reason) },
             conn::Event::Eof { .. } => Event::Ended,
         });
         Ok(event)

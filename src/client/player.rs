@@ -82,7 +82,7 @@ impl<W: LocalWorld> Player<W> {
                 }
                 Ok(Some(Event::Text(_) | Event::Control)) => {}
                 Ok(Some(Event::Closed { reason, .. })) => {
-                    let reason = reason.to_owned();
+                    let reason = reason.to_string();
                     return self.end(reason);
                 }
                 Ok(Some(Event::Ended)) => return self.end("end without a close frame".to_owned()),

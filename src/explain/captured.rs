@@ -12,8 +12,9 @@ use std::sync::Arc;
 use super::Conversation;
 use super::explanation::{Explanation, Problem};
 use super::guess::Guess;
-use crate::capture::{Capture, Connection, End, Hole, Piece, packet};
+use crate::capture::{self, Capture, Connection, End, Hole, Piece, packet};
 use crate::packet::{Codes, Dialect};
+use crate::plural::count;
 use crate::ws::Side;
 
 /// A finding in a connection.
@@ -52,7 +53,7 @@ pub enum What<'c> {
 /// The summary of a connection at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Its dialect.
+    /// Its dialect; empty if the connection is not one of tickwire.
     pub dialect: String,
     /// Whether the dialect is a guess, because the capture has no request that names it.
     pub is_guess: bool,
@@ -67,12 +68,13 @@ pub struct Tally {
 }
 
 /// The packet tables by which a capture is read: [its own](Codes::of_capture) if it carries any, with
-/// the paths of its rooms.
+/// the paths of its rooms. Tables of which the capture left out a part are not used.
 ///
 /// # Errors
 /// One line: the tables cannot be used, or others were given.
 pub fn codes(capture: &Capture<'_>, given: Option<Arc<Codes>>) -> Result<Arc<Codes>, String> {
-    let (codes, paths) = (Codes::of_capture(capture.tables()?, given)?, capture.paths());
+    let tables = if capture.has_truncated_tables() { None } else { capture.tables()? };
+    let (codes, paths) = (Codes::of_capture(tables, given)?, capture.paths());
     if paths.is_empty() {
         return Ok(codes);
     }
@@ -221,6 +223,26 @@ pub(crate) fn unread(capture: &Capture<'_>) -> Option<String> {
     Some(words)
 }
 
+/// How much of the packets was left out when they were captured, in words; `None` if they are whole.
+pub(crate) fn truncated(capture: &Capture<'_>) -> Option<String> {
+    let missing = |packet: &capture::Packet<'_>| packet.whole_bytes.saturating_sub(packet.bytes.len());
+    let (packets, bytes) = capture
+        .packets
+        .iter()
+        .map(missing)
+        .filter(|missing| *missing > 0)
+        .fold((0, 0), |(packets, bytes), missing| (packets + 1, bytes + missing));
+    (packets > 0).then(|| {
+        let (packets, all, bytes) = (packets, count(capture.packets.len(), "packet"), count(bytes, "byte"));
+        let own = if capture.has_truncated_tables() {
+            "; the packet tables in it are not complete, so others are used"
+        } else {
+            ""
+        };
+        format!("{packets} of {all} truncated by the capture (snapshot length): {bytes} missing{own}")
+    })
+}
+
 /// The end of a file in the middle of a block, in words; `None` if the file is whole.
 pub(crate) fn cut(capture: &Capture<'_>) -> Option<String> {
     capture.cut_at.map(|offset| format!("the file ends in the middle of the block at byte {offset}"))
@@ -286,7 +308,9 @@ impl<'c> Reading<'c> {
         if self.pieces_left == 0 {
             self.end(&mut tell);
         }
-        self.conversation.dialect().name().clone_into(&mut self.tally.dialect);
+        let is_foreign = self.conversation.is_foreign();
+        let dialect = if is_foreign { "" } else { self.conversation.dialect().name() };
+        dialect.clone_into(&mut self.tally.dialect);
         self.tally.is_guess = self.conversation.guess().is_some();
     }
 

@@ -29,6 +29,8 @@ pub struct Explanation<'a> {
     pub from: Side,
     /// The dialect in which its packets were looked up.
     pub dialect: &'a Dialect,
+    /// Whether the connection is not one of tickwire: its messages are shown as they are.
+    pub is_foreign: bool,
     /// All possible dialects, if the upgrade was not seen and the dialect is a guess. Otherwise
     /// empty.
     pub candidates: Vec<&'a Dialect>,
@@ -105,6 +107,10 @@ pub enum Content<'a> {
     Text(String),
     /// The body of a close frame, in one line.
     Close(String),
+    /// A compressed message, or another that an extension has changed.
+    Compressed,
+    /// A message on a connection that is not one of tickwire, in one line.
+    Foreign(String),
     /// A packet: its row of the packet tables, if the dialect has it, and its one-line form, if it
     /// is valid.
     Packet(Option<&'a Row>, Option<String>),
@@ -236,6 +242,11 @@ impl Frame<'_> {
         format!("{mark} {}\n", self.line(paint))
     }
 
+    /// The bytes of the message that the frame is or ends.
+    fn message(&self) -> &[u8] {
+        self.whole.as_ref().map_or(&self.payload, |whole| &whole.payload)
+    }
+
     /// The frame in one line: its header, then its content or its problem.
     pub(crate) fn line(&self, paint: Paint) -> String {
         let mut before: Vec<String> = self.header.iter().map(ToString::to_string).collect();
@@ -251,7 +262,10 @@ impl Frame<'_> {
             (Some(Problem::Incomplete { .. }), _) => "incomplete".to_owned(),
             (None, Content::Head(line)) => visible::line(line).into_owned(),
             (None, Content::Text(text)) => cut(&format!("{text:?}")),
-            (None, Content::Close(line) | Content::Packet(_, Some(line))) => cut(&visible::line(line)),
+            (None, Content::Close(line) | Content::Foreign(line) | Content::Packet(_, Some(line))) => {
+                cut(&visible::line(line))
+            }
+            (None, Content::Compressed) => format!("compressed, {}", cut(&hex::print(self.message()))),
             (None, Content::Unread) => {
                 let why = if self.tree.value.is_empty() { "" } else { ", " };
                 format!("{} not decoded{why}{}", count(self.place.len(), "byte"), self.tree.value)

@@ -6,14 +6,17 @@
 
 use std::ops::Range;
 
+use super::asked::{Asked, KNOWN};
 use super::explanation::{Content, Frame, Problem};
+use super::header::Extensions;
 use super::packet::SIGN;
+use super::spoken::Spoken;
 use super::tree::{BYTE, Node, bits};
 use crate::limits;
 use crate::plural;
 use crate::visible;
-use crate::ws::http::{HeadReader, RequestHead, ResponseHead, ResponseReader};
-use crate::ws::{Side, Violation, upgrade};
+use crate::ws::http::{HeadReader, Headers, Refusal, RequestHead, ResponseHead, ResponseReader};
+use crate::ws::{HeadLimits, Side, Violation, upgrade};
 
 /// The start of an upgrade request; WebSocket uses no other method.
 const REQUEST: &[u8] = b"GET ";
@@ -21,20 +24,13 @@ const REQUEST: &[u8] = b"GET ";
 const RESPONSE: &[u8] = b"HTTP/";
 const LINE_END: &[u8] = b"\r\n";
 const HEAD_END: &[u8] = b"\r\n\r\n";
-/// Subprotocols that our server accepts.
-const KNOWN: [&str; 1] = ["tickwire.v1"];
-
-/// The target of a request.
-#[derive(Clone, Debug)]
-pub struct Asked {
-    /// The path.
-    pub path: String,
-    /// `?dialect=`
-    pub dialect: Option<String>,
-    /// `?format=`
-    pub format: Option<String>,
-    key: String,
-    offered: Vec<String>,
+/// What a response agrees to.
+#[derive(Debug)]
+pub struct Granted {
+    /// The extensions.
+    pub extensions: Extensions,
+    /// The subprotocol, if it names one.
+    pub subprotocol: Option<String>,
 }
 
 /// A head and its consequences.
@@ -46,6 +42,8 @@ pub struct Head<'a> {
     pub is_upgrade: bool,
     /// The target, if the head is an upgrade request.
     pub asked: Option<Asked>,
+    /// What the head agrees to, if it grants an upgrade.
+    pub granted: Option<Granted>,
 }
 
 /// Whether the bytes are a head of the upgrade, wherever they are found.
@@ -80,23 +78,99 @@ pub fn may_begin(bytes: &[u8], from: Side) -> bool {
 }
 
 /// The size of the head, once it is complete or has broken a rule.
-pub fn size(bytes: &[u8], from: Side) -> Option<usize> {
+pub fn size(bytes: &[u8], from: Side, spoken: &Spoken<'_>) -> Option<usize> {
     let end = bytes.windows(HEAD_END.len()).position(|window| window == HEAD_END);
-    let is_broken = || match from {
-        Side::Client => HeadReader::new(limits::HEAD).receive(bytes).is_err(),
-        Side::Server => ResponseReader::new(limits::HEAD).receive(bytes).is_err(),
+    let is_broken = || {
+        let broken = match from {
+            Side::Client => {
+                HeadReader::new(limits::HEAD).receive(bytes).err().map(|refusal| refusal.violation)
+            }
+            Side::Server => ResponseReader::new(limits::HEAD).receive(bytes).err(),
+        };
+        broken.is_some_and(|violation| counts(violation, bytes, spoken) || bytes.len() > FOREIGN_HEAD.bytes)
     };
     end.map(|end| end + HEAD_END.len()).or_else(|| is_broken().then_some(bytes.len()))
 }
 
+/// The bounds within which the head of another protocol is read.
+const FOREIGN_HEAD: HeadLimits = HeadLimits {
+    bytes: limits::EXPLAIN_HEAD_BYTES,
+    headers: limits::EXPLAIN_HEAD_BYTES,
+    target_bytes: limits::EXPLAIN_HEAD_BYTES,
+};
+
+/// Whether a violation counts for a head. Plain HTTP, and an upgrade to another protocol, need not observe the limits
+/// of our server, nor what else it asks beyond the RFCs.
+fn counts(violation: Violation, head: &[u8], spoken: &Spoken<'_>) -> bool {
+    let is_limit = matches!(
+        violation,
+        Violation::HeadTooLong
+            | Violation::TargetTooLong
+            | Violation::TooManyHeaders
+            | Violation::TooManySubprotocols
+    );
+    let is_of_upgrades = matches!(
+        violation,
+        Violation::TargetForm
+            | Violation::TransferEncoding
+            | Violation::BodyAnnounced
+            | Violation::MethodNotGet
+    );
+    let glance = Glance::new(head);
+    match glance.is_of_upgrade {
+        false => {
+            let is_old = violation == Violation::StatusLine && glance.is_old_response;
+            !(is_limit || is_of_upgrades || is_old)
+        }
+        true => !is_limit || !spoken.is_foreign() && glance.path.is_none_or(|path| spoken.may_serve(path)),
+    }
+}
+
+/// What a head shows without its rules being checked.
+struct Glance<'h> {
+    /// The path of a request.
+    path: Option<&'h str>,
+    /// A request that asks for the upgrade, or a response that grants it.
+    is_of_upgrade: bool,
+    /// A response in HTTP/1.0.
+    is_old_response: bool,
+}
+
+impl<'h> Glance<'h> {
+    fn new(head: &'h [u8]) -> Glance<'h> {
+        let mut lines = head.split(|byte| *byte == b'\n').map(|line| line.trim_ascii_end());
+        let mut first = lines.next().unwrap_or_default().split(|byte| *byte == b' ');
+        let (word, second) = (first.next().unwrap_or_default(), first.next().unwrap_or_default());
+        let is_old_response = word == b"HTTP/1.0";
+        if word.starts_with(RESPONSE) {
+            return Glance { path: None, is_of_upgrade: second == b"101", is_old_response };
+        }
+        let path = second.split(|byte| *byte == b'?').next().unwrap_or_default();
+        let is_of_upgrade = lines.any(|line| {
+            let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
+            let (name, value) = line.split_at(colon);
+            let value = String::from_utf8_lossy(value).to_ascii_lowercase();
+            name.eq_ignore_ascii_case(b"upgrade") && value.contains("websocket")
+                || name.eq_ignore_ascii_case(b"sec-websocket-key")
+        });
+        Glance { path: std::str::from_utf8(path).ok(), is_of_upgrade, is_old_response }
+    }
+}
+
 /// Explains the head that begins at byte `start`. `asked` is the target of the request, if this
 /// head is its answer.
-pub fn explain<'a>(bytes: &[u8], start: usize, from: Side, asked: Option<&Asked>) -> Head<'a> {
+pub fn explain<'a>(
+    bytes: &[u8],
+    start: usize,
+    from: Side,
+    asked: Option<&Asked>,
+    spoken: &Spoken<'_>,
+) -> Head<'a> {
     let input = &bytes[start..];
-    let whole = size(input, from).unwrap_or(input.len());
+    let whole = size(input, from, spoken).unwrap_or(input.len());
     let mut judged = match from {
-        Side::Client => judge_request(&input[..whole]),
-        Side::Server => judge_response(&input[..whole], asked),
+        Side::Client => judge_request(&input[..whole], spoken),
+        Side::Server => judge_response(&input[..whole], asked, spoken),
     };
     let is_whole = input[..whole].ends_with(HEAD_END);
     if !is_whole && judged.violation.is_none() {
@@ -112,7 +186,8 @@ pub fn explain<'a>(bytes: &[u8], start: usize, from: Side, asked: Option<&Asked>
     let tree = tree.valued(judged.line.clone());
     let frame =
         Frame { content: Content::Head(judged.line), problem, ..Frame::new(start..start + whole, tree) };
-    Head { is_upgrade: judged.is_upgrade && frame.problem.is_none(), frame, asked: judged.asked }
+    let is_upgrade = judged.is_upgrade && frame.problem.is_none();
+    Head { is_upgrade, frame, asked: judged.asked, granted: judged.granted.filter(|_| is_upgrade) }
 }
 
 /// The content of a head: the verdict, and the meanings of its headers.
@@ -122,6 +197,7 @@ struct Judged {
     violation: Option<Violation>,
     is_upgrade: bool,
     asked: Option<Asked>,
+    granted: Option<Granted>,
     /// Headers by their names in lower case.
     meanings: Vec<(&'static str, String)>,
 }
@@ -131,20 +207,23 @@ fn first_line(head: &[u8]) -> String {
     visible::line(&String::from_utf8_lossy(line)).into_owned()
 }
 
-fn judge_request(head: &[u8]) -> Judged {
+fn judge_request(head: &[u8], spoken: &Spoken<'_>) -> Judged {
     let line = first_line(head);
+    let counted = |refusal: Refusal| Some(refusal.violation).filter(|one| counts(*one, head, spoken));
+    let lenient = || HeadReader::with_bodies(FOREIGN_HEAD, |_| true).receive(head).ok().flatten();
     let request = match HeadReader::new(limits::HEAD).receive(head) {
         Ok(Some(request)) => request,
         Ok(None) => return Judged { line, ..Judged::default() },
-        Err(refusal) => return Judged { line, violation: Some(refusal.violation), ..Judged::default() },
+        Err(refusal) => match (counted(refusal), lenient()) {
+            (None, Some(request)) => request,
+            (None, None) => return Judged { line: format!("{line}, no upgrade"), ..Judged::default() },
+            (violation, _) => return Judged { line, violation, ..Judged::default() },
+        },
     };
     if !request.asks_for_upgrade() {
-        // Pages may be requested with two methods.
-        let is_known = ["GET", "HEAD"].contains(&request.method.as_str());
-        let violation = (!is_known).then_some(Violation::MethodNotGet);
-        return Judged { line: format!("{line}, no upgrade"), violation, ..Judged::default() };
+        return Judged { line: format!("{line}, no upgrade"), ..Judged::default() };
     }
-    let violation = upgrade::accept(&request, &KNOWN).err().map(|refusal| refusal.violation);
+    let violation = upgrade::accept(&request, &KNOWN).err().and_then(counted);
     let asked = asked(&request);
     let mut meanings = vec![
         ("host", "the host name of the server".to_owned()),
@@ -159,8 +238,9 @@ fn judge_request(head: &[u8]) -> Judged {
         let accept = upgrade::accept_key(&asked.key);
         meanings.push(("sec-websocket-key", format!("16 random bytes; a WebSocket server answers {accept}")));
     }
-    let line = format!("{line}, asks for the upgrade");
-    Judged { line, violation, is_upgrade: true, asked: Some(asked), meanings }
+    let foreign = if spoken.may_serve(&asked.path) { "" } else { " to another protocol" };
+    let line = format!("{line}, asks for the upgrade{foreign}");
+    Judged { line, violation, is_upgrade: true, asked: Some(asked), granted: None, meanings }
 }
 
 fn asked(request: &RequestHead) -> Asked {
@@ -170,15 +250,27 @@ fn asked(request: &RequestHead) -> Asked {
         format: request.query("format"),
         key: request.header("Sec-WebSocket-Key").unwrap_or_default().to_owned(),
         offered: request.headers.list("Sec-WebSocket-Protocol").map(str::to_owned).collect(),
+        extensions: extensions(&request.headers).map(str::to_owned).collect(),
     }
 }
 
-fn judge_response(head: &[u8], asked: Option<&Asked>) -> Judged {
+/// The names of the extensions that a head lists, without their parameters.
+fn extensions(headers: &Headers) -> impl Iterator<Item = &str> {
+    let listed = headers.list("Sec-WebSocket-Extensions");
+    listed.map(|extension| extension.split(';').next().unwrap_or_default().trim())
+}
+
+fn judge_response(head: &[u8], asked: Option<&Asked>, spoken: &Spoken<'_>) -> Judged {
     let line = first_line(head);
+    let lenient = || ResponseReader::new(FOREIGN_HEAD).receive(head).ok().flatten();
     let response = match ResponseReader::new(limits::HEAD).receive(head) {
         Ok(Some(response)) => response,
         Ok(None) => return Judged { line, ..Judged::default() },
-        Err(violation) => return Judged { line, violation: Some(violation), ..Judged::default() },
+        Err(violation) => match (counts(violation, head, spoken), lenient()) {
+            (false, Some(response)) => response,
+            (false, None) => return Judged { line: format!("{line}, no upgrade"), ..Judged::default() },
+            (true, _) => return Judged { line, violation: Some(violation), ..Judged::default() },
+        },
     };
     if response.status != 101 {
         return Judged { line: format!("{line}, no upgrade"), ..Judged::default() };
@@ -189,9 +281,14 @@ fn judge_response(head: &[u8], asked: Option<&Asked>) -> Judged {
         ("connection", "so that a proxy does not blindly forward the Upgrade header".to_owned()),
         ("sec-websocket-protocol", "the selected subprotocol".to_owned()),
         ("sec-websocket-accept", accept),
+        ("sec-websocket-extensions", "the extensions on which both ends agree".to_owned()),
     ];
+    let granted = Granted {
+        extensions: Extensions::of(extensions(&response.headers)),
+        subprotocol: response.headers.get("Sec-WebSocket-Protocol").map(str::to_owned),
+    };
     let line = format!("{line}, grants the upgrade");
-    Judged { line, violation, is_upgrade: true, asked: None, meanings }
+    Judged { line, violation, is_upgrade: true, asked: None, granted: Some(granted), meanings }
 }
 
 /// The verdict on an answer, and the text about its accept key. Without the request there is no key
@@ -202,14 +299,29 @@ fn check(response: &ResponseHead, asked: Option<&Asked>) -> (Option<Violation>, 
         let words = "the answer to a key that is not in this input".to_owned();
         return (violation.filter(|violation| *violation != Violation::AcceptWrong), words);
     };
-    let offered: Vec<&str> = asked.offered.iter().map(String::as_str).collect();
-    let violation = upgrade::check_response(response, &asked.key, &offered).err();
+    let violation = check_offered(response, asked).err();
     let right = upgrade::accept_key(&asked.key);
     let words = match violation {
         Some(Violation::AcceptWrong) => format!("wrong: the request's key gives {right}"),
         _ => "right: base64 of SHA-1 of the request's key and the GUID of RFC 6455".to_owned(),
     };
     (violation, words)
+}
+
+/// As our client checks a response, except that it may name the extensions that this request offered.
+fn check_offered(response: &ResponseHead, asked: &Asked) -> Result<(), Violation> {
+    let offered: Vec<&str> = asked.offered.iter().map(String::as_str).collect();
+    let is_offered = |name: &str| asked.extensions.iter().any(|offered| offered.eq_ignore_ascii_case(name));
+    let without_extensions;
+    let mut response = response;
+    if extensions(&response.headers).all(is_offered) {
+        without_extensions = ResponseHead {
+            headers: response.headers.without("Sec-WebSocket-Extensions"),
+            ..response.clone()
+        };
+        response = &without_extensions;
+    }
+    upgrade::check_response(response, &asked.key, &offered).map(drop)
 }
 
 /// The lines of a head that lies at byte `start` of the input. They tile it.

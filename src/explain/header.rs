@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use super::tree::{BYTE, Node, bits};
-use crate::ws::frame::{self, KEY_BYTES, LENGTH, LENGTH_IN_16, LENGTH_IN_64, MASK, OPCODE, Opcode};
+use crate::ws::frame::{self, Header, KEY_BYTES, LENGTH, LENGTH_IN_16, LENGTH_IN_64, MASK, OPCODE, Opcode};
 use crate::ws::{Side, Violation};
 
 /// Names of the fields, as RFC 6455 section 5.2 has them.
@@ -23,6 +23,62 @@ pub mod field {
     pub const LENGTH: &str = "payload_length";
     pub const EXTENDED: &str = "extended_payload_length";
     pub const KEY: &str = "masking_key";
+}
+
+/// The extensions on which both ends agreed, which decide what reserved bits may be set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extensions {
+    /// None: every reserved bit is 0.
+    #[default]
+    None,
+    /// permessage-deflate alone: RSV1 marks the first frame of a compressed message (RFC 7692 section 6).
+    Deflate,
+    /// Others, whose bits are unknown here.
+    Unknown,
+}
+
+impl Extensions {
+    /// The extensions that a response names, without their parameters.
+    pub fn of<'n>(names: impl Iterator<Item = &'n str>) -> Extensions {
+        names.fold(Extensions::None, |found, name| match found {
+            Extensions::None if name.eq_ignore_ascii_case(DEFLATE) => Extensions::Deflate,
+            _ => Extensions::Unknown,
+        })
+    }
+
+    /// The reserved bits that may be set in a frame of this opcode.
+    fn bits(self, opcode: u8) -> u8 {
+        match (self, Opcode::new(opcode)) {
+            (Extensions::Deflate, Some(Opcode::Text | Opcode::Binary)) => RSV1,
+            (Extensions::Unknown, _) => frame::RSV,
+            _ => 0,
+        }
+    }
+}
+
+/// The extension of RFC 7692.
+const DEFLATE: &str = "permessage-deflate";
+/// The first of the reserved bits.
+const RSV1: u8 = 0b0100_0000;
+
+/// Decodes a header, as [`Header::decode`] does, where these extensions may set reserved bits; and returns whether one is set.
+///
+/// # Errors
+/// The rule that the header breaks.
+pub fn decode(
+    bytes: &[u8],
+    from: Side,
+    extensions: Extensions,
+) -> Result<Option<(Header, usize, bool)>, Violation> {
+    let bits = bytes.first().map_or(0, |first| first & extensions.bits(first & OPCODE));
+    if bits == 0 {
+        return Ok(Header::decode(bytes, from)?.map(|(header, size)| (header, size, false)));
+    }
+    let mut plain = [0; frame::HEADER_BYTES_MAX];
+    let length = bytes.len().min(plain.len());
+    plain[..length].copy_from_slice(&bytes[..length]);
+    plain[0] &= !bits;
+    Ok(Header::decode(&plain[..length], from)?.map(|(header, size)| (header, size, true)))
 }
 
 /// Where the fields of one header lie, and what follows from them.

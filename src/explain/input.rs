@@ -4,9 +4,11 @@
 //! names it. A capture begins with its magic number. Text is hexadecimal if it contains only
 //! digits, white space, colons, commas and `0x`; a line may begin with `>` for bytes of a client
 //! and `<` for bytes of a server, and `#` begins a comment, up to the line's end. Other text is
-//! rejected, unless it is an HTTP head. Everything else is raw bytes. No valid frame and no HTTP
+//! rejected, unless it is an HTTP head. Text may begin with a byte order mark, and may be UTF-16 with one. Everything else is raw bytes. No valid frame and no HTTP
 //! head can be mistaken for such text: the first byte of a valid frame never occurs in it, and
 //! neither `GET` nor `HTTP` is hexadecimal.
+
+use std::borrow::Cow;
 
 use super::{head, hex};
 use crate::ws::Side;
@@ -34,12 +36,27 @@ pub fn is_capture(contents: &[u8]) -> bool {
     MAGICS.iter().any(|magic| contents.starts_with(magic))
 }
 
-/// First bytes of a gzip file. No frame and no HTTP head begins with them.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// The byte order mark of UTF-8. No frame and no HTTP head begins with a mark.
+const UTF_8_MARK: &[u8] = b"\xef\xbb\xbf";
+/// The byte order marks of UTF-16, and how a unit is read.
+type Unit = fn([u8; 2]) -> u16;
+const UTF_16_MARKS: [(&[u8], Unit); 2] =
+    [(b"\xff\xfe", u16::from_le_bytes), (b"\xfe\xff", u16::from_be_bytes)];
 
-/// Whether the input is compressed with gzip, as captures often are.
-pub fn is_gzip(contents: &[u8]) -> bool {
-    contents.starts_with(&GZIP)
+/// The contents without their byte order mark, as UTF-8.
+fn unmarked(contents: &[u8]) -> Result<Cow<'_, [u8]>, String> {
+    if let Some(rest) = contents.strip_prefix(UTF_8_MARK) {
+        return Ok(rest.into());
+    }
+    for (mark, unit) in UTF_16_MARKS {
+        if let Some(rest) = contents.strip_prefix(mark) {
+            let units = rest.as_chunks().0.iter().map(|bytes| unit(*bytes));
+            let text: Result<String, _> = char::decode_utf16(units).collect();
+            let invalid = "the byte order mark says UTF-16, but the text is not valid: save it as UTF-8";
+            return text.map(|text| text.into_bytes().into()).map_err(|_| invalid.to_owned());
+        }
+    }
+    Ok(contents.into())
 }
 
 /// Splits hexadecimal text or raw bytes into pieces.
@@ -50,6 +67,7 @@ pub fn read(contents: &[u8]) -> Result<Vec<Piece>, String> {
     if contents.is_empty() {
         return Err("no bytes to explain".to_owned());
     }
+    let contents = &*unmarked(contents)?;
     match std::str::from_utf8(contents) {
         Ok(text) if text.lines().all(is_hexadecimal) => read_text(text),
         Ok(text) if is_typed(text) && !head::may_begin(contents, Side::Client) => Err(complaint(text)),

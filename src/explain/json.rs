@@ -42,7 +42,11 @@ pub fn begin(explanation: &Explanation<'_>) -> String {
         Side::Client => "client",
         Side::Server => "server",
     };
-    let (dialect, bytes) = (quoted(explanation.dialect.name()), explanation.bytes.len());
+    let dialect = match explanation.is_foreign {
+        true => "null".to_owned(),
+        false => quoted(explanation.dialect.name()),
+    };
+    let bytes = explanation.bytes.len();
     let candidates = names(",\"candidates\":", &explanation.candidates);
     format!(r#"{{"from":"{from}","dialect":{dialect}{candidates},"bytes":{bytes},"frames":["#)
 }

@@ -32,6 +32,7 @@
 //! to our server. The limits of any other endpoint are unknown, so messages to it are never
 //! reported as too long.
 
+mod asked;
 pub mod captured;
 mod drawing;
 mod encode;

@@ -23,6 +23,7 @@ pub(super) enum Open {
         payload: Vec<u8>,
         frames: usize,
         text: Utf8,
+        is_compressed: bool,
     },
 }
 
@@ -59,22 +60,22 @@ pub(super) fn go_on<'c>(
     fin: bool,
     mut explain: impl FnMut(&[u8], usize, Opcode) -> Inside<'c>,
 ) -> (Inside<'c>, Option<Whole>) {
-    let Open::Begun { opcode, payload: joined, frames, text } = open else {
+    let Open::Begun { opcode, payload: joined, frames, text, is_compressed } = open else {
         if fin {
             *open = Open::Nothing;
         }
         return (Inside::bytes(payload, begin), None);
     };
-    let (opcode, before) = (*opcode, joined.len());
+    let (opcode, is_compressed, before) = (*opcode, *is_compressed, joined.len());
     joined.extend_from_slice(payload);
     *frames += 1;
-    let inside = fragment(payload, begin, opcode, text);
+    let inside = fragment(payload, begin, if is_compressed { Opcode::Binary } else { opcode }, text);
     if !fin || inside.problem.is_some() {
         return (inside, None);
     }
     let (frames, joined) = (*frames, mem::take(joined));
     *open = Open::Nothing;
-    let message = explain(&joined, 0, opcode);
+    let message = if is_compressed { Inside::compressed(&joined, 0) } else { explain(&joined, 0, opcode) };
     // A problem of the message is shown at its place in this frame, or at the frame's front.
     let end = (begin + payload.len()) * BYTE;
     let here = |bit: usize| ((bit + begin * BYTE).saturating_sub(before * BYTE)).clamp(begin * BYTE, end);

@@ -70,6 +70,14 @@ pub fn explain<'a>(
     Explained { node, row, line, problem }
 }
 
+/// The tree of a payload that is one value of MessagePack, and no packet.
+pub fn explain_value(payload: &[u8], start: usize) -> Node {
+    let mut walk = Walk { payload, start, at: 0, stop: payload.len() };
+    let value = walk.value("value", None);
+    let words = plural::count(payload.len(), "byte") + " of MessagePack";
+    Node::parent(PAYLOAD, start * BYTE, vec![value]).valued(words)
+}
+
 /// Converts a packet's error to a problem with a place in `node`, the payload that begins at byte
 /// `start` and has `length` bytes.
 pub fn problem_of(error: &PacketError, node: &Node, start: usize, length: usize) -> Problem {

@@ -6,7 +6,7 @@
 use super::explanation::{Content, PAYLOAD, Problem};
 use super::tree::{BYTE, Node, bits};
 use super::{packet, text};
-use crate::packet::{Dialect, Direction, PacketError, endpoint};
+use crate::packet::{Dialect, Direction, PacketError, Value, endpoint, json, msgpack};
 use crate::plural::count;
 use crate::ws::frame::Opcode;
 use crate::ws::{CloseCode, Event, Side, Violation, close};
@@ -25,6 +25,8 @@ pub struct Speaker<'a> {
     pub json: Option<bool>,
     /// Whether only names and verdicts are asked for, and no tree of the payload.
     pub is_brief: bool,
+    /// Whether the connection is not one of tickwire, so that its messages are no packets.
+    pub is_foreign: bool,
 }
 
 impl Speaker<'_> {
@@ -60,6 +62,12 @@ impl<'a> Inside<'a> {
         Inside::new(node, Content::Bytes, None)
     }
 
+    /// A message that an extension has changed.
+    pub fn compressed(payload: &[u8], begin: usize) -> Inside<'a> {
+        let words = format!("{}, compressed", count(payload.len(), "byte"));
+        Inside::new(Node::of_bytes(PAYLOAD, begin, payload, words), Content::Compressed, None)
+    }
+
     /// The same with a problem.
     pub fn with(mut self, problem: Option<Problem>) -> Inside<'a> {
         self.problem = problem;
@@ -80,6 +88,7 @@ pub fn explain<'a>(payload: &[u8], begin: usize, opcode: Opcode, speaker: Speake
         Opcode::Ping | Opcode::Pong | Opcode::Continuation => Inside::bytes(payload, begin),
         Opcode::Close => explain_close(payload, begin),
         Opcode::Text => explain_text(payload, begin, speaker),
+        Opcode::Binary if speaker.is_foreign => foreign(payload, begin, speaker),
         Opcode::Binary if speaker.json == Some(true) => of_the_other_kind(Inside::bytes(payload, begin)),
         Opcode::Binary if speaker.is_brief => {
             let decoded = speaker.dialect.decode(speaker.direction(), payload);
@@ -90,6 +99,28 @@ pub fn explain<'a>(payload: &[u8], begin: usize, opcode: Opcode, speaker: Speake
             let content = Content::Packet(packet.row, packet.line);
             Inside::new(packet.node, content, packet.problem)
         }
+    }
+}
+
+/// A binary message of another protocol: JSON or MessagePack if all of it is a list or a map, otherwise bytes.
+fn foreign<'a>(payload: &[u8], begin: usize, speaker: Speaker<'a>) -> Inside<'a> {
+    let is_container = |value: &Value| matches!(value, Value::Array(_) | Value::Map(_));
+    if speaker.is_brief {
+        return Inside::bytes(payload, begin);
+    }
+    let of_json = |text: &str| json::read(text, Direction::ToClient).ok().filter(is_container);
+    if let Ok(text) = std::str::from_utf8(payload)
+        && of_json(text).is_some()
+    {
+        let inside = Inside::text(text, begin);
+        return Inside { content: Content::Foreign(format!("JSON {text}")), ..inside };
+    }
+    match msgpack::read(payload, Direction::ToClient).ok().filter(is_container) {
+        Some(value) => {
+            let content = Content::Foreign(format!("MessagePack {}", json::print(&value)));
+            Inside::new(packet::explain_value(payload, begin), content, None)
+        }
+        None => Inside::bytes(payload, begin),
     }
 }
 
@@ -127,6 +158,9 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: Speaker<'a>) -> Insid
         }
     };
     let inside = Inside::text(text, begin);
+    if speaker.is_foreign {
+        return inside;
+    }
     if speaker.json == Some(false) {
         return of_the_other_kind(inside);
     }

@@ -31,8 +31,9 @@ pub fn write<'c>(
 ) {
     let (mut survey, mut frames) = (begin(), 0);
     survey.explain_each(from, bytes, |_| frames += 1);
-    let (dialect, candidates) = (survey.dialect(), Vec::new());
-    let about = Explanation { bytes: bytes.to_vec(), from, dialect, candidates, frames: Vec::new() };
+    let (dialect, is_foreign, candidates) = (survey.dialect(), survey.is_foreign(), Vec::new());
+    let about =
+        Explanation { bytes: bytes.to_vec(), from, dialect, is_foreign, candidates, frames: Vec::new() };
     if form == Form::Json {
         out(&json::begin(&about));
     }

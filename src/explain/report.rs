@@ -219,6 +219,15 @@ fn says(out: &mut String, frame: &Frame<'_>, from: Side) {
         Content::Close(line) => {
             let _ = writeln!(out, "\nClose: {line}");
         }
+        Content::Compressed => {
+            let _ = writeln!(
+                out,
+                "\nCompressed: the message is changed by the extension that both ends agreed on; it is not decoded."
+            );
+        }
+        Content::Foreign(line) => {
+            let _ = writeln!(out, "\nNo packet of tickwire: {}", cut(&visible::line(line)));
+        }
         Content::Packet(None, _) => {}
         Content::Packet(Some(row), _) => packet(out, frame, row, from),
     }

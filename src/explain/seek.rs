@@ -196,7 +196,8 @@ impl Look<'_, '_> {
     fn verdict(&self, opcode: Opcode, message: &[u8]) -> Place {
         let (dialects, json) = self.tongues;
         let makes_sense = |dialect: &&Dialect| {
-            let direction = Speaker { from: self.from, dialect, json, is_brief: true }.direction();
+            let direction =
+                Speaker { from: self.from, dialect, json, is_brief: true, is_foreign: false }.direction();
             match opcode {
                 Opcode::Close => !message.is_empty() && close::decode(message).is_ok(),
                 Opcode::Binary => dialect.decode(direction, message).is_ok(),

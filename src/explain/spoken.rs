@@ -3,10 +3,11 @@
 //! There are three cases: the user has named the dialect, the path of the request selects it, or it
 //! is a [`Guess`] from the messages, and is reported as a guess.
 
+use super::asked::{Asked, KNOWN};
 use super::guess::Guess;
-use super::head::Asked;
 use super::payload::{self, Inside, Speaker};
-use crate::packet::{Codes, Dialect, endpoint};
+use crate::packet::endpoint::{self, NoEndpoint};
+use crate::packet::{Codes, Dialect};
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
@@ -20,6 +21,8 @@ pub struct Spoken<'c> {
     json: Option<bool>,
     /// The path is unique to our server.
     is_ours: bool,
+    /// The connection is not one of tickwire: its path or its subprotocol belongs to another protocol.
+    is_foreign: bool,
     /// The user or a path named the dialect.
     is_settled: bool,
     /// Whether only names and verdicts are asked for.
@@ -41,6 +44,7 @@ impl<'c> Spoken<'c> {
             dialect,
             json: None,
             is_ours: false,
+            is_foreign: false,
             is_settled: true,
             is_brief: false,
             guess: None,
@@ -110,9 +114,29 @@ impl<'c> Spoken<'c> {
         self.is_ours
     }
 
+    /// Whether the connection is not one of tickwire.
+    pub fn is_foreign(&self) -> bool {
+        self.is_foreign
+    }
+
+    /// Whether a path may be one of tickwire: it is an endpoint, or the user has named the dialect.
+    pub fn may_serve(&self, path: &str) -> bool {
+        let asked = |codes| endpoint::asked(codes, path, None, None);
+        self.is_ours || self.codes.is_none_or(|codes| !matches!(asked(codes), Err(NoEndpoint::Path)))
+    }
+
+    /// Applies the subprotocol on which both ends agreed.
+    pub fn agree(&mut self, subprotocol: &str) {
+        if self.codes.is_some() {
+            self.is_foreign = !KNOWN.contains(&subprotocol);
+            self.is_ours &= !self.is_foreign;
+        }
+    }
+
     /// Applies the target of a request.
     pub fn ask(&mut self, asked: &Asked) {
         let (dialect, format) = (asked.dialect.as_deref(), asked.format.as_deref());
+        self.is_foreign = !self.may_serve(&asked.path);
         let spoken = self.codes.map(|codes| endpoint::asked(codes, &asked.path, dialect, format));
         // A path that is not ours, or that every server has, does not imply that texts are
         // rejected.
@@ -127,12 +151,18 @@ impl<'c> Spoken<'c> {
     /// Explains the payload of a control frame or of a whole message, which begins at byte `begin` of the input.
     pub fn explain(&mut self, payload: &[u8], begin: usize, opcode: Opcode, from: Side) -> Inside<'c> {
         let mut otherwise = Vec::new();
-        if let Some(guess) = &mut self.guess {
+        if let Some(guess) = self.guess.as_mut().filter(|_| !self.is_foreign) {
             guess.weigh(from, opcode, payload);
             self.dialect = guess.best().unwrap_or(self.dialect);
             otherwise = guess.otherwise(from, opcode, payload);
         }
-        let speaker = Speaker { from, dialect: self.dialect, json: self.json, is_brief: self.is_brief };
+        let speaker = Speaker {
+            from,
+            dialect: self.dialect,
+            json: self.json,
+            is_brief: self.is_brief,
+            is_foreign: self.is_foreign,
+        };
         Inside { otherwise, ..payload::explain(payload, begin, opcode, speaker) }
     }
 }

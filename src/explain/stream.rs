@@ -20,10 +20,11 @@
 
 use std::mem;
 
+use super::asked::Asked;
 use super::explanation::{Content, Explanation, Frame, Problem, REST, Whole};
 use super::guess::Guess;
-use super::head::{self, Asked};
-use super::header;
+use super::head;
+use super::header::{self, Extensions};
 use super::open::{Open, fragment, go_on};
 use super::packet;
 use super::payload::Inside;
@@ -43,6 +44,8 @@ pub struct Conversation<'c> {
     spoken: Spoken<'c>,
     /// The target of the request, once seen.
     asked: Option<Asked>,
+    /// The extensions on which both ends agreed.
+    extensions: Extensions,
     client: Half,
     server: Half,
     /// Whether the frames of the server are read by a client of ours, with its limits.
@@ -84,13 +87,8 @@ impl<'c> Conversation<'c> {
     /// A conversation in this dialect, whatever its path says.
     pub fn in_dialect(dialect: &'c Dialect) -> Conversation<'c> {
         let (client, server) = (Half::default(), Half::default());
-        Conversation {
-            spoken: Spoken::in_dialect(dialect),
-            asked: None,
-            client,
-            server,
-            is_our_client: false,
-        }
+        let (spoken, extensions) = (Spoken::in_dialect(dialect), Extensions::None);
+        Conversation { spoken, asked: None, extensions, client, server, is_our_client: false }
     }
 
     /// Records that the upgrade came before: no message is unfinished.
@@ -132,6 +130,11 @@ impl<'c> Conversation<'c> {
     /// Whether the path is unique to our server, so that its limits are known.
     pub fn is_ours(&self) -> bool {
         self.spoken.is_ours()
+    }
+
+    /// Whether the path or the subprotocol of the connection is not one of tickwire, so that its messages are no packets.
+    pub fn is_foreign(&self) -> bool {
+        self.spoken.is_foreign()
     }
 
     /// Bytes that the conversation holds: unfinished items and messages.
@@ -261,7 +264,8 @@ impl<'c> Conversation<'c> {
 
     fn explanation(&self, bytes: &[u8], from: Side, frames: Vec<Frame<'c>>) -> Explanation<'c> {
         let (dialect, candidates) = (self.spoken.dialect(), self.spoken.candidates());
-        Explanation { bytes: bytes.to_vec(), from, dialect, candidates, frames }
+        let is_foreign = self.spoken.is_foreign();
+        Explanation { bytes: bytes.to_vec(), from, dialect, is_foreign, candidates, frames }
     }
 
     /// The limits of the end that receives the frames of a side, if known.
@@ -287,18 +291,20 @@ impl<'c> Conversation<'c> {
                 size => return size,
             }
         }
-        let limits = self.limits(from);
+        let (limits, extensions) = (self.limits(from), self.extensions);
+        if self.half(from).stage == Stage::Begin && head::may_begin(input, from) {
+            return head::size(input, from, &self.spoken);
+        }
         let half = self.half(from);
         match half.stage {
             _ if input.is_empty() => None,
             Stage::Body | Stage::Closed | Stage::Over => Some(input.len()),
             Stage::Seek => None,
-            Stage::Begin if head::may_begin(input, from) => head::size(input, from),
-            Stage::Begin | Stage::Frames => match Header::decode(input, from) {
+            Stage::Begin | Stage::Frames => match header::decode(input, from, extensions) {
                 Err(_) => Some(input.len()),
                 Ok(None) => None,
-                Ok(Some((header, _))) if half.open.admit(header, limits).is_err() => Some(input.len()),
-                Ok(Some((header, size))) => {
+                Ok(Some((header, ..))) if half.open.admit(header, limits).is_err() => Some(input.len()),
+                Ok(Some((header, size, _))) => {
                     let whole = usize::try_from(header.length).ok()?.checked_add(size)?;
                     (whole <= input.len()).then_some(whole)
                 }
@@ -349,7 +355,11 @@ impl<'c> Conversation<'c> {
     }
 
     fn head(&mut self, bytes: &[u8], start: usize, from: Side) -> Frame<'c> {
-        let head = head::explain(bytes, start, from, self.asked.as_ref());
+        let head = head::explain(bytes, start, from, self.asked.as_ref(), &self.spoken);
+        if let Some(granted) = &head.granted {
+            self.extensions = granted.extensions;
+            granted.subprotocol.iter().for_each(|name| self.spoken.agree(name));
+        }
         if let Some(asked) = head.asked {
             self.spoken.ask(&asked);
             self.asked = Some(asked);
@@ -362,8 +372,8 @@ impl<'c> Conversation<'c> {
 
     fn frame(&mut self, bytes: &[u8], start: usize, from: Side) -> Frame<'c> {
         let layout = header::lay_out(bytes, start, from);
-        let header = match Header::decode(&bytes[start..], from) {
-            Ok(Some((header, _))) => header,
+        let (header, is_compressed) = match header::decode(&bytes[start..], from, self.extensions) {
+            Ok(Some((header, _, is_compressed))) => (header, is_compressed),
             Ok(None) => return unread(bytes, start, layout, Problem::Incomplete { missing: None }),
             Err(violation) => {
                 self.half(from).stage = Stage::Over;
@@ -386,7 +396,11 @@ impl<'c> Conversation<'c> {
         }
         let missing = header.length - come as u64;
         let (inside, whole) = match missing {
-            0 => self.payload(&payload, begin, header, from),
+            0 => self.payload(&payload, begin, (header, is_compressed), from),
+            _ if is_compressed => {
+                let incomplete = Problem::Incomplete { missing: Some(missing) };
+                (Inside::compressed(&payload, begin).with(Some(incomplete)), None)
+            }
             _ => (self.unfinished(&payload, begin, header, missing, from), None),
         };
         // A broken packet rule closes the connection too, but the frame boundaries stay intact: the
@@ -426,7 +440,9 @@ impl<'c> Conversation<'c> {
     ) -> Inside<'c> {
         let text = match (header.opcode, &self.half(from).open) {
             (Opcode::Text, _) => Some(Utf8::default()),
-            (Opcode::Continuation, Open::Begun { opcode: Opcode::Text, text, .. }) => Some(text.clone()),
+            (Opcode::Continuation, Open::Begun { opcode: Opcode::Text, text, is_compressed: false, .. }) => {
+                Some(text.clone())
+            }
             _ => None,
         };
         let judged = text.map(|mut text| fragment(payload, begin, Opcode::Text, &mut text));
@@ -441,12 +457,15 @@ impl<'c> Conversation<'c> {
         &mut self,
         payload: &[u8],
         begin: usize,
-        header: Header,
+        (header, is_compressed): (Header, bool),
         from: Side,
     ) -> (Inside<'c>, Option<Whole>) {
         let Conversation { spoken, client, server, .. } = self;
         let open = &mut if from == Side::Client { client } else { server }.open;
-        let mut explain = |payload: &[u8], begin, opcode| spoken.explain(payload, begin, opcode, from);
+        let mut explain = |payload: &[u8], begin, opcode| match is_compressed {
+            true => Inside::compressed(payload, begin),
+            false => spoken.explain(payload, begin, opcode, from),
+        };
         match (header.opcode, header.fin) {
             (opcode, _) if opcode.is_control() => (explain(payload, begin, opcode), None),
             (Opcode::Continuation, fin) => go_on(open, payload, begin, fin, explain),
@@ -456,8 +475,9 @@ impl<'c> Conversation<'c> {
             }
             (opcode, false) => {
                 let mut text = Utf8::default();
-                let inside = fragment(payload, begin, opcode, &mut text);
-                *open = Open::Begun { opcode, payload: payload.to_vec(), frames: 1, text };
+                let shown_as = if is_compressed { Opcode::Binary } else { opcode };
+                let inside = fragment(payload, begin, shown_as, &mut text);
+                *open = Open::Begun { opcode, payload: payload.to_vec(), frames: 1, text, is_compressed };
                 (inside, None)
             }
         }

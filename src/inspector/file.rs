@@ -20,7 +20,7 @@ use super::pairs::Pairs;
 use super::{difference, link, shown};
 use crate::capture::{self, Connection, Piece};
 use crate::explain::captured::{self, Reading, What};
-use crate::explain::{Content, Conversation, Explanation, input};
+use crate::explain::{Content, Conversation, Explanation};
 use crate::limits;
 use crate::packet::Codes;
 use crate::plural::count;
@@ -109,10 +109,8 @@ impl File {
     /// # Errors
     /// One sentence that says what is wrong with the file, and at which byte.
     pub fn open(bytes: Vec<u8>) -> Result<File, String> {
-        if input::is_gzip(&bytes) {
-            return Err(
-                "The file is compressed with gzip. Decompress it first, for example with gunzip.".to_owned()
-            );
+        if let Some(packed) = capture::packed::format(&bytes) {
+            return Err(format!("The file cannot be read: {packed}."));
         }
         let found = capture::read(&bytes).map_err(|error| format!("The file cannot be read: {error}."))?;
         let unread = captured::unread(&found);
@@ -122,7 +120,7 @@ impl File {
             return Err(format!("The file has nothing that can be read: {words}."));
         }
         let mut notes: Vec<String> = unread.into_iter().collect();
-        notes.extend(captured::cut(&found));
+        notes.extend([captured::cut(&found), captured::truncated(&found)].into_iter().flatten());
         let codes = codes_of(&found)?;
         let mut connections: Vec<_> = found.connections().into_iter().zip(1..).collect();
         let all = connections.len();
@@ -311,6 +309,9 @@ impl File {
             before.extend(self.explanation(n).ok_or("a frame of the message is missing")?.bytes);
         }
         let item = self.explanation(n).ok_or("this is not a frame")?;
+        if item.is_foreign || item.frames.iter().any(|frame| matches!(frame.content, Content::Compressed)) {
+            return Err("this message is no packet of tickwire, but a link would show it as one".to_owned());
+        }
         let is_head = item.frames.first().is_some_and(|frame| matches!(frame.content, Content::Head(_)));
         let client = self.list.get(n).map_or(0, |entry| entry.client);
         let talk = self.index(client).map(|index| &self.conversations[index]);
@@ -436,7 +437,7 @@ fn names<'a>(
         *clients.entry(connection.client.ip().to_canonical()).or_default() += 1;
     }
     let known = found.names.iter().filter(|(address, _)| clients.get(address) == Some(&1));
-    known.map(|(address, name)| (*address, (*name).to_owned())).collect()
+    known.map(|(address, name)| (*address, name.raw().to_owned())).collect()
 }
 
 #[cfg(test)]

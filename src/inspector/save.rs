@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::observed::Opened;
 use super::ring::Kept;
 use crate::capture::End;
+use crate::capture::Untrusted;
 use crate::capture::record::Record;
 use crate::capture::writer::{Flow, Writer};
 use crate::packet::{Codes, endpoint};
@@ -64,7 +65,14 @@ fn room(writer: &mut Writer, opened: &Opened, at: Duration) {
         return;
     }
     let (room, below) = endpoint::room_of(path);
-    writer.record(room, at, &Record::Room { game: "", paths: vec![(below, &opened.dialect)] });
+    writer.record(
+        room,
+        at,
+        &Record::Room {
+            game: Untrusted::default(),
+            paths: vec![(Untrusted::new(below), Untrusted::new(&opened.dialect))],
+        },
+    );
 }
 
 #[cfg(test)]
@@ -108,7 +116,7 @@ mod tests {
         );
         assert_eq!(file[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
         let read = crate::capture::read(&file).expect("a capture");
-        assert_eq!(read.names, [(opened.address.ip(), "Ada")]);
+        assert_eq!(read.names, [(opened.address.ip(), "Ada".into())]);
         assert!(read.packets.iter().any(|packet| packet.comments == ["tick=901 player=3 Ada"]));
         assert_eq!(read.packets[0].at_ns, 1_000_000_005_000_000);
         let tables = read.tables().expect("whole").expect("they are carried");

@@ -18,6 +18,7 @@ use super::accept::{self, AcceptErrors};
 use super::found::{Found, POLICY};
 use super::stream::{drain, read, write_all};
 use super::{access, pages};
+use crate::capture::Untrusted;
 use crate::game::About;
 use crate::host::refused::Refused;
 use crate::limits;
@@ -35,7 +36,7 @@ pub struct Served {
     /// The capture file.
     pub file: PathBuf,
     /// The rooms of the capture that can be watched, by name, with their games.
-    pub rooms: Vec<(String, &'static About)>,
+    pub rooms: Vec<(Untrusted, &'static About)>,
     /// The packet tables of the pages.
     pub codes: Arc<Codes>,
 }

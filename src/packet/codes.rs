@@ -13,6 +13,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use crate::limits;
+use crate::visible;
 
 use super::dialect::Dialect;
 use super::grammar;
@@ -37,7 +38,8 @@ pub struct TableError {
 
 impl fmt::Display for TableError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}:{}: {}", self.file, self.line, self.reason)
+        let TableError { file, line, reason } = self;
+        write!(out, "{}:{line}: {}", visible::line(file), visible::line(reason))
     }
 }
 

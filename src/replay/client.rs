@@ -12,7 +12,7 @@ use tickwire_sim::{PlayerId, Raw};
 use super::answers::{self, Answers, Differing};
 use super::recording::About as Client;
 use super::refusal::NotReplayable;
-use crate::capture::{Capture, Connection, End};
+use crate::capture::{Capture, Connection, End, Untrusted};
 use crate::game::{About, Profile, Shared};
 use crate::limits;
 use crate::packet::endpoint;
@@ -120,11 +120,11 @@ pub fn hear(
 }
 
 /// The name of the room that the request of a connection asks for.
-pub fn room_of(connection: &Connection<'_>) -> String {
+pub fn room_of(connection: &Connection<'_>) -> Untrusted {
     let mut reader = HeadReader::new(limits::HEAD);
     let mut pieces = connection.pieces.iter().filter(|piece| piece.from == End::Client);
     let head = pieces.find_map(|piece| reader.receive(piece.bytes).ok().flatten());
-    head.map_or(String::new(), |head| endpoint::room_of(head.path()).0.to_owned())
+    head.map_or_else(Untrusted::default, |head| endpoint::room_of(head.path()).0.into())
 }
 
 /// The ticks that the room had completed when a packet was captured, and the slack by which the server has
@@ -135,8 +135,8 @@ pub fn time_of(capture: &Capture<'_>, packet: usize) -> (u32, Duration) {
 
 /// The ticks that the room had completed and the slack, as the comments of a packet say; 0 if none does.
 /// The slack follows the tick: the same word in a player's name is none.
-pub fn said_time(comments: &[&str]) -> (u32, Duration) {
-    let mut words = comments.iter().flat_map(|comment| comment.split(' '));
+pub fn said_time(comments: &[Untrusted<&str>]) -> (u32, Duration) {
+    let mut words = comments.iter().flat_map(|comment| comment.raw().split(' '));
     let tick = words.find_map(|word| word.strip_prefix("tick=")?.parse().ok());
     let slack = words.next().and_then(|word| word.strip_prefix("slack=")?.strip_suffix("ms")?.parse().ok());
     (tick.unwrap_or_default(), slack.map_or(Duration::ZERO, Duration::from_millis))
@@ -197,7 +197,8 @@ mod tests {
             (&["tick=9 slack=1"], (9, ms(0))),
             (&[], (0, ms(0))),
         ] {
-            assert_eq!(said_time(comments), expected, "{comments:?}");
+            let comments: Vec<_> = comments.iter().copied().map(Untrusted::new).collect();
+            assert_eq!(said_time(&comments), expected, "{comments:?}");
         }
     }
 }

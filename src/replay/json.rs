@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tickwire_sim::state::Difference as Place;
 
 use super::{Asked, Bisected, Changed, Differing, Foreign, Frame, NotReplayable, Report, codes, replay};
-use crate::capture;
+use crate::capture::{self, Untrusted};
 use crate::game::About;
 use crate::packet::Codes;
 use crate::peer::Endpoint;
@@ -51,15 +51,15 @@ pub fn counts(report: &Report) -> [(&'static str, &'static str, usize); 11] {
 }
 
 /// The reports of all rooms. That of a default room alone stands alone.
-pub fn rooms(rooms: &[(String, Report)]) -> Value {
+pub fn rooms(rooms: &[(Untrusted, Report)]) -> Value {
     if let [(name, report)] = rooms
         && name.is_empty()
     {
         return as_json(report);
     }
-    let room = |(name, report): &(String, Report)| {
+    let room = |(name, report): &(Untrusted, Report)| {
         let mut all = as_json(report);
-        all["room"] = name.as_str().into();
+        all["room"] = name.raw().into();
         all
     };
     let is_same = rooms.iter().all(|(_, report)| report.is_same());
@@ -73,6 +73,7 @@ fn as_json(report: &Report) -> Value {
         "first_tick": report.first_tick,
         "checksum": format!("{:016x}", report.checksum),
         "cut_at_byte": report.cut_at,
+        "truncated_at_packet": report.truncated_at,
     });
     for (name, _, count) in counts(report) {
         all[name] = count.into();
@@ -98,8 +99,8 @@ fn as_json(report: &Report) -> Value {
                 "tick": tick,
                 "player": command.0.0,
                 "sequence": command.1,
-                "recorded": recorded,
-                "decoded": decoded,
+                "recorded": recorded.raw(),
+                "decoded": decoded.as_ref().map(Untrusted::raw),
             })),
         });
     }
@@ -127,6 +128,10 @@ fn places(places: &[Place]) -> Vec<Value> {
     places.iter().map(place).collect()
 }
 
+fn raw(texts: &[Untrusted]) -> Vec<&str> {
+    texts.iter().map(Untrusted::raw).collect()
+}
+
 /// Two recordings beside each other.
 pub fn bisected(bisected: &Bisected) -> Value {
     let verdict = |is_same| if is_same { "same" } else { "differs" };
@@ -138,7 +143,7 @@ pub fn bisected(bisected: &Bisected) -> Value {
     };
     let rooms = bisected.rooms.iter().map(|(name, parting)| {
         json!({
-            "room": name,
+            "room": name.raw(),
             "verdict": verdict(parting.is_same()),
             "first_tick": parting.first_tick,
             "ticks": parting.ticks,
@@ -146,7 +151,7 @@ pub fn bisected(bisected: &Bisected) -> Value {
             "identity": parting.identity,
             "recorded": parting.recorded.iter().map(foreign).collect::<Vec<_>>(),
             "commands": parting.commands.as_ref().map(|(tick, [ours, theirs])| json!({
-                "tick": tick, "only_first": ours, "only_second": theirs,
+                "tick": tick, "only_first": raw(ours), "only_second": raw(theirs),
             })),
             "worlds": parting.worlds.as_ref().map(|(tick, [ours, theirs], list)| json!({
                 "tick": tick, "first_checksum": hex(*ours), "second_checksum": hex(*theirs), "fields": places(list),
@@ -156,9 +161,10 @@ pub fn bisected(bisected: &Bisected) -> Value {
     json!({
         "verdict": verdict(bisected.is_same()),
         "rooms": rooms.collect::<Vec<Value>>(),
-        "rooms_only_first": bisected.only[0],
-        "rooms_only_second": bisected.only[1],
+        "rooms_only_first": raw(&bisected.only[0]),
+        "rooms_only_second": raw(&bisected.only[1]),
         "cut_at_byte": bisected.cut_at,
+        "truncated_at_packet": bisected.truncated_at,
     })
 }
 
@@ -174,7 +180,7 @@ pub fn hex(frame: &Option<Frame>) -> String {
 pub fn refused(refused: &NotReplayable) -> Value {
     json!({
         "verdict": "not replayable",
-        "reason": refused.reason,
+        "reason": refused.reason.raw(),
         "client": refused.client.map(|client| client.to_string()),
         "packet": refused.place.map(|(packet, _)| packet),
         "after_s": refused.place.map(|(_, after)| after.as_secs_f64()),

@@ -31,7 +31,8 @@ use std::sync::Arc;
 
 use tickwire_sim::Raw;
 
-use crate::capture::{Capture, Connection, End, Hole};
+use crate::capture::packet::{self, LINK_WORLD};
+use crate::capture::{Capture, Connection, End, Hole, Packet, Untrusted};
 use crate::game::About;
 use crate::packet::Codes;
 use crate::plural::count;
@@ -52,7 +53,7 @@ pub use report::{Asked, Changed, Difference, Listed, Report};
 /// [`NotReplayable`]: they cannot be used, or others were given.
 pub fn codes(capture: &Capture<'_>, given: Option<Arc<Codes>>) -> Result<Arc<Codes>, NotReplayable> {
     let codes = capture.tables().and_then(|carried| Codes::of_capture(carried, given));
-    codes.map_err(|reason| NotReplayable { reason, place: None, client: None })
+    codes.map_err(|reason| NotReplayable { reason: reason.into(), place: None, client: None })
 }
 
 /// Replays a capture, each room by itself: returns their names and reports. A room's game is the one of
@@ -66,9 +67,12 @@ pub fn replay(
     games: &[&'static About],
     find: Find<'_>,
     asked: Asked,
-) -> Result<Vec<(String, Report)>, NotReplayable> {
+) -> Result<Vec<(Untrusted, Report)>, NotReplayable> {
+    let (before, truncated_at) = before_truncation(capture);
+    let capture = before.as_ref().unwrap_or(capture);
     let connections = capture.connections();
-    let recordings = recording::read(capture, games, &connections)?;
+    let recordings = recording::read(capture, games, &connections)
+        .map_err(|refused| truncated_at.map_or(refused, beginning_truncated))?;
     if let Some(tick) = asked.to_tick {
         is_somewhere(tick, &recordings)?;
     }
@@ -78,12 +82,14 @@ pub fn replay(
         let refused = NotReplayable::at(capture, (hole.packet, hole.at_ns), reason);
         return Err(NotReplayable { client: Some(client), ..refused });
     }
-    let rooms: Vec<String> = connections.iter().map(client::room_of).collect();
+    let rooms: Vec<Untrusted> = connections.iter().map(client::room_of).collect();
     let hearing = Hearing { capture, find, time_of: &|packet| client::time_of(capture, packet) };
     let replayed = recordings.into_iter().map(|(name, recording)| {
-        let theirs = connections.iter().zip(&rooms).filter(|(_, room)| *room == name).map(|(one, _)| one);
+        let theirs =
+            connections.iter().zip(&rooms).filter(|(_, room)| room.raw() == name.raw()).map(|(one, _)| one);
         let decoded = Decoded::of_room(&hearing, &recording, theirs)?;
-        Ok((name.to_owned(), Report { cut_at: capture.cut_at, ..run(recording, decoded, asked) }))
+        let cut_at = capture.cut_at;
+        Ok((name.to_owned(), Report { cut_at, truncated_at, ..run(recording, decoded, asked) }))
     });
     replayed.collect()
 }
@@ -97,13 +103,19 @@ pub fn bisect(
     theirs: &Capture<'_>,
     games: &[&'static About],
 ) -> Result<Bisected, NotReplayable> {
-    let refused = |reason: String| NotReplayable { reason, place: None, client: None };
-    let (first, second) = (ours.connections(), theirs.connections());
-    let (first, second) = (recording::read(ours, games, &first)?, recording::read(theirs, games, &second)?);
+    let refused = |reason: String| NotReplayable { reason: reason.into(), place: None, client: None };
+    let ((before_ours, our_cut), (before_theirs, their_cut)) =
+        (before_truncation(ours), before_truncation(theirs));
+    let (ours, theirs) = (before_ours.as_ref().unwrap_or(ours), before_theirs.as_ref().unwrap_or(theirs));
+    let first = recording::read(ours, games, &ours.connections())
+        .map_err(|refused| our_cut.map_or(refused, beginning_truncated))?;
+    let second = recording::read(theirs, games, &theirs.connections())
+        .map_err(|refused| their_cut.map_or(refused, beginning_truncated))?;
     let mut second: HashMap<_, _> = second.into_iter().collect();
-    let mut bisected = Bisected { cut_at: [ours.cut_at, theirs.cut_at], ..Bisected::default() };
+    let (cut_at, truncated_at) = ([ours.cut_at, theirs.cut_at], [our_cut, their_cut]);
+    let mut bisected = Bisected { cut_at, truncated_at, ..Bisected::default() };
     for (name, recording) in first {
-        let Some(other) = second.remove(name) else {
+        let Some(other) = second.remove(name.raw()) else {
             bisected.only[0].push(name.to_owned());
             continue;
         };
@@ -111,7 +123,7 @@ pub fn bisect(
         let parting = parting.map_err(|why| refused(format!("room {name:?} of the recordings: {why}")))?;
         bisected.rooms.push((name.to_owned(), parting));
     }
-    bisected.only[1] = second.into_keys().map(str::to_owned).collect();
+    bisected.only[1] = second.into_keys().map(|name| name.to_owned()).collect();
     bisected.only[1].sort_unstable();
     if bisected.rooms.is_empty() {
         return Err(refused("the recordings have no room in common".to_owned()));
@@ -119,8 +131,34 @@ pub fn bisect(
     Ok(bisected)
 }
 
+/// The packets before the first that the capture has truncated, and its number; `None` if all are whole. Packets of the world are
+/// needed whole, and TCP's as far as they carry data.
+fn before_truncation<'a>(capture: &Capture<'a>) -> (Option<Capture<'a>>, Option<usize>) {
+    let is_truncated = |packet: &Packet<'_>| {
+        packet.bytes.len() < packet.whole_bytes
+            && (packet.link == LINK_WORLD
+                || packet::decode(packet).is_none_or(|segment| segment.missing_bytes > 0))
+    };
+    let Some(first) = capture.packets.iter().position(is_truncated) else { return (None, None) };
+    let (packets, names) = (capture.packets[..first].to_vec(), capture.names.clone());
+    let number = capture.packets[first].number;
+    (Some(Capture { packets, names, cut_at: capture.cut_at }), Some(number))
+}
+
+/// The refusal of a capture of which nothing can be replayed before its first truncated packet.
+fn beginning_truncated(packet: usize) -> NotReplayable {
+    let reason = format!(
+        "the capture truncated packet {packet} (snapshot length), and the packets before it are no beginning of a session: \
+         replay the capture as the server wrote it"
+    );
+    NotReplayable { reason: reason.into(), place: None, client: None }
+}
+
 /// Refuses a tick that none of the recordings comes to.
-fn is_somewhere(tick: u32, recordings: &BTreeMap<&str, Recording<'_>>) -> Result<(), NotReplayable> {
+fn is_somewhere(
+    tick: u32,
+    recordings: &BTreeMap<Untrusted<&str>, Recording<'_>>,
+) -> Result<(), NotReplayable> {
     let ranges: Vec<_> = recordings.values().map(Recording::range).collect();
     if ranges.iter().any(|range| range.contains(&tick)) {
         return Ok(());
@@ -128,7 +166,7 @@ fn is_somewhere(tick: u32, recordings: &BTreeMap<&str, Recording<'_>>) -> Result
     let words: Vec<String> =
         ranges.iter().map(|range| format!("{} to {}", range.start(), range.end())).collect();
     let reason = format!("tick {tick} is not in this capture, which has the ticks {}", words.join(" and "));
-    Err(NotReplayable { reason, place: None, client: None })
+    Err(NotReplayable { reason: reason.into(), place: None, client: None })
 }
 
 fn first_hole(connections: &[Connection<'_>]) -> Option<(SocketAddr, Hole)> {
@@ -155,8 +193,8 @@ fn run(recording: Recording<'_>, mut decoded: Decoded, asked: Asked) -> Report {
                 let words = |command: &Raw| (about.words)(&command.action);
                 let change = Changed {
                     command: (recorded.player, recorded.sequence),
-                    recorded: words(recorded),
-                    decoded: command.as_ref().map(words),
+                    recorded: words(recorded).into(),
+                    decoded: command.as_ref().map(words).map(Untrusted::new),
                 };
                 changed = Some((tick.frame.tick, change));
             }

@@ -6,17 +6,20 @@ use tickwire_sim::{Identity, Raw};
 
 use super::fields::NAMED;
 use super::recording::{Recording, Tick};
+use crate::capture::Untrusted;
 use crate::game::{About, Replica};
 
 /// Two captures beside each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bisected {
     /// The rooms of both, and where they part.
-    pub rooms: Vec<(String, Parting)>,
+    pub rooms: Vec<(Untrusted, Parting)>,
     /// The rooms that only one of them has: the first, the second.
-    pub only: [Vec<String>; 2],
+    pub only: [Vec<Untrusted>; 2],
     /// The offsets at which they end in the middle of a block, if they do.
     pub cut_at: [Option<usize>; 2],
+    /// The first packet of each that the capture has truncated, if any: the packets before it are compared.
+    pub truncated_at: [Option<usize>; 2],
 }
 
 impl Bisected {
@@ -53,7 +56,7 @@ pub struct Parting {
     pub recorded: [Option<Foreign>; 2],
     /// The first tick whose commands differ, and those that only one of them has, in words: of the
     /// first, and of the second.
-    pub commands: Option<(u32, [Vec<String>; 2])>,
+    pub commands: Option<(u32, [Vec<Untrusted>; 2])>,
     /// The first tick after which the worlds differ, their checksums, and the places: `ours` is the first
     /// recording. The tick before the first one if they differ from the beginning.
     pub worlds: Option<(u32, [u64; 2], Vec<Place>)>,
@@ -127,7 +130,7 @@ fn unlike(ours: &Identity, theirs: &Identity) -> Vec<String> {
 }
 
 /// The commands of a tick that another lacks, in words.
-fn alone(about: &About, tick: &Tick, other: &Tick) -> Vec<String> {
+fn alone(about: &About, tick: &Tick, other: &Tick) -> Vec<Untrusted> {
     let mut left: Vec<&Raw> = other.frame.commands.iter().collect();
     let mut only = Vec::new();
     for command in &tick.frame.commands {
@@ -136,7 +139,7 @@ fn alone(about: &About, tick: &Tick, other: &Tick) -> Vec<String> {
             None => {
                 let (player, sequence) = (command.player.0, command.sequence);
                 let words = (about.words)(&command.action);
-                only.push(format!("player {player}, sequence {sequence}: {words}"));
+                only.push(format!("player {player}, sequence {sequence}: {words}").into());
             }
         }
     }
@@ -241,7 +244,7 @@ mod tests {
         let (tick, [ours, theirs]) = parting.commands.as_ref().expect("another command");
         assert_eq!(*tick, 20);
         assert_eq!(ours.len() + theirs.len(), 2);
-        assert!(theirs[0].starts_with("player 1, sequence 20: move direction=500 ("), "{theirs:?}");
+        assert!(theirs[0].raw().starts_with("player 1, sequence 20: move direction=500 ("), "{theirs:?}");
         let (tick, [ours, theirs], places) = parting.worlds.as_ref().expect("another world");
         assert_eq!(*tick, 20);
         assert_ne!(ours, theirs);

@@ -25,6 +25,7 @@ use super::client::{self, Hearing};
 use super::decoded::{Decoded, count_left, explain, issued};
 use super::recording::{self, Recording};
 use super::{Report, codes};
+use crate::capture::Untrusted;
 use crate::capture::packet::LINK_WORLD;
 use crate::capture::{Arriving, Capture, Connection, End, Packet, Passed, Passing, Piece, Record, record};
 use crate::game::About;
@@ -154,7 +155,7 @@ impl Pass {
         mut self,
         rest: usize,
         ran: impl FnOnce() -> Result<Ran, Unfit>,
-    ) -> Result<Vec<(String, Report)>, Unfit> {
+    ) -> Result<Vec<(Untrusted, Report)>, Unfit> {
         let ended = std::mem::take(&mut self.passing).finish()?;
         let nothing = Talk::default();
         let talks = self.talks.iter().chain(std::iter::repeat(&nothing));
@@ -165,20 +166,20 @@ impl Pass {
             None => codes(&capture, self.given.clone())?,
         };
         let recordings = recording::read(&capture, &self.games, &connections)?;
-        let rooms: Vec<String> = connections.iter().map(client::room_of).collect();
+        let rooms: Vec<Untrusted> = connections.iter().map(client::room_of).collect();
         let find = |about: &About, head: &RequestHead| Endpoint::find(&codes, about.paths, head).ok();
         let time_of = |packet: usize| self.times.get(packet).copied().unwrap_or_default();
         let hearing = Hearing { capture: &capture, find: &find, time_of: &time_of };
         let mut reports = Vec::new();
         for (name, recording) in recordings {
-            let theirs = connections.iter().zip(&rooms).filter(|(_, room)| *room == name);
+            let theirs = connections.iter().zip(&rooms).filter(|(_, room)| room.raw() == name.raw());
             let decoded = Decoded::of_room(&hearing, &recording, theirs.map(|(one, _)| one))?;
             let cut_at = (rest > 0).then_some(self.arriving.offset());
             reports.push((name.to_owned(), Report { cut_at, ..agreed(recording, decoded)? }));
         }
         let ran = ran()?;
         for (name, report) in &mut reports {
-            report.checksum = ran.checksum(name, report.ticks)?;
+            report.checksum = ran.checksum(name.raw(), report.ticks)?;
         }
         Ok(reports)
     }
@@ -222,7 +223,7 @@ pub fn at_once(
     bytes: &[u8],
     games: &[&'static About],
     given: Option<Arc<Codes>>,
-) -> Result<Vec<(String, Report)>, Unfit> {
+) -> Result<Vec<(Untrusted, Report)>, Unfit> {
     let (mut pass, mut worlds) = (Pass::new(games, given), Worlds::new(games));
     let used = pass.receive(bytes)?;
     worlds.run(&pass.records())?;

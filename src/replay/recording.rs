@@ -11,7 +11,7 @@ use tickwire_sim::frame::Frame;
 use tickwire_sim::{Encoded, PlayerId, Reader};
 
 use super::refusal::NotReplayable;
-use crate::capture::{Capture, Connection, Record, record};
+use crate::capture::{Capture, Connection, Record, Untrusted, record};
 use crate::game::{About as Game, Replica};
 use crate::peer::receiver::RoomFacts;
 use crate::plural::count;
@@ -95,7 +95,7 @@ struct Room<'a> {
     next_part: u16,
     parts: u16,
     /// The name of its game, if the capture says it.
-    game: Option<&'a str>,
+    game: Option<Untrusted<&'a str>>,
     /// The fields of the world records, the same in each of them.
     says: Says<'a>,
     ticks: Vec<Read<'a>>,
@@ -113,12 +113,19 @@ struct Read<'a> {
 }
 
 /// The fields of a record beside its part of the snapshot, by their names in PROTOCOL.md, and the options.
-type Says<'a> = Vec<(&'a str, u64)>;
+type Says<'a> = Vec<(Untrusted<&'a str>, u64)>;
 
-fn says<'a>(seed: u32, tick_hz: u32, options: &[(&'a str, u32)], code_hash: u64, tick: u32) -> Says<'a> {
-    let numbers = [("seed", seed), ("tick_hz", tick_hz), ("tick", tick)];
+fn says<'a>(
+    seed: u32,
+    tick_hz: u32,
+    options: &[(Untrusted<&'a str>, u32)],
+    code_hash: u64,
+    tick: u32,
+) -> Says<'a> {
+    let own = |name, number| (Untrusted::new(name), number);
+    let numbers = [own("seed", seed), own("tick_hz", tick_hz), own("tick", tick)];
     let numbers = options.iter().chain(&numbers).map(|(name, number)| (*name, u64::from(*number)));
-    numbers.chain([("code_hash", code_hash)]).collect()
+    numbers.chain([(Untrusted::new("code_hash"), code_hash)]).collect()
 }
 
 /// Reads the records of all rooms, and of their clients with these connections.
@@ -126,13 +133,13 @@ pub fn read<'a>(
     capture: &Capture<'a>,
     games: &[&'static Game],
     connections: &[Connection<'_>],
-) -> Result<BTreeMap<&'a str, Recording<'a>>, NotReplayable> {
+) -> Result<BTreeMap<Untrusted<&'a str>, Recording<'a>>, NotReplayable> {
     // Of each client, in the order of the file.
     let mut begins: HashMap<SocketAddr, Vec<usize>> = HashMap::new();
     for connection in connections {
         begins.entry(connection.client).or_default().push(connection.first_packet);
     }
-    let mut rooms: BTreeMap<&str, Room<'a>> = BTreeMap::new();
+    let mut rooms: BTreeMap<Untrusted<&str>, Room<'a>> = BTreeMap::new();
     for (packet, record) in capture.records() {
         let refuse = |reason: String| NotReplayable::at(capture, (packet.number, packet.at_ns), reason);
         let (here, whole) = (packet.bytes.len(), packet.whole_bytes);
@@ -150,8 +157,10 @@ pub fn read<'a>(
         let Some((address, about)) = room.add(record, (packet.number, packet.at_ns)).map_err(refuse)? else {
             continue;
         };
-        let address: SocketAddr =
-            address.parse().map_err(|_| refuse(format!("{address:?} is not an address with a port")))?;
+        let address: SocketAddr = address
+            .raw()
+            .parse()
+            .map_err(|_| refuse(format!("{address:?} is not an address with a port")))?;
         // It belongs to the last connection of that address that has begun.
         let known = begins.get(&address).map_or(&[][..], Vec::as_slice);
         let begun = known.partition_point(|first| *first < packet.number);
@@ -162,15 +171,15 @@ pub fn read<'a>(
     // Of such a room the capture has only what is played there.
     rooms.retain(|_, room| room.parts > 0 || !room.ticks.is_empty() || !room.clients.is_empty());
     if rooms.is_empty() {
-        rooms.insert("", Room::default());
+        rooms.insert(Untrusted::default(), Room::default());
     }
-    let recording = |(name, room): (&'a str, Room<'a>)| {
+    let recording = |(name, room): (Untrusted<&'a str>, Room<'a>)| {
         let (about, world) = room.world(games).map_err(|reason| {
             let reason = if name.is_empty() { reason } else { format!("room {name}: {reason}") };
             // A capture of another program has no world, and may have its TCP in packets that are not read.
             let unread = if room.parts == 0 { capture.unread() } else { None };
             let reason = unread.map_or(reason.clone(), |unread| format!("{reason}; {unread}"));
-            NotReplayable { reason, place: None, client: None }
+            NotReplayable { reason: reason.into(), place: None, client: None }
         })?;
         let tick = |read: Read<'_>| {
             let Read { packet, at_ns, checksum, frame, .. } = read;
@@ -208,7 +217,7 @@ impl<'a> Room<'a> {
         &mut self,
         record: Record<'a>,
         (packet, at_ns): (usize, u64),
-    ) -> Result<Option<(&'a str, About<'a>)>, String> {
+    ) -> Result<Option<(Untrusted<&'a str>, About<'a>)>, String> {
         let player_of = |number: u16| (number != 0).then_some(PlayerId(number));
         match record {
             Record::World { seed, tick_hz, options, code_hash, tick, part, parts, bytes } => {
@@ -271,7 +280,7 @@ impl<'a> Room<'a> {
             return Err("the snapshot of the world is not complete".to_owned());
         }
         let is_it = |game: &&&Game| match self.game {
-            Some(name) => name == game.name,
+            Some(name) => name == *game.name,
             None => (game.recognizes)(&self.snapshot),
         };
         let Some(about) = games.iter().find(is_it).copied() else {
@@ -284,7 +293,9 @@ impl<'a> Room<'a> {
         };
         let world = (about.restore)(&self.snapshot)?;
         let (identity, tick) = (world.identity(), world.tick());
-        let own = says(identity.seed, identity.tick_hz, &identity.options, (about.code_hash)(), tick);
+        let options: Vec<_> =
+            identity.options.iter().map(|(name, value)| (Untrusted::new(*name), *value)).collect();
+        let own = says(identity.seed, identity.tick_hz, &options, (about.code_hash)(), tick);
         agree("the record of the world", &self.says, "the snapshot in it", &own)?;
         match first {
             None => Err("there is no tick in this capture".to_owned()),
@@ -304,7 +315,7 @@ fn agree(one: &str, says: &Says<'_>, other: &str, also: &Says<'_>) -> Result<(),
     let differing = says.iter().zip(also).find(|(said, meant)| said != meant);
     differing.map_or(Ok(()), |((field, said), (_, meant))| {
         let shown =
-            |value: u64| if *field == "code_hash" { format!("{value:016x}") } else { value.to_string() };
+            |value: u64| if *field == *"code_hash" { format!("{value:016x}") } else { value.to_string() };
         Err(format!("{one} has {field} {}, but {other} has {}", shown(*said), shown(*meant)))
     })
 }

@@ -4,13 +4,13 @@ use core::net::SocketAddr;
 use std::fmt;
 use std::time::Duration;
 
-use crate::capture::Capture;
+use crate::capture::{Capture, Untrusted};
 
 /// The reason, and the place of the problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotReplayable {
     /// The reason in words.
-    pub reason: String,
+    pub reason: Untrusted,
     /// The packet at which the problem shows, from 1, and its time since the first packet.
     pub place: Option<(usize, Duration)>,
     /// The client whose bytes are concerned.
@@ -22,7 +22,7 @@ impl NotReplayable {
     pub fn at(
         capture: &Capture<'_>,
         (packet, at_ns): (usize, u64),
-        reason: impl Into<String>,
+        reason: impl Into<Untrusted>,
     ) -> NotReplayable {
         let first = capture.packets.iter().map(|packet| packet.at_ns).min().unwrap_or_default();
         let place = Some((packet, Duration::from_nanos(at_ns.saturating_sub(first))));
@@ -32,7 +32,7 @@ impl NotReplayable {
 
 impl fmt::Display for NotReplayable {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.reason)?;
+        write!(out, "{}", self.reason)?;
         if let Some(client) = self.client {
             write!(out, ", client {client}")?;
         }

@@ -6,6 +6,7 @@ use tickwire_sim::PlayerId;
 
 use super::answers::Differing;
 use super::fields::Fields;
+use crate::capture::Untrusted;
 
 /// The result of a replay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub struct Report {
     /// The offset at which the file ends in the middle of a block, if it does: only the part before
     /// it was replayed.
     pub cut_at: Option<usize>,
+    /// The first packet that the capture has truncated, if any: the packets before it were replayed.
+    pub truncated_at: Option<usize>,
     /// The ticks completed at the end of the recording, if a tick was asked for to which it does not come, or
     /// from which on it begins later.
     pub ends_at: Option<u32>,
@@ -91,7 +94,7 @@ pub struct Changed {
     /// Its player and sequence.
     pub command: (PlayerId, u64),
     /// As it was recorded, in words.
-    pub recorded: String,
+    pub recorded: Untrusted,
     /// The command in the client's bytes, in words; `None` if they do not contain it.
-    pub decoded: Option<String>,
+    pub decoded: Option<Untrusted>,
 }

@@ -126,7 +126,7 @@ fn take_event(link: &mut Link, out: &mut Vec<u8>) -> bool {
         Ok(Some(Event::Control)) => {}
         Ok(Some(Event::Closed { code, reason })) => {
             let code = code.map_or(0, |code| code.get());
-            put(out, CLOSED, &[&code.to_be_bytes(), reason.as_bytes()]);
+            put(out, CLOSED, &[&code.to_be_bytes(), reason.raw().as_bytes()]);
         }
         Ok(Some(Event::Ended)) => put(out, ENDED, &[]),
         Err(error) => {

@@ -80,10 +80,10 @@ fn file(watch: &Watch) -> Value {
         End::Damaged(why) => json!({ "why": why }),
     });
     let rooms = watch.rooms().iter().map(|(name, room)| match room {
-        Room::Coming(_) => json!({ "name": name }),
-        Room::Refused(why) => json!({ "name": name, "why": why }),
+        Room::Coming(_) => json!({ "name": name.raw() }),
+        Room::Refused(why) => json!({ "name": name.raw(), "why": why.raw() }),
         Room::Ready(show) => {
-            json!({ "name": name, "game": show.about().name, "tick_hz": show.identity().tick_hz,
+            json!({ "name": name.raw(), "game": show.about().name, "tick_hz": show.identity().tick_hz,
                     "first": show.first(), "last": show.last() })
         }
     });

@@ -300,7 +300,7 @@ impl Line {
                     _ => None,
                 },
                 Ok(Some(Event::Closed { reason, .. })) => {
-                    let reason = reason.to_owned();
+                    let reason = reason.to_string();
                     return self.give_up(&reason, done);
                 }
                 Ok(Some(Event::Ended)) => return self.give_up("end without a close frame", done),

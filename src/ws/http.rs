@@ -53,6 +53,12 @@ impl Headers {
         self.all(name).flat_map(|value| value.split(',')).map(trim).filter(|element| !element.is_empty())
     }
 
+    /// The headers without those of this name, in any case.
+    pub fn without(&self, name: &str) -> Headers {
+        let others = self.0.iter().filter(|(known, _)| !known.eq_ignore_ascii_case(name));
+        Headers(others.cloned().collect())
+    }
+
     /// Whether a list has this token, in any case.
     pub fn has_token(&self, name: &str, token: &str) -> bool {
         self.list(name).any(|element| element.eq_ignore_ascii_case(token))

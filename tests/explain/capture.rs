@@ -449,7 +449,11 @@ fn the_room_of_a_path_says_its_dialect() {
     writer.tables(at, &codes.texts());
     let rooms = [("", "tanks", "tanks", "/play"), ("arena", "moo", "native", "/r/arena/play")];
     for (room, game, dialect, path) in rooms {
-        writer.record(room, at, &capture::Record::Room { game, paths: vec![("/play", dialect)] });
+        writer.record(
+            room,
+            at,
+            &capture::Record::Room { game: game.into(), paths: vec![("/play".into(), dialect.into())] },
+        );
         let client = format!("127.0.0.{}:50000", 2 + room.len()).parse().expect("an address");
         let mut flow = writer::Flow::open(&mut writer, [client, server], [1, 1], (at, ""));
         let key = upgrade::encode_key([7; 16]);

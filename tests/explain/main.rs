@@ -4,6 +4,7 @@
 mod broken_rules;
 mod capture;
 mod cuts;
+mod foreign;
 mod golden;
 mod guess;
 mod hidden;

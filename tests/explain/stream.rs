@@ -162,11 +162,8 @@ fn any_method_is_a_request_and_half_a_head_is_not_all_there() {
     let post = b"POST / HTTP/1.1\r\nHost: a\r\n\r\nhi";
     let dialect = Codes::builtin().dialect("native").expect("built in");
     let explanation = explain::explain(post, &dialect, None);
-    let Some(Problem::Broken { rule, answer, bits, .. }) = explanation.problem() else { panic!("a rule") };
-    assert_eq!(
-        (explanation.from, *rule, &answer[..], bits.clone()),
-        (Side::Client, "method_not_get", "status 405", 0..32)
-    );
+    assert_eq!((explanation.from, explanation.problem()), (Side::Client, None));
+    assert_eq!(explanation.frames[0].to_string(), "POST / HTTP/1.1, no upgrade");
     for half in ["G", "GE", "GET", "GET ", "GET / HT", "H", "HTTP", "HTTP/1.1 1", "P", "POST"] {
         let explanation = explain::explain(half.as_bytes(), &dialect, None);
         let from = if half.starts_with('H') { Side::Server } else { Side::Client };

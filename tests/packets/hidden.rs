@@ -49,4 +49,14 @@ fn hidden_characters_become_escapes_of_json_that_mean_the_same() {
     }
     assert_eq!(printed("\x1b[1mtwo\x1b[0m\tlines\n\u{85}"), "\x1b[1mtwo\x1b[0m\tlines\n\\u0085");
     assert!(matches!(printed("°\n"), Cow::Borrowed(_)));
+    // Of the escape sequences, only colours stay.
+    for (text, expected) in [
+        ("\x1b[1;31mred\x1b[0m", "\x1b[1;31mred\x1b[0m"),
+        ("\x1b[2Jcleared", "\\u001b[2Jcleared"),
+        ("\x1b]0;title\x07", "\\u001b]0;title\\u0007"),
+        ("\x1b[1;31", "\\u001b[1;31"),
+        ("over\rwritten", "over\\u000dwritten"),
+    ] {
+        assert_eq!(printed(text), expected);
+    }
 }

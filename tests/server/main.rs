@@ -20,6 +20,7 @@ mod conversations;
 mod echo;
 mod guest;
 mod hostile_clients;
+mod inputs;
 mod kites;
 #[cfg(target_os = "linux")]
 mod last_words;
@@ -71,6 +72,7 @@ mod tap_runs;
 #[cfg(target_os = "linux")]
 mod tokens;
 mod units;
+mod untrusted;
 mod wire;
 #[path = "../rows"]
 mod rows {

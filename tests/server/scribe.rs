@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire::capture::{self, Capture, End, Record};
+use tickwire::capture::{self, Capture, End, Record, Untrusted};
 use tickwire::internal::games;
 use tickwire::internal::games::moo::world::{Identity, TickHz, World, code_hash};
 use tickwire::internal::net::recorder::scribe::Scribe;
@@ -112,7 +112,8 @@ fn lost_bytes_leave_a_gap_of_their_size_a_record_and_a_comment() {
         3,
         "a client that came meanwhile is introduced all the same"
     );
-    let comments: String = read.packets.iter().flat_map(|packet| &packet.comments).copied().collect();
+    let comments: String =
+        read.packets.iter().flat_map(|packet| &packet.comments).map(Untrusted::raw).collect();
     assert!(comments.contains(" lost=5011 bytes before"), "{comments}");
     let lost = read.records().filter_map(|(_, record)| match record {
         Ok((_, Record::Lost { messages, bytes, .. })) => Some((messages, bytes)),

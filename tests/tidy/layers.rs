@@ -25,12 +25,12 @@ const LAYERS: [(&str, &[&str]); 33] = [
     ("host", &["ws", "packet", "session", "peer", "game", "room", "sim", "household", "sync", "limits"]),
     ("games/*/feed", &["packet", "game", "games/*/world", "sim", "limits"]),
     ("games", &["packet", "session", "game", "host", "games/*/feed", "games/*/world", "sim", "limits"]),
-    ("capture", &["plural", "limits"]),
+    ("capture", &["visible", "plural", "limits"]),
     ("explain", &["ws", "packet", "capture", "visible", "plural", "limits"]),
     ("inspector", &["explain", "capture", "ws", "packet", "plural", "limits"]),
     ("platform", &["limits"]),
     ("replay", &["capture", "ws", "packet", "session", "peer", "game", "sim", "plural", "limits"]),
-    ("client", &["ws", "packet", "game", "games", "sim", "sync", "explain", "platform", "limits"]),
+    ("client", &["ws", "visible", "packet", "game", "games", "sim", "sync", "explain", "platform", "limits"]),
     (
         "embedded",
         &[

@@ -185,6 +185,56 @@ def many_that_are_not_whole():
     return "" if shown == [["reserved_bit", ""]] * 300 + [["", "move"]] else f"{len(shown)} messages, the last is {shown[-1:]}"
 
 
+PLAIN_HTTP = [
+    b"POST /api HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
+    b"PUT /api HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    b"GET / HTTP/1.0\r\n\r\n",
+    b"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n",
+]
+
+
+def other_protocols_break_no_rule(program):
+    """Plain HTTP, an upgrade to another path, and messages that both ends agreed to compress: no rule in the dissector, nor in `explain`.
+    Wireshark decompresses them."""
+    offer = b"Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n"
+    hello = bytes.fromhex("f248cdc9c90700")
+    compressed = bytes([0xc1, 0x80 | len(hello)]) + bytes(4) + hello
+    file = CaptureFile()
+    for place, head in enumerate(PLAIN_HTTP):
+        connection = Connection(file, client=("192.0.2.7", FIRST_PORT + place))
+        connection.open()
+        connection.segment(CLIENT, head)
+    for place, target in enumerate(("/play", "/chat")):
+        connection = Connection(file, client=("192.0.2.7", FIRST_PORT + 10 + place))
+        connection.open()
+        connection.segment(CLIENT, request(target)[:-2] + offer)
+        connection.segment(SERVER, ANSWER[:-2] + offer)
+        connection.segment(CLIENT, compressed)
+        connection.segment(SERVER, bytes([0xc1, len(hello)]) + hello)
+    foreign = Connection(file, client=("192.0.2.7", FIRST_PORT + 20))
+    foreign.upgrade("/socket.io/?EIO=4&transport=websocket")
+    foreign.say(CLIENT, b"2probe", 1)
+    foreign.say(SERVER, bytes([1, 2, 3]))
+    with tempfile.NamedTemporaryFile(suffix=".pcapng") as capture:
+        file.write(capture.name)
+        path = Path(capture.name)
+        for passes in ((), ("-2",)):
+            shown = tshark(path, *passes, "-Y", "tickwire.rule", "-T", "fields", "-e", "tcp.srcport", "-e", "tickwire.rule")
+            if shown.strip():
+                return f"rules are named: {shown!r}"
+            shown = tshark(path, *passes, "-Y", "websocket.rsv == 4", "-V")
+            if shown.count("Line-based text data") != 4 or shown.count("    Hello\n") != 4:
+                return f"decompressed are {shown}"
+        if program:
+            told = run_command([program, "explain", path], env=environment()).stdout
+            table = told[told.index("client  dialect"):]
+            if any(line.split()[-2:] != ["0", "0"] for line in table.splitlines()[1:] if line.strip()):
+                return f"explain says {told}"
+            if told.count("compressed, f2 48 cd c9 c9 07 00") != 4:
+                return f"explain says {told}"
+    return ""
+
+
 def said_to(port, row):
     """What the server says to a row, to the end."""
     with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
@@ -255,6 +305,7 @@ def run(results, program):
         ("rules: nothing of Wireshark's is hidden", nothing_is_hidden),
         ("rules: where bytes are missing none is named", where_bytes_are_missing),
         ("rules: hundreds of frames that are not whole", many_that_are_not_whole),
+        ("rules: none in other protocols, nor in compressed messages", lambda: other_protocols_break_no_rule(program)),
     ]
     if program:
         checks.append(("rules: the server closes as the dissector says", lambda: live(program)))

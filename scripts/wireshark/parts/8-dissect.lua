@@ -339,7 +339,6 @@ end
 -- What is the same for all messages of a segment, while it is in hand: to ask Wireshark again for each takes longer than
 -- most messages do. Nil where messages do not come by way of `tcp.dissector`.
 local in_hand
-
 local DATA, TEXT_LINES = Dissector.get("data"), Dissector.get("data-text-lines")
 local handle -- Of this dissector, which exists once this file has been read.
 
@@ -445,7 +444,8 @@ local function dissect_message(view, pinfo, tree)
     local length = view_len(view)
     if length == 0 then return 0 end
     local segment, bytes = segment_of(pinfo, tree), view_raw(view)
-    local verdict = segment.verdict
+    local verdict, stream = segment.verdict, segment.way.stream
+    if stream.is_foreign or stream.has_extension then return stream.show(view, pinfo, tree) end
     if verdict then
         segment.seen = segment.seen + 1
         -- The other end does not read what stands here: it stays what Wireshark makes of it.

@@ -194,6 +194,8 @@ function tcp.dissector(view, pinfo, tree)
     if stream.is_http and not stream.is_websocket and #stream.upgrades == 0 then
         return alone.call(HTTP, view, pinfo, tree)
     end
+    -- Only Wireshark knows what an extension on which both ends agreed makes of the frames, and decompresses the messages.
+    if stream.has_extension then return WEBSOCKET:call(view, pinfo, tree) end
     local client = upgrade and upgrade.client or find_client(way, pinfo, view, first, second)
     local to_server = client == way.from
     local state = state_of(way, upgrade)
@@ -229,6 +231,7 @@ end
 local function find_packet(view, pinfo, tree)
     if view:len() == 0 then return false end
     local way = way_of(pinfo)
+    if way.stream.is_foreign or way.stream.has_extension then return false end
     local is_claimed = in_hand and prefs.dialect ~= 0
     if not is_claimed and not upgrade_of(way.stream, last.frame) then
         if take(view:raw(), view) then return false end

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 
 use super::super::output::{Failure, print};
-use crate::capture::Capture;
+use crate::capture::{Capture, Untrusted};
 use crate::explain::captured::{self, Found, Tally, What};
 use crate::explain::paint::Paint;
 use crate::explain::piecemeal::Form;
@@ -50,7 +50,8 @@ pub fn run(
     let names = names(capture);
     let is_plain = wanted.form != Form::Json && wanted.packet.is_none();
     if is_plain {
-        print(&heading(capture, unread.as_deref()));
+        let notes: Vec<String> = unread.into_iter().chain(captured::truncated(capture)).collect();
+        print(&heading(capture, &notes));
     }
     let mut is_silent = true;
     let tallies = captured::walk(capture, codes, dialects, wanted.client, |found| {
@@ -71,7 +72,7 @@ pub fn run(
 }
 
 /// Names of addresses.
-type Names<'a> = BTreeMap<IpAddr, &'a str>;
+type Names<'a> = BTreeMap<IpAddr, Untrusted<&'a str>>;
 
 /// The clients' names, where an address has only one client: the file names addresses, and several
 /// clients may share one.
@@ -83,7 +84,7 @@ fn names<'a>(capture: &Capture<'a>) -> Names<'a> {
     capture.names.iter().copied().filter(|(address, _)| clients.get(address) == Some(&1)).collect()
 }
 
-fn heading(capture: &Capture<'_>, unread: Option<&str>) -> String {
+fn heading(capture: &Capture<'_>, notes: &[String]) -> String {
     let (connections, packets) = (capture.connections().len(), capture.packets.len());
     let records = match capture.records().count() {
         0 => String::new(),
@@ -91,8 +92,8 @@ fn heading(capture: &Capture<'_>, unread: Option<&str>) -> String {
     };
     let heading =
         format!("{}, {}{records}\n", count(packets, "packet"), count(connections, "TCP connection"));
-    let unread = unread.map(|words| format!("{words}\n")).unwrap_or_default();
-    format!("{heading}{unread}\n  packet     seconds  client\n")
+    let notes: String = notes.iter().map(|note| format!("{note}\n")).collect();
+    format!("{heading}{notes}\n  packet     seconds  client\n")
 }
 
 /// One item in the requested form; empty if it was not requested.
@@ -146,6 +147,7 @@ fn table(tallies: &[(usize, Tally)]) -> String {
     );
     for (number, tally) in tallies {
         let Tally { dialect, is_guess, frames, bytes, broken, missing_bytes } = tally;
+        let dialect = if dialect.is_empty() { "none" } else { dialect };
         let dialect = format!("{dialect}{}", if *is_guess { "?" } else { "" });
         let _ = writeln!(
             out,

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
+use crate::capture::Untrusted;
 use crate::game::About;
 use crate::limits;
 use crate::packet::Codes;
@@ -23,7 +24,7 @@ pub(super) fn reports(
     file: &Path,
     games: &[&'static About],
     given: Option<Arc<Codes>>,
-) -> Result<Vec<(String, Report)>, Unfit> {
+) -> Result<Vec<(Untrusted, Report)>, Unfit> {
     let is_file = |about: &fs::Metadata| about.is_file() && about.len() <= limits::CAPTURE_READ_BYTES;
     if !fs::metadata(file).is_ok_and(|about| is_file(&about)) {
         return Err(Unfit);

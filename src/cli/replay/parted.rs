@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::capture::Untrusted;
 use crate::replay::{Bisected, Foreign, Parting};
 
 /// What the two are called.
@@ -13,6 +14,11 @@ pub(super) fn as_text(bisected: &Bisected) -> String {
     for (name, offset) in NAMES.iter().zip(bisected.cut_at) {
         if let Some(offset) = offset {
             let _ = writeln!(text, "{name} file ends in the middle of the block at byte {offset}");
+        }
+    }
+    for (name, packet) in NAMES.iter().zip(bisected.truncated_at) {
+        if let Some(packet) = packet {
+            let _ = writeln!(text, "{name} has truncated packets (snapshot length) from packet {packet} on");
         }
     }
     let has_names = bisected.rooms.len() > 1 || bisected.only.iter().any(|only| !only.is_empty());
@@ -28,7 +34,7 @@ pub(super) fn as_text(bisected: &Bisected) -> String {
     text
 }
 
-fn room(name: &str) -> String {
+fn room(name: &Untrusted) -> String {
     if name.is_empty() { "default room".to_owned() } else { format!("room {name}") }
 }
 

@@ -53,13 +53,22 @@ pub struct Live<'c> {
 
 impl<'c> Live<'c> {
     /// Connects and sends the request. The path determines the dialect; if it does not, packets are
-    /// looked up in `otherwise`.
+    /// looked up in `otherwise`, which the user has asked for, or which is only a default: then the messages at a path
+    /// that is no endpoint are no packets.
     ///
     /// # Errors
     /// The socket's error.
-    pub fn connect(url: &Url, codes: &'c Codes, otherwise: &'c Dialect) -> io::Result<Live<'c>> {
+    pub fn connect(
+        url: &Url,
+        codes: &'c Codes,
+        (otherwise, is_asked): (&'c Dialect, bool),
+    ) -> io::Result<Live<'c>> {
         let stream = dial::dial(dial::resolve(url)?, None)?;
-        let mut conversation = Conversation::new(codes, otherwise);
+        let path = url.target.split('?').next().unwrap_or_default();
+        let mut conversation = match endpoint::asked(codes, path, None, None) {
+            Err(_) if is_asked => Conversation::in_dialect(otherwise),
+            _ => Conversation::new(codes, otherwise),
+        };
         conversation.with_our_client();
         let mut live = Live {
             stream,

@@ -20,6 +20,7 @@ use std::time::Duration;
 use tickwire_sim::Membership;
 
 use crate::capture::End;
+use crate::capture::Untrusted;
 use crate::capture::record::{self, Record};
 use crate::capture::writer::{Flow, Writer};
 use crate::game::About;
@@ -129,8 +130,10 @@ impl Scribe {
     /// Writes what is played in a room, before the first of its records and of its clients' bytes.
     fn room(&mut self, room: &Arc<str>, about: &'static About, at: Duration) {
         if self.has_begun && self.rooms.insert(Arc::clone(room)) {
-            let paths = about.paths.to_vec();
-            self.record(room, at, &Record::Room { game: about.name, paths });
+            let paths =
+                about.paths.iter().map(|(path, dialect)| (Untrusted::new(*path), Untrusted::new(*dialect)));
+            let (game, paths) = (Untrusted::new(about.name), paths.collect());
+            self.record(room, at, &Record::Room { game, paths });
         }
     }
 
@@ -190,10 +193,11 @@ impl Scribe {
         let What::Opened { address, dialect, json, .. } = &opened.what else { return };
         let (awaits_hello, sequence) = Session::peek(session).unwrap_or_default();
         let flag = |is: bool, flag: u8| if is { flag } else { 0 };
+        let address = address.to_string();
         let record = Record::Client {
             client: seen.client,
-            address: &address.to_string(),
-            dialect,
+            address: Untrusted::new(&address),
+            dialect: Untrusted::new(dialect),
             player: seen.player,
             sequence,
             flags: flag(awaits_hello, record::FLAG_AWAITS_HELLO) | flag(*json, record::FLAG_JSON),
@@ -238,7 +242,11 @@ impl Scribe {
             let record = Record::World {
                 seed: identity.seed,
                 tick_hz: identity.tick_hz,
-                options: identity.options.clone(),
+                options: identity
+                    .options
+                    .iter()
+                    .map(|(name, value)| (Untrusted::new(*name), *value))
+                    .collect(),
                 code_hash: *code_hash,
                 tick: seen.tick,
                 part,
@@ -266,7 +274,8 @@ impl Scribe {
             return;
         }
         talker.player = seen.player;
-        let (port, address) = (talker.address.port(), &*talker.address.to_string());
+        let (port, address) = (talker.address.port(), talker.address.to_string());
+        let address = Untrusted::new(&*address);
         let record = Record::Join { client: seen.client, player: seen.player, port, address };
         self.record(&seen.room, seen.at, &record);
         self.name(seen.client);

@@ -72,10 +72,10 @@ impl Worlds {
         if matches!(record, Record::Table { .. }) {
             return Ok(());
         }
-        if !self.rooms.contains_key(name) {
-            self.rooms.insert(name.to_owned(), Room::Coming(Vec::new()));
+        if !self.rooms.contains_key(name.raw()) {
+            self.rooms.insert(name.raw().to_owned(), Room::Coming(Vec::new()));
         }
-        let Some(room) = self.rooms.get_mut(name) else { return Err(Unfit) };
+        let Some(room) = self.rooms.get_mut(name.raw()) else { return Err(Unfit) };
         if let Room::Coming(records) = room {
             records.push(Arc::clone(kept));
         }

@@ -22,7 +22,7 @@ use tickwire_sim::Reader;
 
 use super::recording;
 use crate::capture::packet::LINK_WORLD;
-use crate::capture::{Arriving, CaptureError, Packet, Record, record};
+use crate::capture::{self, Arriving, CaptureError, Packet, Record, Untrusted, record};
 use crate::game::About;
 use crate::limits;
 use crate::plural::count;
@@ -48,7 +48,7 @@ pub struct Watch {
     pending: Vec<u8>,
     /// The time of the first packet, nanoseconds since 1970.
     begin_ns: Option<u64>,
-    rooms: BTreeMap<String, Room>,
+    rooms: BTreeMap<Untrusted, Room>,
     end: Option<End>,
 }
 
@@ -60,7 +60,7 @@ pub enum Room {
     /// It can be watched.
     Ready(Box<Show>),
     /// It cannot be watched: why, in words.
-    Refused(String),
+    Refused(Untrusted),
 }
 
 impl Watch {
@@ -98,9 +98,8 @@ impl Watch {
     }
 
     fn give_up(&mut self, error: &CaptureError, bytes: &[u8]) {
-        let is_gzip = error.offset == 0 && bytes.starts_with(&[0x1f, 0x8b]);
-        let zipped = "it is compressed with gzip: decompress it first, for example with gunzip";
-        self.end = Some(End::Damaged(if is_gzip { zipped.to_owned() } else { error.to_string() }));
+        let packed = capture::packed::format(bytes).filter(|_| error.offset == 0);
+        self.end = Some(End::Damaged(packed.map_or_else(|| error.to_string(), |packed| packed.to_string())));
     }
 
     /// All bytes have come.
@@ -126,7 +125,7 @@ impl Watch {
     }
 
     /// The rooms by name, that of the default room first.
-    pub fn rooms(&self) -> &BTreeMap<String, Room> {
+    pub fn rooms(&self) -> &BTreeMap<Untrusted, Room> {
         &self.rooms
     }
 
@@ -154,7 +153,7 @@ impl Watch {
         let refused = self.rooms.iter().map(|(name, room)| match room {
             Room::Ready(_) => None,
             Room::Refused(why) => Some(of_room(name, why)),
-            Room::Coming(_) => Some(of_room(name, "there is no tick of it in this capture")),
+            Room::Coming(_) => Some(of_room(name, &"there is no tick of it in this capture".into())),
         });
         let refused: Option<Vec<String>> = refused.collect();
         refused.map(|all| {
@@ -164,12 +163,12 @@ impl Watch {
     }
 }
 
-fn of_room(name: &str, why: &str) -> String {
-    if name.is_empty() { why.to_owned() } else { format!("room {name}: {why}") }
+fn of_room(name: &Untrusted, why: &Untrusted) -> String {
+    if name.is_empty() { why.to_string() } else { format!("room {name}: {why}") }
 }
 
 /// Takes a record of the world.
-fn note(rooms: &mut BTreeMap<String, Room>, games: &[&'static About], packet: &Packet<'_>) {
+fn note(rooms: &mut BTreeMap<Untrusted, Room>, games: &[&'static About], packet: &Packet<'_>) {
     let decoded = record::decode(packet.bytes);
     // What is not known here is not of the world's ticks, except where they cannot be trusted any more.
     let (name, record) = match decoded {
@@ -180,7 +179,7 @@ fn note(rooms: &mut BTreeMap<String, Room>, games: &[&'static About], packet: &P
         record,
         Record::World { .. } | Record::Tick { .. } | Record::Lost { .. } | Record::Room { .. }
     );
-    if !is_of_world || !rooms.contains_key(name) && rooms.len() >= limits::WATCH_ROOMS {
+    if !is_of_world || !rooms.contains_key(name.raw()) && rooms.len() >= limits::WATCH_ROOMS {
         return;
     }
     let room = rooms.entry(name.to_owned()).or_insert_with(|| Room::Coming(Vec::new()));
@@ -204,7 +203,7 @@ impl Room {
             Room::Coming(records) => {
                 let bytes: usize = records.iter().map(|(_, record)| record.len()).sum();
                 if bytes + packet.bytes.len() > limits::WATCH_BEGIN_BYTES {
-                    *self = Room::Refused("the snapshot of the world is too large".to_owned());
+                    *self = Room::Refused("the snapshot of the world is too large".into());
                     return;
                 }
                 records.push(((packet.number, packet.at_ns), packet.bytes.to_vec()));
@@ -224,7 +223,7 @@ impl Room {
             let heads = records.iter().map(|(place, record)| (*place, &record[..]));
             *self = match recording::beginning(heads, games) {
                 Ok((about, world)) => Room::Ready(Box::new(Show::new(about, &*world))),
-                Err(why) => Room::Refused(why),
+                Err(why) => Room::Refused(why.into()),
             };
         }
         let Room::Ready(show) = self else { return };
@@ -237,7 +236,7 @@ impl Room {
     /// Nothing more can be watched of the room.
     fn end(&mut self, why: &str) {
         match self {
-            Room::Coming(_) => *self = Room::Refused(why.to_owned()),
+            Room::Coming(_) => *self = Room::Refused(why.into()),
             Room::Ready(show) => show.end(why),
             Room::Refused(_) => {}
         }

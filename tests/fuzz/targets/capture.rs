@@ -83,7 +83,7 @@ fn records(found: &Capture<'_>) {
         match record {
             Ok((room, record)) => {
                 let mut bytes = Vec::new();
-                record::encode(&mut bytes, room, &record);
+                record::encode(&mut bytes, room.raw(), &record);
                 if let Record::Tick { frame, .. } = record {
                     let _ = tickwire::games::moo::world::command::decode_frame(frame);
                 }
@@ -105,7 +105,7 @@ fn written_again(found: &Capture<'_>) {
     }
     for packet in &found.packets {
         let interface = links.iter().position(|link| *link == packet.link).expect("one of them") as u32;
-        let comment = packet.comments.first().copied().unwrap_or_default();
+        let comment = packet.comments.first().map_or("", |comment| comment.raw());
         let about = About { interface, at_ns: packet.at_ns, inbound: packet.inbound, comment };
         write_packet(&mut bytes, &about, packet.bytes);
     }

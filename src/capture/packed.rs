@@ -1,0 +1,58 @@
+//! Packed files, by their first bytes: captures are often kept so.
+
+use std::fmt;
+
+/// A format of packed files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packed {
+    /// Its first bytes. No frame and no HTTP head begins with them.
+    magic: &'static [u8],
+    /// Its name.
+    name: &'static str,
+    /// The command that writes the contents of a file to standard output.
+    command: &'static str,
+}
+
+const PACKED: [Packed; 7] = [
+    Packed { magic: b"\x1f\x8b", name: "gzip", command: "gzip -dc" },
+    Packed { magic: b"\x28\xb5\x2f\xfd", name: "zstd", command: "zstd -dc" },
+    Packed { magic: b"\xfd7zXZ\0", name: "xz", command: "xz -dc" },
+    Packed { magic: b"BZh", name: "bzip2", command: "bzip2 -dc" },
+    Packed { magic: b"\x04\x22\x4d\x18", name: "lz4", command: "lz4 -dc" },
+    Packed { magic: b"PK\x03\x04", name: "zip", command: "unzip -p" },
+    Packed { magic: b"7z\xbc\xaf\x27\x1c", name: "7-Zip", command: "7z x -so" },
+];
+
+/// Bytes of the longest magic number of a packed file.
+pub const MAGIC_BYTES: usize = 6;
+
+/// The format of a packed file, as captures often are; `None` if it is not packed.
+pub fn format(contents: &[u8]) -> Option<Packed> {
+    PACKED.into_iter().find(|packed| contents.starts_with(packed.magic))
+}
+
+impl fmt::Display for Packed {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Packed { name, command, .. } = self;
+        write!(out, "compressed with {name}: decompress it first, for example with {command} FILE > UNPACKED")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ws::Side;
+    use crate::ws::frame::Header;
+
+    #[test]
+    fn no_frame_begins_like_a_packed_file() {
+        for packed in PACKED {
+            let bytes = [packed.magic, &[0; 16]].concat();
+            assert_eq!(format(&bytes), Some(packed));
+            assert!(packed.magic.len() <= MAGIC_BYTES, "{packed:?}");
+            for from in [Side::Client, Side::Server] {
+                assert!(Header::decode(&bytes, from).is_err(), "{packed:?}");
+            }
+        }
+    }
+}
