@@ -2,6 +2,8 @@
 //! are refused one by one.
 
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use tickwire::game::simple::{Deed, Simple};
 use tickwire::game::{Game, Profile};
@@ -13,6 +15,7 @@ use tickwire::sim::{Command, Encoded, Identity, PlayerId, Rng, Sim, Stepped};
 use crate::guest::{Guest, config_of, server_of};
 use crate::program_of_units::{March, Units};
 use crate::same_world::three_ways;
+use crate::support::PATIENCE;
 
 /// The owner and the x of each unit, by its number.
 fn units(state: &Decoded<'_>) -> Vec<(u16, u16, u64)> {
@@ -86,7 +89,12 @@ fn a_packet_that_does_not_fit_its_table_is_counted() {
     assert_eq!(count(&server).as_deref(), Some("tickwire_packets_misfit_total 0"));
     march(&mut ann, &[999]);
     assert_eq!(ann.hear("error", |_| true).text("rule"), Some("misfit".to_owned()));
-    assert_eq!(count(&server).as_deref(), Some("tickwire_packets_misfit_total 1"));
+    // The packet is counted after the update with its error was sent.
+    let deadline = Instant::now() + PATIENCE;
+    while count(&server).as_deref() != Some("tickwire_packets_misfit_total 1") {
+        assert!(Instant::now() < deadline, "{:?}", count(&server));
+        thread::sleep(Duration::from_millis(5));
+    }
     server.stop();
 }
 
