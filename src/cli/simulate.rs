@@ -66,7 +66,7 @@ pub fn run(args: &SimulateArgs, games: &Games) -> Result<(), Failure> {
         let named = if args.game.is_some() { format!("--game {} ", game.about.name) } else { String::new() };
         let net = args.net.map_or(String::new(), |net| format!(" --net {net}"));
         let again = format!("{named}--seed {seed} --peers {peers} --minutes {minutes} --rooms {rooms}{net}");
-        return Err(format!("seed {seed}: {failure}\nreproduce with: {} simulate {again}", program()));
+        return Err(format!("seed {seed}: {failure}; reproduce with: {} simulate {again}", program()));
     }
     // Without the kernel's figure the time that has passed is the best there is: the program has one thread.
     let cpu = platform::thread_cpu_time().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));

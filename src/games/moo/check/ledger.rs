@@ -32,8 +32,11 @@ struct Account {
     owed: u32,
 }
 
-/// A client that has come back is told of things and equipment in one turn, which may end in between.
-const RETURNING_TURNS: u8 = 2;
+/// Turns in which a resumed client receives its possessions: one turn, which may end in between, and in
+/// the MooMoo dialects the rest of the turn after its first `update_players`.
+const RETURNING_TURNS: u8 = 3;
+/// The same after a spawn, in the MooMoo dialects.
+const FIRST_TURNS: u8 = 2;
 
 /// The books; see the [module](self).
 #[derive(Debug, Default)]
@@ -51,8 +54,8 @@ pub(super) struct Ledger {
     /// Whether one of the player's own hits was just announced: the next shaking object was hit by
     /// it.
     is_mine: bool,
-    /// Whether the current turn is the first since birth.
-    is_first: bool,
+    /// Turns after a spawn in which the client still receives its possessions.
+    first: u8,
     died: bool,
     /// Turns until a client that has come back was told what its player has.
     returning: u8,
@@ -80,7 +83,7 @@ impl Ledger {
         {
             self.guarded = GUARDED_TURNS;
         }
-        growth::hear(heard, (self.is_first, self.returning > 0), common, &mut self.deeds);
+        growth::hear(heard, (self.first > 0, self.returning > 0), common, &mut self.deeds);
     }
 
     /// Records a packet that the picture has taken, and the food of animals that are `killed` by it,
@@ -98,6 +101,8 @@ impl Ledger {
                     self.has(kind, *amount);
                 }
                 self.killed(*kills, common);
+                // The native dialect has all possessions in this packet.
+                self.first = self.first.min(1);
                 self.end_turn(common);
             }
             Heard::Value { what: Stock::Resource(kind), amount } => self.has(*kind, *amount),
@@ -115,7 +120,7 @@ impl Ledger {
         if common.lives {
             let died = std::mem::take(&mut self.died);
             self.deeds.respawns += u64::from(died);
-            self.is_first |= died;
+            self.first = if died { FIRST_TURNS } else { self.first };
         }
     }
 
@@ -173,7 +178,8 @@ impl Ledger {
     /// A turn has reported the resources.
     fn end_turn(&mut self, common: &mut Common) {
         self.settle(common);
-        let is_first = std::mem::take(&mut self.is_first);
+        let is_first = self.first > 0;
+        self.first -= u8::from(is_first);
         let returned = self.returning > 0;
         self.returning -= u8::from(returned && common.lives);
         let forgiven = common.picture.is_dead || is_first || returned;
