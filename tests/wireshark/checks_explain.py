@@ -57,7 +57,11 @@ def value_of(node, kind):
     """The value of a node of the tree, as JSON would have it."""
     shape, inside = kind
     if "raw" in node and not node["children"]:
-        return node["raw"]
+        # JSON has no NaN.
+        return float("nan") if node["raw"] is None and node["encoding"].startswith("float") else node["raw"]
+    head = find(node, "head")
+    if shape in table.SCALARS or kind.is_loose and shape == "{" and head and head["value"].startswith("array"):
+        return table.CONTAINER
     parts = [child for child in node["children"] if child["name"] not in ("head", "key", "sign")]
     if shape == "[":
         return [value_of(find(group, name), member) for group in parts for name, member in inside]

@@ -13,6 +13,46 @@ PARTS_PER_PX = {"hpx": 2, "fix16": 65536}
 OWN_NAMES = {"packet", "code", "direction", "dialect", "length", "rule", "absent", "world"}
 
 
+SCALARS = {"bool", "flag", "num", "str", "u8", "u16", "u32", "i8", "i16", "i32"}
+# A value that is an array, a map or bytes where a scalar is expected: only its truth matters.
+CONTAINER = object()
+
+
+class Kind(tuple):
+    """A type as parse() gives it, with its suffixes."""
+    is_loose = or_nil = False
+    most = None
+
+
+def converted(kind, value):
+    """The value of a loose type as JavaScript converts it; None for what it cannot convert."""
+    shape = kind[0]
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    is_whole = is_number and math.isfinite(value) and value == int(value)
+    if shape in ("bool", "flag"):
+        return value == value and value not in (None, False, 0, "")
+    if shape == "num":
+        return value if is_number and math.isfinite(value) else None
+    if shape == "str":
+        if isinstance(value, bool):
+            return str(value).lower()
+        if is_whole and (abs(value) <= 2**53 or isinstance(value, int) and -2**63 <= value < 2**63):
+            return str(int(value))
+        return value if isinstance(value, str) else None
+    if shape == "{":
+        return value if isinstance(value, dict) else None
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, str):
+        value = int(value) if re.fullmatch("0|[1-9][0-9]*", value, re.ASCII) else None
+    elif not is_whole:
+        value = None
+    bits = int(shape[1:])
+    least, most = (0, 2**bits - 1) if shape[0] == "u" else (-2**(bits - 1), 2**(bits - 1) - 1)
+    most = most if kind.most is None else kind.most
+    return value if value is not None and least <= value <= most else None
+
+
 def parse(text):
     """A cell of arguments as [(name, type)]; a type is ('[', members), ('{', …), ('(', …), ('list', type) or (scalar, unit)."""
     tokens = re.findall(r"[a-z][a-z0-9_]*|<=\d+|\|nil|\|0|\|loose|[^\s]| ", text)
@@ -56,9 +96,13 @@ def parse(text):
                 take()
                 unit = take()
             shape = (sign, unit)
+        found = Kind(shape)
         while peek().startswith(("<=", "|")):
-            take()
-        return shape
+            suffix = take()
+            found.is_loose = found.is_loose or suffix == "|loose"
+            found.or_nil = found.or_nil or suffix == "|nil"
+            found.most = int(suffix[2:]) if suffix.startswith("<=") else found.most
+        return found
 
     return [] if text == "-" else members("")
 
@@ -86,6 +130,8 @@ def singular(name):
 def flatten(packet, path, kind, value):
     """Fields of one argument, in the order in which they stand in the tree."""
     shape, inside = kind
+    if kind.is_loose and not (value is None and kind.or_nil):
+        value = converted(kind, value)
     if value is None or shape in ("[", "list") and value == 0:
         return [("tickwire.absent", path.split(".")[-1])]
     if shape == "[":
