@@ -22,7 +22,7 @@ const HEAD: &str = include_str!("../../scripts/wireshark/parts/1-head.lua");
 /// What follows them.
 const PARTS: [&str; 11] = parts! {
     "3-msgpack.lua" "4-json.lua" "5-types.lua" "6-walk.lua" "7-glance.lua" "8-dissect.lua" "8-frames.lua"
-    "8-heads.lua" "8-judge.lua" "8-alone.lua" "8-tcp.lua"
+    "8-heads.lua" "8-judge.lua" "8-single.lua" "8-tcp.lua"
 };
 /// A Lua file can have 200 local names; no code follows the last part, which has a block of its own.
 const LAST: &str = include_str!("../../scripts/wireshark/parts/9-world.lua");

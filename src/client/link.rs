@@ -9,7 +9,7 @@
 //! clock, and does not decode packets.
 //!
 //! A link that offers our subprotocol moves a token and a key from the query of its target to the offered
-//! subprotocols ([`credentials`]), because a proxy logs the target.
+//! subprotocols (`key.…` and `bearer.…`), because a proxy logs the target.
 
 use std::fmt;
 

@@ -106,6 +106,8 @@ const STATES = {
       game.server.order('say The server restarts in five minutes: you keep all');
       await page.locator('#notice').waitFor({ state: 'visible' });
     },
+    // The notice would otherwise stay in the next state.
+    end: async (page) => page.locator('#notice').waitFor({ state: 'hidden' }),
   },
   'the connection panel': {
     begin: async (page) => {

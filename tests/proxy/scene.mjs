@@ -102,18 +102,22 @@ export class Scene {
       ['log /dev/log local0', 'log stdout format raw local0'],
     ]);
     // A health check, which is HTTP/1.0 without a Host, and an address with its port.
-    const checked = `
+    writeFileSync(this.file('own.cfg'), `
+defaults
+    mode http
+    timeout connect 5s
+    timeout client 75s
+    timeout server 75s
 frontend own
     bind 127.0.0.1:${own}
-    no option forwardfor
     http-request set-header X-Forwarded-For %[src]:%[src_port]
     default_backend checked
 backend checked
-    no option forwardfor
     option httpchk GET /healthz
     server tickwire 127.0.0.1:${this.server.port} check inter 100ms fall 1 rise 1
-`;
-    writeFileSync(this.file('haproxy.cfg'), config + checked);
+`);
+    this.run('haproxy', ['-db', '-f', this.file('own.cfg')]);
+    writeFileSync(this.file('haproxy.cfg'), config);
     this.run('haproxy', ['-db', '-f', this.file('haproxy.cfg')]);
   }
 

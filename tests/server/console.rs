@@ -155,7 +155,10 @@ const LINES: [(&str, &str); 72] = [
     ("capture on 7", "error: no client plays as player 7\n"),
     ("capture", "no capture is running\n"),
     ("capture off", "error: no capture is running\n"),
-    ("help", "\nunban ADDRESS                accept connections from an address, or from its /64, again\n"),
+    (
+        "help",
+        "\nunban ADDRESS                        accept connections from an address, or from its /64, again\n",
+    ),
     ("stats", "\nplayers        5\n"),
     ("players", "\n     1    1        0     100  "),
     ("stop", "the server is shutting down\n"),

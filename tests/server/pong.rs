@@ -155,7 +155,7 @@ fn a_table_that_does_not_fit_the_game_is_refused_at_the_start_by_name() {
     assert_eq!(checked(text), Ok(()));
     for (from, to, says) in [
         ("ball_x:u16.px ", "", "a state that does not fit: state has no argument ball_x"),
-        ("left_score:u8 ", "left_score:str ", "argument left_score should be str, found 0"),
+        ("left_score:u8 ", "left_score:str ", "argument left_score should be str, found the integer 0"),
         (
             "paddle\treliable\t4\tsequence:u32 tick:u32.tick|nil ",
             "paddle\treliable\t4\t",

@@ -31,14 +31,28 @@ const STEERS: [u32; 2] = [10, 50];
 /// A tank in a state: x, y, hull, turret, health, regular shells, armour-piercing ones, reload.
 type Tank = [i64; NUMBERS - 1];
 
+/// A change of a tank's health between two states.
+#[derive(Debug, Clone, Copy)]
+struct HealthChange {
+    from: i64,
+    to: i64,
+    /// Most health that it can have regained.
+    repaired: i64,
+    /// Damage that was reported before the state, so that the state must show it.
+    due: i64,
+}
+
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub struct Gunner {
     tick: i64,
     round: i64,
     tanks: BTreeMap<i64, Tank>,
-    /// Damage since that state, by player.
+    /// Damage of `hit` packets that no state has shown yet, by player.
     damage: BTreeMap<i64, i64>,
+    /// Changes of health in the last state, by player. They are checked at the next state, because the
+    /// hits of an update come after its state.
+    changes: BTreeMap<i64, HealthChange>,
     /// The earliest ticks in which the last shots can have been, by player.
     fired: BTreeMap<i64, i64>,
     steers: i64,
@@ -109,6 +123,7 @@ impl Gunner {
             }
             tanks.insert(tank[0], own);
         }
+        self.settle(out);
         let passed = tick - self.tick;
         for (player, tank) in &tanks {
             let before = self.tanks.get(player).copied().filter(|_| self.round == round);
@@ -117,7 +132,22 @@ impl Gunner {
             }
         }
         (self.tick, self.round, self.tanks) = (tick, round, tanks);
-        self.damage.clear();
+    }
+
+    /// Checks the changes of health in the last state against the hits that were reported for it. Hits
+    /// beyond a change came without a state, and belong to the next one.
+    fn settle(&mut self, out: &mut Outcome) {
+        let reported = std::mem::take(&mut self.damage);
+        for (player, HealthChange { from, to, repaired, due }) in std::mem::take(&mut self.changes) {
+            let damage = reported.get(&player).copied().unwrap_or_default();
+            let shown = damage.min(from - to + repaired);
+            if shown < from - to || shown < due {
+                let (tick, detail) = (self.tick, format!("of {from} has {to} after damage {damage}"));
+                out.fault("health", format!("state of tick {tick}: tank {player} {detail}"));
+            } else if damage > shown {
+                self.damage.insert(player, damage - shown);
+            }
+        }
     }
 
     /// What cannot happen to a tank within so many ticks: a rule, and what is wrong.
@@ -149,11 +179,8 @@ impl Gunner {
         if moved > DRIVES_HPX * passed + PUSHED_HPX {
             return Err(("too_fast", format!("moves {moved} half pixels in {passed} ticks")));
         }
-        let damage = self.damage.get(&player).copied().unwrap_or_default();
-        let repaired = 2 * (passed / 30 + 1);
-        if !(old_health - damage..=old_health - damage + repaired).contains(&health) {
-            return Err(("health", format!("of {old_health} has {health} after damage {damage}")));
-        }
+        let (repaired, due) = (2 * (passed / 30 + 1), self.damage.get(&player).copied().unwrap_or_default());
+        self.changes.insert(player, HealthChange { from: old_health, to: health, repaired, due });
         if regular + piercing < old_regular + old_piercing {
             self.shots += 1;
             // The shot came after the state before, and so did the one of which an earlier state told.
