@@ -41,7 +41,7 @@ fn request(bytes: &[u8], piece: usize) -> Read<RequestHead> {
             Ok(None) => {}
             Ok(Some(head)) => return Ok(Some((head, fed - reader.rest().len()))),
             Err(refusal) => {
-                assert_eq!(reader.receive(b"x"), Err(refusal), "a refusal is the last word");
+                assert_eq!(reader.receive(b"x"), Err(refusal.clone()), "a refusal is the last word");
                 let response = refusal.response();
                 assert!(response.starts_with(b"HTTP/1.1 ") && refusal.status >= 400);
                 return Err(refusal.violation);
