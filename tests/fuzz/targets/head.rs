@@ -92,6 +92,7 @@ fn has_one_meaning(head: &RequestHead, bytes: &[u8]) {
     let size = other.parse(bytes).expect("what we accept, httparse accepts");
     assert_eq!(size, httparse::Status::Complete(bytes.len()));
     assert_eq!((other.method, other.path), (Some(&*head.method), Some(&*head.target)));
+    assert_eq!(other.version, Some(u8::from(!head.is_http_1_0)));
     assert_eq!(lines(bytes).count(), other.headers.len());
     for header in other.headers.iter() {
         let value = String::from_utf8_lossy(header.value);
@@ -103,7 +104,8 @@ fn has_one_meaning(head: &RequestHead, bytes: &[u8]) {
 
 /// Written again from what was understood, it is understood again.
 fn comes_back(head: &RequestHead, bytes: &[u8]) {
-    let mut text = format!("{} {} HTTP/1.1\r\n", head.method, head.target);
+    let version = if head.is_http_1_0 { "1.0" } else { "1.1" };
+    let mut text = format!("{} {} HTTP/{version}\r\n", head.method, head.target);
     let mut seen: Vec<&str> = Vec::new();
     for (name, _) in lines(bytes) {
         let nth = seen.iter().filter(|known| known.eq_ignore_ascii_case(name)).count();
