@@ -189,7 +189,7 @@ async function failures() {
     });
   };
   await told('no WebAssembly', {}, (page) => page.addInitScript(() => { delete window.WebAssembly; }), /needs WebAssembly/);
-  await told('tab.wasm is missing', { missing: 'tab.wasm' }, async () => {}, /tab\.wasm could not be loaded: 404/);
+  await told('tab.wasm is missing', { missing: 'tab.wasm' }, async () => {}, /tab\.wasm could not be loaded: status 404/);
   await told('the worker is missing', { missing: 'tab-worker.js' }, async () => {}, /server in this tab could not be loaded/);
   await told('a file of the page is missing', { missing: 'stage.js' }, async () => {}, /file of this page could not be loaded/);
 }
