@@ -12,12 +12,12 @@ use std::io::{ErrorKind, Read as _, Write as _, stdout};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tickwire::client::connection::Link;
 use tickwire::client::dial;
-use tickwire::client::link::Link;
-use tickwire::client::own::Moo;
-use tickwire::client::player::Player;
+use tickwire::client::local_worlds::Moo;
+use tickwire::client::predicting_client::Player;
 use tickwire::client::url::Url;
-use tickwire::game::predict::Place;
+use tickwire::game::prediction::Place;
 use tickwire::packet::Codes;
 
 /// A frame of a display.

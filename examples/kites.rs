@@ -12,8 +12,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use tickwire::game::Dice;
-use tickwire::game::agent::{Deeds, Outcome};
-use tickwire::game::owned::{self, Entities, Fate, Kind, Rules};
+use tickwire::game::bots::{Deeds, Outcome};
+use tickwire::game::client_authority::{self, Entities, Fate, Kind, Rules};
 use tickwire::game::simple::{Row, Simple, SimpleGame, Tactics, Turns};
 use tickwire::packet::{Decoded, Value};
 use tickwire::sim::fixed::is_within;
@@ -228,7 +228,7 @@ impl Kites {
 }
 
 /// The values of a kite on the wire.
-fn shown(kite: &owned::Entity<Kite>) -> [Value; 5] {
+fn shown(kite: &client_authority::Entity<Kite>) -> [Value; 5] {
     let Kite { x, y, vx, vy } = kite.state;
     [kite.id.into(), (x / STEPS).into(), (y / STEPS).into(), vx.into(), vy.into()]
 }
@@ -286,7 +286,8 @@ impl Tactics for Bot {
     }
 
     fn act(&mut self, own: PlayerId, dice: &mut Dice) -> Option<(&'static str, Row)> {
-        let mine = self.kites.iter().copied().filter(|id| owned::owner(*id) == own).collect::<Vec<_>>();
+        let mine =
+            self.kites.iter().copied().filter(|id| client_authority::owner(*id) == own).collect::<Vec<_>>();
         let wants = if mine.is_empty() { TICK_HZ } else { 5 * TICK_HZ };
         if self.spawned.is_none_or(|tick| self.tick >= tick + wants) {
             self.number = self.number.wrapping_add(1);

@@ -13,13 +13,13 @@ use std::error::Error;
 use std::io::{Read as _, Write as _, stdout};
 use std::time::{Duration, Instant};
 
+use tickwire::client::connection::{Event, Link};
 use tickwire::client::dial;
-use tickwire::client::follower::{Follower, Heard, Report};
-use tickwire::client::link::{Event, Link};
-use tickwire::client::own;
+use tickwire::client::local_worlds;
+use tickwire::client::lockstep_follower::{Follower, Heard, Report};
 use tickwire::client::url::Url;
 use tickwire::game::Messages;
-use tickwire::game::lockstep::MODE;
+use tickwire::game::lockstep_packets::MODE;
 use tickwire::packet::{Codes, Dialect, Direction, PacketError, Value};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     socket.set_nonblocking(false)?;
     let mut link = Link::new(&url.authority(), &url.target, true, dial::keys());
     let dialect = Codes::builtin().dialect("native").ok_or("the tables have no such dialect")?;
-    let about = own::game("moo").ok_or("no such game")?;
+    let about = local_worlds::game("moo").ok_or("no such game")?;
     let mut follower = Follower::new(about, dialect.clone());
     corrupts.into_iter().for_each(|seed| follower.corrupt(seed));
 

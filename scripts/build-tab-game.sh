@@ -23,7 +23,7 @@ ln -s "$(dirname "$source")"/* "$package/src/"
 rm -f "$package/src/$(basename "$source")"
 {
     cat "$source"
-    printf '\n#[path = "%s"]\n#[allow(unsafe_code, dead_code, missing_docs)]\nmod tickwire_tab_shim;\n' "$root/src/tab/lib.rs"
+    printf '\n#[path = "%s"]\n#[allow(unsafe_code, dead_code, missing_docs)]\nmod tickwire_wasm_shim;\n' "$root/src/wasm/lib.rs"
 } >"$package/src/$(basename "$source")"
 cat >"$package/Cargo.toml" <<TOML
 [package]

@@ -19,22 +19,22 @@ target=wasm32-unknown-unknown
 # Paths of this machine would make the file differ from machine to machine.
 RUSTFLAGS="--remap-path-prefix=$PWD=. --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo --remap-path-prefix=$(rustc --print sysroot)=rust"
 export RUSTFLAGS
-cargo build --quiet --locked --package tickwire-tab --target "$target" --profile tab --target-dir target/tab
+cargo build --quiet --locked --package tickwire-wasm --target "$target" --profile tab --target-dir target/tab
 
 # A file with the same bytes keeps its time, so that cargo need not build again what contains it.
 renew() {
     cmp -s "$1" "$2" || { cp "$1" "$2" && chmod 644 "$2"; }
 }
-renew "target/tab/$target/tab/tickwire_tab.wasm" src/web/tab.wasm
+renew "target/tab/$target/tab/tickwire_wasm.wasm" src/web/tab.wasm
 # The same package without the server: prediction alone.
-cargo build --quiet --locked --package tickwire-tab --no-default-features --target "$target" --profile tab --target-dir target/tab
-renew "target/tab/$target/tab/tickwire_tab.wasm" src/web/predict.wasm
+cargo build --quiet --locked --package tickwire-wasm --no-default-features --target "$target" --profile tab --target-dir target/tab
+renew "target/tab/$target/tab/tickwire_wasm.wasm" src/web/predict.wasm
 
 # The hash of the sources: SHA-1 over the sorted list of "SHA-1  path" lines. Tests are no part of
-# the file, and of src/limits.rs only what these sources use.
+# the file, and of src/limits/mod.rs only what these sources use.
 sources=$(find src -name '*.rs' -not -name tests.rs -not -path 'src/*/tests/*' \
-    -not -path 'src/net/*' -not -path 'src/cli/*' -not -path 'src/platform*' \
-    -not -path 'src/testkit/*' -not -path 'src/simulate/*' -not -path 'src/server*' \
+    -not -path 'src/server/net/*' -not -path 'src/cli/*' -not -path 'src/platform*' \
+    -not -path 'src/testing/*' -not -path 'src/testing/simulate/*' -not -path 'src/server*' \
     -not -path src/main.rs -not -path 'src/limits*' | LC_ALL=C sort | xargs sha1sum | sha1sum)
 {
     echo "sources ${sources%% *}"

@@ -77,7 +77,7 @@ copy_world() {
 # package because its tests use that name.
 copy_ws() {
     mkdir -p "$copy/src" "$copy/tests"
-    cp -r src/ws src/limits.rs src/limits "$copy/src/"
+    cp -r src/ws src/limits/mod.rs src/limits "$copy/src/"
     cp -r tests/rfc6455 tests/rows "$copy/tests/"
     {
         printf 'pub mod limits;\npub mod ws;\n'

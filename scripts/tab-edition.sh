@@ -1,6 +1,6 @@
 #!/bin/sh
 # Writes the tab edition, the pages whose server is in the browser, into a folder that any static host can serve. Without a game these are the
-# files that the server has at /tab/ (src/net/tab_edition.rs); the browser's test compares the two. That needs no compiler.
+# files that the server has at /tab/ (src/server/net/pages/browser_edition.rs); the browser's test compares the two. That needs no compiler.
 #
 # usage: scripts/tab-edition.sh [GAME] [--bots COUNT] [--rough] [FOLDER]    default: target/tab-edition; a tab edition that is there is replaced
 #

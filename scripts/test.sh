@@ -155,7 +155,7 @@ unit() { cargo test --workspace --lib --locked; }
 
 release() { cargo build --release --locked; }
 
-determinism() { cargo test --release --locked -p tickwire-world --test determinism -- --nocapture; }
+determinism() { cargo test --release --locked -p tickwire-moo-world --test determinism -- --nocapture; }
 
 # Simulates a hundred servers in virtual time, with ten peers for a minute each.
 simulate() { cargo build --release --locked && target/release/tickwire simulate --seeds 70 --peers 10 --minutes 1; }

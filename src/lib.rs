@@ -136,81 +136,123 @@ pub use tickwire_sim as sim;
 
 pub mod game;
 
-pub mod explain;
-
-pub mod capture;
+#[doc(inline)]
+pub use tools::{capture, explain};
 
 pub mod client;
 
-mod sync;
+mod util;
 
-mod household;
-
-mod visible;
-
-mod plural;
-
-mod link;
-
-mod session;
-
-mod peer;
+mod connection;
 
 mod games;
 
-mod room;
+mod tools;
 
-mod host;
-
-mod inspector;
-
-#[cfg(not(target_family = "wasm"))]
-mod platform;
-
-mod replay;
-
-mod embedded;
-
-mod synctest;
-
-mod self_check;
-
-#[cfg(not(target_family = "wasm"))]
-mod testkit;
-
-#[cfg(not(target_family = "wasm"))]
-mod simulate;
-
-#[cfg(not(target_family = "wasm"))]
-mod net;
-
-#[cfg(not(target_family = "wasm"))]
 mod server;
+
+mod testing;
 
 #[cfg(not(target_family = "wasm"))]
 mod cli;
 
-pub use synctest::synctest;
+pub use testing::synctest::synctest;
 
 #[cfg(not(target_family = "wasm"))]
-pub use server::{Lockstep, Room, Running, Server, StartError};
+pub use server::builder::{Lockstep, Room, Running, Server, StartError};
 
 // Not there for rustdoc: it would take links from one private module to another for public ones.
 #[cfg(not(doc))]
 #[doc(hidden)]
-pub mod internal;
+pub mod internal {
+    //! What this repository's own program, tests, benchmarks and browser package use of the crate besides
+    //! its public modules. It makes no promise: anything here may change or go with any version.
+
+    /// Modules of this crate under their own names, with what they make public.
+    macro_rules! modules {
+        ($($name:ident)*) => {
+            $(pub mod $name {
+                pub use crate::$name::*;
+            })*
+        };
+    }
+
+    /// Private modules of a public module under their own names, with what they make public.
+    macro_rules! private_modules {
+        ($($parent:ident: $($name:ident)*;)*) => {
+            $(pub mod $parent {
+                $(pub mod $name {
+                    pub use crate::$parent::$name::*;
+                })*
+            })*
+        };
+    }
+
+    modules! { connection games server testing util }
+    private_modules! {
+        ws: utf8;
+        packet: angle credentials routes tables tables_json;
+    }
+
+    #[cfg(not(target_family = "wasm"))]
+    modules! { cli }
+
+    /// The client of `tickwire echo`.
+    #[cfg(not(target_family = "wasm"))]
+    pub mod client {
+        pub mod echo {
+            pub use crate::client::echo::*;
+        }
+    }
+
+    pub mod tools {
+        pub use crate::tools::{inspector, playback, replay};
+
+        pub mod explain {
+            pub mod color {
+                pub use crate::tools::explain::color::*;
+            }
+            pub mod dialect_guess {
+                pub use crate::tools::explain::dialect_guess::*;
+            }
+            pub mod input {
+                pub use crate::tools::explain::input::*;
+            }
+            pub mod print {
+                pub mod streaming {
+                    pub use crate::tools::explain::print::streaming::*;
+                }
+            }
+        }
+
+        pub mod capture {
+            pub mod packet {
+                pub use crate::tools::capture::packet::*;
+            }
+            pub mod pcapng {
+                pub use crate::tools::capture::pcapng::*;
+            }
+            pub mod world_record {
+                pub use crate::tools::capture::world_record::*;
+            }
+            pub mod writer {
+                pub use crate::tools::capture::writer::*;
+            }
+        }
+    }
+}
 
 /// Runs a program whose game is this one: the whole command line, with `serve` as the default command.
 /// The [crate's page](crate) has an example.
 ///
 /// In a browser there is no command line: the game becomes that of the server in the tab, which
-/// `src/tab` in the repository starts.
+/// `src/wasm` in the repository starts.
 pub fn serve<G: game::Game>() -> std::process::ExitCode {
     #[cfg(not(target_family = "wasm"))]
     let code = cli::run_of(&[cli::Registered::of::<G>()]);
     #[cfg(target_family = "wasm")]
     let code = {
-        embedded::register::<G>();
+        server::embedded::register::<G>();
         std::process::ExitCode::SUCCESS
     };
     code

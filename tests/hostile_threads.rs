@@ -6,12 +6,12 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tickwire::client::url::Url;
-use tickwire::internal::games::moo::client::heard::Heard;
+use tickwire::internal::games::moo::bot::received::Heard;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::internal::net::{Config, Server};
-use tickwire::internal::testkit::hostile::Talk;
-use tickwire::internal::testkit::hostile::{self, Endings, Kind};
-use tickwire::internal::testkit::source::Source;
+use tickwire::internal::server::net::{Config, Server};
+use tickwire::internal::testing::abuse::misbehavior::Talk;
+use tickwire::internal::testing::abuse::misbehavior::{self, Endings, Kind};
+use tickwire::internal::testing::source_addresses::Source;
 use tickwire::packet::Codes;
 
 /// Long enough for anything that happens at all, on any machine.
@@ -37,7 +37,7 @@ fn wait_for_threads(wanted: impl Fn(usize) -> bool) {
 fn idle_at_once(url: &Url, source: &Source) -> Option<JoinHandle<Endings>> {
     wait_for_threads(|threads| threads == 0);
     let (url, source) = (url.clone(), source.clone());
-    let idle = thread::spawn(move || hostile::idle(60, &url, &source, PATIENCE).unwrap());
+    let idle = thread::spawn(move || misbehavior::idle(60, &url, &source, PATIENCE).unwrap());
     while !idle.is_finished() {
         if client_threads() == 60 {
             return Some(idle);
@@ -70,7 +70,7 @@ fn the_number_of_threads_returns_to_what_it_was() {
     thread::scope(|scope| {
         for index in 0..20 {
             let (url, kind, from) = (&url, floods[index % floods.len()], source.address(index));
-            scope.spawn(move || hostile::once(kind, url, from, index as u64, PATIENCE).unwrap());
+            scope.spawn(move || misbehavior::once(kind, url, from, index as u64, PATIENCE).unwrap());
         }
     });
     assert_eq!(idle.join().unwrap().0.len(), 1, "all idle ones end alike");

@@ -7,7 +7,7 @@
 mod hex;
 
 use tickwire::ws::frame::{self, Header, Opcode};
-use tickwire::ws::{Side, Violation, upgrade};
+use tickwire::ws::{Side, Violation, handshake};
 
 /// Name with its section, the frame, who sends it, FIN, opcode, key, payload.
 type Row = (&'static str, &'static str, Side, bool, Opcode, Option<[u8; 4]>, &'static str);
@@ -177,8 +177,8 @@ fn every_opcode_and_its_four_bits() {
 
 #[test]
 fn section_1_3_accept_key() {
-    assert_eq!(upgrade::accept_key("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
-    assert_eq!(upgrade::encode_key(*b"the sample nonce"), "dGhlIHNhbXBsZSBub25jZQ==");
+    assert_eq!(handshake::accept_key("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    assert_eq!(handshake::encode_key(*b"the sample nonce"), "dGhlIHNhbXBsZSBub25jZQ==");
 }
 
 #[test]

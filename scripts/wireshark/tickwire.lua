@@ -14,7 +14,7 @@ local byte, sub, find, match, format = string.byte, string.sub, string.find, str
 local floor = math.floor
 local concat = table.concat
 
--- Bounds of src/limits.rs; a test compares.
+-- Bounds of src/limits/mod.rs; a test compares.
 local PACKET_DEPTH = 7
 local PACKET_VALUES = 1024
 local CLIENT_PACKET_VALUES = 65536
@@ -1752,7 +1752,7 @@ local function candidates_of(stream)
     return found, best
 end
 
--- What a connection without an upgrade is, as src/explain/guess.rs has it: each message counts for every dialect that reads it, those that read the
+-- What a connection without an upgrade is, as src/tools/explain/dialect_guess.rs has it: each message counts for every dialect that reads it, those that read the
 -- most are the candidates, and the first of them is taken. The second value says whether any has read one.
 local function guess(way, pinfo)
     local stream, from, to = way.stream, way.from, way.to
@@ -2254,7 +2254,7 @@ do
 end
 
 -- ---- Rules of heads ------------------------------------------------------------------------------------------------
--- The request and the answer of an upgrade, held against the rules in the order of the server's own check (src/ws/lines.rs, http.rs and
+-- The request and the answer of an upgrade, held against the rules in the order of the server's own check (src/ws/head_lines.rs, http.rs and
 -- upgrade.rs). Wireshark's HTTP dissector shows them; this adds the rule.
 
 -- The rule that a head breaks, as far as it is there: `judge_head(bytes, stream)`; nil where none is broken. `stream.asked` keeps what the request
@@ -2386,7 +2386,7 @@ do
     end
 
     -- Rules that only upgrades to one of the server's endpoints have to observe, and rules that plain HTTP need not observe (`counts` in
-    -- src/explain/head.rs).
+    -- src/tools/explain/parse/http_head.rs).
     local LIMITS = { head_too_long = true, target_too_long = true, too_many_headers = true, too_many_subprotocols = true }
     local OF_UPGRADES = {
         target_form = true, transfer_encoding = true, body_announced = true, method_not_get = true,

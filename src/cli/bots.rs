@@ -11,23 +11,24 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
-use super::codes;
-use super::games::Games;
+use super::game_list::Games;
 use super::output::{Failure, print};
-use crate::client::{dial, rooms, url::Url};
+use super::tables;
+use crate::client::url::Url;
+use crate::client::{dial, room_list};
 use crate::game::About;
-use crate::game::lockstep::has_lockstep;
-use crate::packet::endpoint::PATHS;
+use crate::game::lockstep_packets::has_lockstep;
+use crate::packet::routes::PATHS;
 use crate::packet::{Codes, Dialect};
-use crate::platform;
-use crate::plural;
-use crate::testkit::attack::{self, Attack};
-use crate::testkit::crowd::{self, Manner, Plan};
-use crate::testkit::hostile::{self, Endings, Kind};
-use crate::testkit::returning;
-use crate::testkit::sink;
-use crate::testkit::source::Source;
-use crate::testkit::tally::Report;
+use crate::testing::abuse::attack::{self, Attack};
+use crate::testing::abuse::misbehavior::{self, Endings, Kind};
+use crate::testing::abuse::sink;
+use crate::testing::load::crowd::{self, Manner, Plan};
+use crate::testing::load::report::Report;
+use crate::testing::load::resume_test;
+use crate::testing::source_addresses::Source;
+use crate::util::os;
+use crate::util::plural;
 
 /// Default source addresses for a server on this machine.
 const LOCAL_SOURCE: &str = "127.0.x.y";
@@ -137,13 +138,13 @@ pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
     let source = args
         .source
         .clone()
-        .or_else(|| (platform::CHOOSES_SOURCE && to.is_ipv4() && to.ip().is_loopback()).then(local));
+        .or_else(|| (os::CHOOSES_SOURCE && to.is_ipv4() && to.ip().is_loopback()).then(local));
     let time = Duration::from_secs(args.seconds.into());
     if (args.hostile.is_some() || args.attack.is_some() || args.returning.is_some())
         && args.url.room_page().is_none()
     {
         // Misbehaving clients speak the native dialect.
-        codes::spoken(&Codes::builtin(), &PATHS, &args.url, Some("native"))?;
+        tables::spoken(&Codes::builtin(), &PATHS, &args.url, Some("native"))?;
     }
     if let Some(kind) = args.hostile {
         let url = args.url.clone().for_dialect(&PATHS, "native");
@@ -160,7 +161,7 @@ pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
     if let Some(per_second) = args.returning {
         let (url, source) = (args.url.clone().for_dialect(&PATHS, "native"), source.unwrap_or_else(local));
         return come_back(
-            &returning::Plan { url, source, count: args.count as usize, per_second, time },
+            &resume_test::Plan { url, source, count: args.count as usize, per_second, time },
             args,
         );
     }
@@ -193,8 +194,8 @@ pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
     Err(format!("{all_over}{errors}, {disconnects}, {} that never played", plural::count(absent, "bot")))
 }
 
-fn come_back(plan: &returning::Plan, args: &BotsArgs) -> Result<(), Failure> {
-    let returned = returning::run(plan).map_err(|error| format!("{}: {error}", args.url))?;
+fn come_back(plan: &resume_test::Plan, args: &BotsArgs) -> Result<(), Failure> {
+    let returned = resume_test::run(plan).map_err(|error| format!("{}: {error}", args.url))?;
     print(&if args.json { returned.json() } else { returned.text() });
     if returned.is_well() && returned.came == plan.count {
         return Ok(());
@@ -228,7 +229,7 @@ fn game(args: &BotsArgs, games: &Games, to: SocketAddr) -> Result<&'static About
     if let Some(name) = &args.game {
         return Ok(games.named(name)?.about);
     }
-    let found = rooms::game_at(&args.url, to).map_err(|error| format!("{}: {error}", args.url))?;
+    let found = room_list::game_at(&args.url, to).map_err(|error| format!("{}: {error}", args.url))?;
     let Some(name) = found else { return Ok(games.kinds[0].about) };
     games.named(&name).map(|kind| kind.about).map_err(|_| {
         let known: Vec<&str> = games.about().iter().map(|about| about.name).collect();
@@ -253,12 +254,12 @@ fn known_dialects(args: &BotsArgs, game: &About, games: &Games) -> Result<Vec<Ar
     let BotsArgs { url, dialect: asked, .. } = args;
     let codes = match args.codes.as_deref() {
         None => Arc::new(Codes::from_texts(game.tables).map_err(|error| error.to_string())?),
-        given => codes::load(given, games)?,
+        given => tables::load(given, games)?,
     };
     if asked.len() > 1 && url.room_page().is_none() {
         return Err(format!("{url} selects one dialect: leave out its path and query to mix dialects"));
     }
-    let one = |name: Option<&str>| match codes::spoken(&codes, game.paths, url, name)? {
+    let one = |name: Option<&str>| match tables::spoken(&codes, game.paths, url, name)? {
         (_, true) => Err(format!("bots do not speak JSON: leave format=json out of {url}")),
         (dialect, false) => Ok(dialect),
     };
@@ -286,8 +287,8 @@ fn plan(
 
 fn misbehave(kind: Kind, args: &BotsArgs, url: &Url, source: &Source, time: Duration) -> Result<(), Failure> {
     let done = match kind {
-        Kind::Idle => hostile::idle(args.count as usize, url, source, time),
-        _ => hostile::rounds(kind, url, source, time),
+        Kind::Idle => misbehavior::idle(args.count as usize, url, source, time),
+        _ => misbehavior::rounds(kind, url, source, time),
     };
     let endings = done.map_err(|error| format!("{url}: {error}"))?;
     print(&if args.json { json(kind, &endings) } else { text(kind, &endings) });

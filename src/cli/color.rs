@@ -10,7 +10,7 @@ use std::io::{self, IsTerminal};
 
 use clap::ValueEnum;
 
-use crate::explain::paint::Paint;
+use crate::tools::explain::color::Paint;
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

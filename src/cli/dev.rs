@@ -23,9 +23,9 @@ use std::time::{Duration, Instant, SystemTime};
 use clap::Args;
 
 use super::output::{Failure, print};
-use super::{keep, signals};
+use super::{signals, state_file};
 use crate::limits;
-use crate::sync::Mutex;
+use crate::util::sync::Mutex;
 
 /// Options of `dev`.
 #[derive(Debug, Args)]
@@ -44,7 +44,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
         Program::of(&env::current_exe().map_err(|error| format!("no path of this program: {error}"))?)?;
     let (serve, kept) = (with_one_port(&args.serve)?, program.kept());
     // Of a run that was killed.
-    keep::remove(&kept);
+    state_file::remove(&kept);
     let start = |input: &Input| {
         let mut command = Command::new(&program.path);
         command.arg("serve").args(&serve).arg("--keep").arg(&kept).stdin(Stdio::piped());
@@ -100,7 +100,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
             stops.elapsed().as_millis()
         ));
     };
-    keep::remove(&kept);
+    state_file::remove(&kept);
     ended
 }
 

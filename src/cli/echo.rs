@@ -7,11 +7,11 @@ use clap::Args;
 
 use super::log::Log;
 use super::output::{Failure, print, warn_of_other_localhost};
-use super::{signals, values};
+use super::{signals, value_parsers};
 use crate::client::{echo, url::Url};
 use crate::limits;
-use crate::net::EchoServer;
-use crate::plural::count;
+use crate::server::net::EchoServer;
+use crate::util::plural::count;
 use crate::ws::Event;
 
 /// Characters of a text message that are shown.
@@ -21,7 +21,7 @@ const SHOWN_CHARS: usize = 40;
 #[derive(Debug, Args)]
 pub struct EchoArgs {
     /// Address and port to listen on; port 0 picks a free port.
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:9001", value_parser = values::bind)]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:9001", value_parser = value_parsers::bind)]
     bind: SocketAddr,
     /// Maximum size of a message, all fragments together. A longer message closes the connection
     /// with code 1009. A larger maximum means fewer concurrent clients.

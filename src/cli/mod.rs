@@ -5,33 +5,30 @@
 //! server.
 
 mod bots;
-mod codes;
 mod color;
+mod connect;
+mod console;
 mod dev;
-mod dissector;
 mod echo;
 mod explain;
 mod floats;
-mod games;
-mod help;
-mod keep;
-mod lockstep;
+mod game_help;
+mod game_list;
+mod lockstep_args;
 mod log;
-mod net;
+mod netem;
 mod output;
-mod players;
+mod playback;
+mod player_args;
 mod replay;
-mod rooms;
+mod room_arg;
 mod serve;
 mod signals;
 mod simulate;
+mod state_file;
 mod synctest;
 pub mod tables;
-mod talk;
-mod terminal;
-mod typescript;
-mod values;
-mod watch;
+mod value_parsers;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -39,11 +36,11 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use color::Color;
-pub use games::{Games, Registered};
+pub use game_list::{Games, Registered};
 use output::{Failure, keep_failure, tell_error, written};
 pub use serve::ServeArgs;
 
-use crate::platform;
+use crate::util::os;
 
 /// A multiplayer game server whose every byte you can inspect.
 ///
@@ -70,13 +67,13 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Talk to a server by hand: type packets or bytes, and see each sent and received frame
     /// explained.
-    Talk(talk::TalkArgs),
+    Talk(connect::TalkArgs),
     /// Run bots against a server, check everything they receive, and measure the traffic.
     Bots(bots::BotsArgs),
     /// Echo every message to its sender: the smallest server built on the WebSocket layer.
     Echo(echo::EchoArgs),
     /// Pass connections on to a server over a simulated network: delay, jitter, loss, a limited rate.
-    Net(net::NetArgs),
+    Net(netem::NetArgs),
     /// Replay a captured session, and check that it gives the same result.
     ///
     /// Exit status: 0 if the result is the same; 1 if it differs; 2 if the file cannot be read or
@@ -90,7 +87,7 @@ enum Command {
     /// tick: what a snapshot lacks, or a world does differently a second time, is named.
     Synctest(synctest::SynctestArgs),
     /// Print the packet tables in use.
-    Codes(codes::CodesArgs),
+    Codes(tables::CodesArgs),
 }
 
 /// Runs the requested command, with the games of this project.
@@ -109,7 +106,7 @@ pub fn run_of(games: &[Registered]) -> ExitCode {
 
 /// Runs the requested command for a program with these games.
 pub fn run_with(games: &Games) -> ExitCode {
-    platform::prepare_terminal();
+    os::prepare_terminal();
     let parsed = command(games).try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
@@ -121,15 +118,15 @@ pub fn run_with(games: &Games) -> ExitCode {
         Some(Command::Serve(args)) => return ended(serve::run(&args, games)),
         Some(Command::Dev(args)) => return ended(dev::run(&args)),
         Some(Command::Echo(args)) if !args.is_client() => return ended(echo::run(&args)),
-        Some(Command::Net(args)) => net::run(&args),
+        Some(Command::Net(args)) => netem::run(&args),
         Some(Command::Explain(args)) => explain::run(&args, games),
-        Some(Command::Talk(args)) => talk::run(&args, games),
+        Some(Command::Talk(args)) => connect::run(&args, games),
         Some(Command::Bots(args)) => bots::run(&args, games),
         Some(Command::Echo(args)) => echo::run(&args),
         Some(Command::Replay(args)) => return replay::run(&args, games),
         Some(Command::Simulate(args)) => simulate::run(&args, games),
         Some(Command::Synctest(args)) => synctest::run(&args, games),
-        Some(Command::Codes(args)) => codes::run(&args, games),
+        Some(Command::Codes(args)) => tables::run(&args, games),
     };
     let written = ended(written());
     if done.is_ok() { written } else { ended(done) }
@@ -137,9 +134,9 @@ pub fn run_with(games: &Games) -> ExitCode {
 
 /// The command line, with the help of these games, and the name of a program that has its own.
 fn command(games: &Games) -> clap::Command {
-    let command = help::within_columns(Cli::command(), std::env::var("COLUMNS").ok().as_deref());
-    let command = help::of_games(command, games);
-    let command = command.mut_subcommand("serve", |serve| help::of_games(serve, games));
+    let command = game_help::within_columns(Cli::command(), std::env::var("COLUMNS").ok().as_deref());
+    let command = game_help::of_games(command, games);
+    let command = command.mut_subcommand("serve", |serve| game_help::of_games(serve, games));
     if games.are_built_in() {
         return command;
     }

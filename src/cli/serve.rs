@@ -14,24 +14,25 @@ use clap::Args;
 use tickwire_sim::{Declared, Identity};
 use tracing::info;
 
-use super::games::{Games, OptionValues};
-use super::keep::Keep;
-use super::lockstep::LockstepArgs;
+use super::game_list::{Games, OptionValues};
+use super::lockstep_args::LockstepArgs;
 use super::log::Log;
 use super::output::{Failure, print, print_aside, reachable, warn_of_other_localhost};
-use super::players::{self, Given, PlayerArgs};
-use super::rooms::{FOREIGN_FLAG, FOREIGN_VARIABLE, RoomArg};
-use super::{codes, signals, terminal, values};
+use super::player_args::{self, Given, PlayerArgs};
+use super::room_arg::{FOREIGN_FLAG, FOREIGN_VARIABLE, RoomArg};
+use super::state_file::Keep;
+use super::{console, signals, tables, value_parsers};
 use crate::game::{About, Rates};
 use crate::limits;
-use crate::net::console::admin;
-use crate::net::console::token::Token;
-use crate::net::forwarded::Network;
-use crate::net::recorder::{Rotation, Target};
-use crate::net::{Config, Core, Kind, Server, room_pages, wire};
-use crate::packet::endpoint;
-use crate::plural::count;
-use crate::room::{Handle, Options};
+use crate::packet::routes;
+use crate::server::net::console::admin_token::Token;
+use crate::server::net::console::http_admin;
+use crate::server::net::forwarded::Network;
+use crate::server::net::pages::room_pages;
+use crate::server::net::recorder::{Rotation, Target};
+use crate::server::net::{Config, Core, Kind, Server, inspector};
+use crate::server::room::{Handle, Options};
+use crate::util::plural::count;
 
 /// The option of a game that has a flag of its own.
 pub const MAP_SIZE: &str = "map-size";
@@ -43,7 +44,7 @@ const STDOUT: &str = "-";
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// Address and port to listen on; port 0 picks a free port.
-    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:3000", env = "TICKWIRE_BIND", value_parser = values::bind)]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:3000", env = "TICKWIRE_BIND", value_parser = value_parsers::bind)]
     bind: SocketAddr,
     /// Ticks per second of the world, one of those that its game allows.
     #[arg(long, value_name = "HZ", env = "TICKWIRE_TICK_HZ")]
@@ -110,7 +111,7 @@ pub struct ServeArgs {
     command_delay_ticks: u32,
     /// Origin whose pages may connect, such as `https://example.org`; may be repeated or
     /// comma-separated. Default: any origin.
-    #[arg(long, value_name = "ORIGIN", env = "TICKWIRE_ALLOW_ORIGIN", value_delimiter = ',', value_parser = values::origin)]
+    #[arg(long, value_name = "ORIGIN", env = "TICKWIRE_ALLOW_ORIGIN", value_delimiter = ',', value_parser = value_parsers::origin)]
     allow_origin: Vec<String>,
     /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, one
     /// such file, or a capture that carries its tables.
@@ -269,7 +270,7 @@ fn serve(
             "the restored world continues; its players are removed, because they have no clients on this server"
         );
     }
-    terminal::start(server.console(), print)?;
+    console::start(server.console(), print)?;
     kept.begin()?;
     while stopped.recv_timeout(limits::WORLD_LOOK).is_err()
         && server.is_ticking()
@@ -323,7 +324,7 @@ fn config(args: &ServeArgs, games: &Games, options: &OptionValues) -> Result<Con
         trusted_proxies: args.trusted_proxy.clone(),
         command_delay_ticks: args.command_delay_ticks,
         allowed_origins: args.allow_origin.clone(),
-        codes: codes::load(args.codes.as_deref(), games)?,
+        codes: tables::load(args.codes.as_deref(), games)?,
         admin_token,
         save_dir: args.save_dir.clone(),
         capture_dir: capture_dir(args),
@@ -384,19 +385,19 @@ fn banner(server: &Server, is_new_token: bool, has_own_game: bool) -> String {
     for room in rooms.iter().filter(|room| !room.options.name.is_empty()) {
         text.push_str(&room_line(&host, room));
         if room.about.name != config.game.about.name {
-            let below = format!("{}{}", endpoint::ROOMS, room.options.name);
+            let below = format!("{}{}", routes::ROOMS, room.options.name);
             text.push_str(&paths(&host, &below, room.about));
         }
     }
     if config.rooms_on_demand > 0 {
-        let (path, most) = (endpoint::ROOMS, config.rooms_on_demand);
+        let (path, most) = (routes::ROOMS, config.rooms_on_demand);
         text.push_str(&format!("  room     http://{host}{path}NAME/  made on demand, at most {most}\n"));
     }
     if rooms.len() > 1 || config.rooms_on_demand > 0 {
         text.push_str(&format!("  rooms    http://{host}{}\n", room_pages::LIST_PATH));
     }
-    text.push_str(&format!("  wire     http://{host}{}\n", wire::PATH));
-    text.push_str(&format!("  admin    http://{host}{}{token}\n", admin::PATH));
+    text.push_str(&format!("  wire     http://{host}{}\n", inspector::PATH));
+    text.push_str(&format!("  admin    http://{host}{}{token}\n", http_admin::PATH));
     let identity = &config.identity;
     let dialects = config.game.about.foreign.map_or("", |_| "?dialect=NAME for another dialect, and ");
     text.push_str(&format!(
@@ -404,7 +405,7 @@ fn banner(server: &Server, is_new_token: bool, has_own_game: bool) -> String {
          bind {address}, {}, seed {}{},\n  \
          trusted proxies {},\n  this machine supports {},\n  \
          at most {} clients ({} per address, rate limits per address {}), command delay {} ticks, origins {}\n\n",
-        players::line(&config.players),
+        player_args::line(&config.players),
         rates(rooms[0].about, config.rates()),
         identity.seed,
         options(rooms[0].about, identity),
@@ -433,7 +434,7 @@ fn room_line(host: &str, room: &Handle) -> String {
     };
     format!(
         "  room     http://{host}{}{}/  {}, {}, seed {}{}{at_most}\n",
-        endpoint::ROOMS,
+        routes::ROOMS,
         options.name,
         room.about.name,
         rates(room.about, options.rates),

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{self, Receiver};
 
 use super::output::Failure;
-use crate::platform;
+use crate::util::os;
 
 /// Receives a value for each Ctrl-C, SIGTERM and SIGHUP. A signal that the parent of this program
 /// ignores, as `nohup` does SIGHUP, stays ignored.
@@ -24,5 +24,5 @@ pub fn stopped() -> Result<Receiver<()>, Failure> {
 /// # Errors
 /// The signals cannot be handled.
 pub fn on_stop(handler: impl FnMut() + Send + 'static) -> Result<(), Failure> {
-    platform::on_stop(handler).map_err(|error| format!("cannot handle signals: {error}"))
+    os::on_stop(handler).map_err(|error| format!("cannot handle signals: {error}"))
 }

@@ -7,12 +7,12 @@ use std::{env, panic};
 
 use clap::Args;
 
-use super::games::Games;
+use super::game_list::Games;
 use super::output::{Failure, print};
-use crate::link::Conditions;
-use crate::platform;
-use crate::plural::count;
-use crate::simulate::{self, Counts, Plan};
+use crate::testing::simulate::{self, Counts, Plan};
+use crate::util::netem::Conditions;
+use crate::util::os;
+use crate::util::plural::count;
 
 /// Options of `simulate`.
 #[derive(Debug, Args)]
@@ -47,7 +47,7 @@ pub struct SimulateArgs {
 /// Runs the seeds; the first broken invariant ends the run, and is a failure.
 pub fn run(args: &SimulateArgs, games: &Games) -> Result<(), Failure> {
     let game = games.trial(args.game.as_deref())?;
-    let (began, cpu_before, mut all) = (Instant::now(), platform::thread_cpu_time(), Counts::default());
+    let (began, cpu_before, mut all) = (Instant::now(), os::thread_cpu_time(), Counts::default());
     let time = Duration::from_secs(60) * args.minutes;
     let (peers, rooms) = (args.peers as usize, args.rooms as usize);
     for seed in args.seed..args.seed.saturating_add(args.seeds) {
@@ -69,7 +69,7 @@ pub fn run(args: &SimulateArgs, games: &Games) -> Result<(), Failure> {
         return Err(format!("seed {seed}: {failure}; reproduce with: {} simulate {again}", program()));
     }
     // Without the kernel's figure the time that has passed is the best there is: the program has one thread.
-    let cpu = platform::thread_cpu_time().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
+    let cpu = os::thread_cpu_time().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
     let cpu = cpu.unwrap_or_else(|| began.elapsed());
     print(&if args.json { json(args, &all, cpu) } else { text(args, &all, cpu) });
     Ok(())

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::games::Games;
+use super::game_list::Games;
 use super::output::{Failure, print};
-use crate::embedded::Recorded;
 use crate::game::{About, Replica};
 use crate::limits;
-use crate::plural::count;
-use crate::synctest::{self, Plan, Report};
+use crate::server::embedded::Recorded;
+use crate::testing::synctest::{self, Plan, Report};
+use crate::util::plural::count;
 
 /// Ticks between two checksums of a trace.
 const TRACE_EVERY: u32 = 100;

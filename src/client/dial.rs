@@ -6,10 +6,10 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-use super::link::Keys;
+use super::connection::Keys;
 use super::url::Url;
-pub use crate::platform::random;
-use crate::platform::{self, Ready, Watched};
+pub use crate::util::os::random;
+use crate::util::os::{self, Ready, Watched};
 
 /// Resolves a URL's host: to its first IPv4 address, since our servers listen on IPv4 by default,
 /// or else to its first address.
@@ -41,7 +41,7 @@ pub fn dial_with_room(
     from: Option<IpAddr>,
     room_bytes: Option<usize>,
 ) -> io::Result<TcpStream> {
-    platform::connect(to, from, room_bytes)
+    os::connect(to, from, room_bytes)
 }
 
 /// Waits until a non-blocking socket is ready for one of the things that its owner waits for.
@@ -49,7 +49,7 @@ pub fn dial_with_room(
 /// # Errors
 /// `TimedOut`, or the system's error.
 pub(crate) fn wait(socket: Watched<'_>, time: Duration) -> io::Result<Ready> {
-    let ready = platform::poll(&[socket], time)?[0];
+    let ready = os::poll(&[socket], time)?[0];
     if ready.is_any() { Ok(ready) } else { Err(io::ErrorKind::TimedOut.into()) }
 }
 

@@ -8,13 +8,13 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Instant;
 
+use super::connection::LinkError;
 use super::dial;
-use super::link::LinkError;
 use super::url::Url;
 use crate::limits;
 use crate::ws::frame::{self, Opcode};
 use crate::ws::http::ResponseReader;
-use crate::ws::{Conn, Event, Limits, Role, upgrade};
+use crate::ws::{Conn, Event, Limits, Role, handshake};
 
 /// Connects, echoes until either end closes, and calls `heard` for each event.
 ///
@@ -65,8 +65,8 @@ pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
 /// Requests the upgrade. Returns the bytes that followed the response.
 fn shake_hands(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
     let wrong = |error: LinkError| io::Error::new(ErrorKind::InvalidData, error);
-    let key = upgrade::encode_key(dial::random());
-    stream.write_all(&upgrade::request(&url.authority(), &url.target, &key, &[]))?;
+    let key = handshake::encode_key(dial::random());
+    stream.write_all(&handshake::request(&url.authority(), &url.target, &key, &[]))?;
     let (mut reader, mut buffer) = (ResponseReader::new(limits::HEAD), [0; limits::READ_BYTES]);
     let deadline = Instant::now() + limits::DIAL_TIME;
     loop {
@@ -78,7 +78,7 @@ fn shake_hands(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
             if head.status != 101 {
                 return Err(wrong(LinkError::Refused(head.status)));
             }
-            upgrade::check_response(&head, &key, &[]).map_err(|rule| wrong(rule.into()))?;
+            handshake::check_response(&head, &key, &[]).map_err(|rule| wrong(rule.into()))?;
             stream.set_read_timeout(Some(limits::CLIENT_SILENCE))?;
             return Ok(reader.rest().to_vec());
         }

@@ -11,17 +11,17 @@
 //! ```
 //!
 //! The modules, in the order of the flow: [`url`] (the target address), [`dial`] (a connected
-//! socket), [`link`] (upgrade and frames), [`bot`] (a link and an
-//! [`Agent`](crate::game::agent::Agent), which plays), [`player`] (a link and a
-//! [`Prediction`](crate::game::predict::Prediction): a client whose own player is ahead of the server),
-//! [`own`] (the worlds of the built-in games for it), [`talk`] (a client for tests and tools, which
+//! socket), [`connection`] (upgrade and frames), [`bots`] (a link and an
+//! [`Agent`](crate::game::bots::Agent), which plays), [`predicting_client`] (a link and a
+//! [`Prediction`](crate::game::prediction::Prediction): a client whose own player is ahead of the server),
+//! [`local_worlds`] (the worlds of the built-in games for it), [`blocking_client`] (a client for tests and tools, which
 //! waits for answers).
 //!
 //! Only `dial` and `talk` touch sockets and clocks; the others are values, with time as an argument.
 //!
 //! # A bot of your own
 //!
-//! An [`Agent`](crate::game::agent::Agent) decides; a [`Bot`](bot::Bot) does the rest. The bot's
+//! An [`Agent`](crate::game::bots::Agent) decides; a [`Bot`](bot::Bot) does the rest. The bot's
 //! driver moves bytes: after each input it sends the bytes from `drain_output`, and it calls `act`
 //! about ten times a second. In this example, the server is a few lines of code; with a socket,
 //! connect with [`dial::dial`] and take the keys from [`dial::keys`].
@@ -111,21 +111,19 @@
 
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod answer;
-pub mod bot;
+#[cfg(not(target_family = "wasm"))]
+pub mod blocking_client;
+pub mod bots;
+pub mod connection;
 #[cfg(not(target_family = "wasm"))]
 pub mod dial;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod echo;
-pub mod follower;
-pub mod in_lockstep;
-pub mod link;
+pub mod local_worlds;
+pub mod lockstep_follower;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod outgoing;
-pub mod own;
-pub mod player;
+pub mod predicting_client;
 #[cfg(not(target_family = "wasm"))]
-pub(crate) mod rooms;
-pub mod shared_world;
-#[cfg(not(target_family = "wasm"))]
-pub mod talk;
+pub(crate) mod room_list;
 pub mod url;

@@ -65,10 +65,10 @@ impl Outgoing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::link::{Event, Keys, Link, SUBPROTOCOL};
+    use crate::client::connection::{Event, Keys, Link, SUBPROTOCOL};
     use crate::ws::frame::{self, Opcode};
+    use crate::ws::handshake;
     use crate::ws::http::HeadReader;
-    use crate::ws::upgrade;
 
     /// A socket that accepts so many bytes.
     struct Socket(usize);
@@ -102,7 +102,7 @@ mod tests {
         let (mut outgoing, mut socket) = (Outgoing::default(), Socket(1000));
         link.drain_output(outgoing.bytes());
         let head = HeadReader::new(limits::HEAD).receive(outgoing.bytes()).expect("HTTP").expect("a head");
-        link.receive(&upgrade::accept(&head, &[SUBPROTOCOL]).expect("an upgrade").response);
+        link.receive(&handshake::accept(&head, &[SUBPROTOCOL]).expect("an upgrade").response);
         outgoing.write_to(&mut socket).expect("it fits");
         let mut pings = Vec::new();
         (0..100).for_each(|_| frame::write(&mut pings, Opcode::Ping, None, &[b'x'; 125]));

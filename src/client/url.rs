@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::packet::credentials::{self, KEY_FIELD, TOKEN_FIELD};
-use crate::packet::endpoint::{ROOMS, is_room_name, room_of};
+use crate::packet::routes::{ROOMS, is_room_name, room_of};
 use crate::ws::http::percent_decode;
 
 /// The port of `ws` without one: RFC 6455 section 3.

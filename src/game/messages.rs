@@ -2,8 +2,8 @@
 //!
 //! The buffer keeps its memory between turns, so the steady state allocates nothing.
 
+use super::encode_values::Values;
 use super::records::Section;
-use super::values::Values;
 use crate::packet::msgpack::write_array_len;
 use crate::packet::{Dialect, Direction, Lane};
 

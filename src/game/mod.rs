@@ -1,7 +1,7 @@
 //! The traits that a game implements: [`SimpleGame`], or [`Game`].
 //!
 //! If everybody sees the same, implement [`SimpleGame`]: [`Simple`] makes a [`Game`] of it. If each
-//! client sees its own part of the world, implement [`Game`] itself. [`agent`] is for bots that play a
+//! client sees its own part of the world, implement [`Game`] itself. [`bots`] is for bots that play a
 //! game.
 //!
 //! A test of a game needs no server: it steps the world.
@@ -59,35 +59,33 @@
 //! console) uses its [`About`], which has no type of the game in it: a room is erased once, and what
 //! is asked of a game for each packet goes through one `dyn` [`Verbs`].
 
-mod about;
-pub mod agent;
-pub(crate) mod answers;
-pub(crate) mod asked;
-mod breach;
-mod dice;
-mod erased;
-pub mod lockstep;
+pub mod bots;
+pub mod client_authority;
+mod close_reason;
+pub(crate) mod command_acks;
+mod dyn_tick;
+mod encode_values;
+mod erase;
+mod game;
+mod info;
+pub mod lockstep_packets;
 mod messages;
-pub mod owned;
-mod play;
-pub mod predict;
+mod packet_handler;
+pub mod prediction;
 mod records;
 pub mod simple;
-mod tick;
-mod values;
-mod verbs;
 
 /// The rule by which a client is told that the player to which it would have come back has left, so that
 /// it begins anew.
 pub const PLAYER_GONE: &str = "player_gone";
 
-pub use about::{About, Find, Given, Kill, Looking, Onlooker, Order, OrderError, Replica, Restored, Viewer};
-pub use breach::Breach;
-pub use dice::Dice;
+pub use crate::game::bots::rng::Dice;
+pub use close_reason::Breach;
+pub use dyn_tick::{Roster, Tick};
+pub use encode_values::{List, Values};
+pub use game::{ActionOf, Game, Published, Publisher, Rates, Turn, View};
+pub use info::{About, Find, Given, Kill, Looking, Onlooker, Order, OrderError, Replica, Restored, Viewer};
 pub use messages::{Messages, Misfit, Writer};
-pub use play::{ActionOf, Game, Published, Publisher, Rates, Turn, View};
+pub use packet_handler::{Ask, Named, Profile, Saved, Shared, Verbs};
 pub use records::{Records, Section};
 pub use simple::{Simple, SimpleGame};
-pub use tick::{Roster, Tick};
-pub use values::{List, Values};
-pub use verbs::{Ask, Named, Profile, Saved, Shared, Verbs};

@@ -3,7 +3,7 @@
 //! Encoding costs a fraction of a microsecond per thing, and copying less; without sharing, 100
 //! players who see one another would be encoded 10,000 times per turn.
 
-use super::values::Values;
+use super::encode_values::Values;
 use crate::packet::msgpack::write_array_len;
 
 /// The encoded things, one after the other, found by index.

@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::game::predict::StartPredictor;
+use crate::game::prediction::StartPredictor;
 use crate::game::simple::Simple;
 use crate::game::{About, Game};
-use crate::host::client::Line;
-use crate::host::core::Kind;
 use crate::packet::Codes;
+use crate::server::clients::client::Line;
+use crate::server::clients::dyn_room::Kind;
 
 /// Declares the games: each is the module of its folder, and its type.
 macro_rules! games {

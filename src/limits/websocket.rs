@@ -15,7 +15,7 @@ pub const HEAD_HEADERS: usize = 64;
 /// Bytes of the request target (path and query). Beyond: 431, as for a head that is too large.
 pub const TARGET_BYTES: usize = 2 * 1024;
 /// Subprotocols that a client may offer. The server knows one. Beyond: 400.
-pub const SUBPROTOCOLS: usize = crate::ws::upgrade::SUBPROTOCOLS;
+pub const SUBPROTOCOLS: usize = crate::ws::handshake::SUBPROTOCOLS;
 
 // ---- ws: frames and messages ----------------------------------------------------------------
 

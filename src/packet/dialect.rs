@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use rmpv::Value;
 
-use super::decoded::Decoded;
-use super::fit::{self, WrongArgument};
+use super::coerce::{self, WrongArgument};
+use super::decoded_packet::Decoded;
 use super::json;
 use super::msgpack::{self, Broken, Rule};
 use super::row::{Code, Direction, Lane, Row};
@@ -172,7 +172,7 @@ impl Dialect {
         values: &[Value],
     ) -> Result<(), PacketError> {
         let entry = self.named(direction, name);
-        let entry = entry.ok_or_else(|| PacketError::Unknown { code: fit::excerpt(name) })?;
+        let entry = entry.ok_or_else(|| PacketError::Unknown { code: coerce::excerpt(name) })?;
         let fitted = fit_row(&entry.row, values.to_vec())?;
         out.extend_from_slice(&entry.prefix);
         let given = values.len().min(fitted.len());
@@ -200,7 +200,7 @@ impl Dialect {
         let side = &self.sides[direction as usize];
         let entry = side.by_code.get(&code).map(|place| &side.entries[*place]);
         let entry = entry.or_else(|| if by_name { self.named(direction, &code.to_string()) } else { None });
-        let unknown = || PacketError::Unknown { code: fit::excerpt(&code.to_string()) };
+        let unknown = || PacketError::Unknown { code: coerce::excerpt(&code.to_string()) };
         let row = &*entry.ok_or_else(unknown)?.row;
         let values = match parts.next() {
             None | Some(Value::Nil) => Vec::new(),
@@ -218,7 +218,7 @@ impl Dialect {
 }
 
 fn fit_row(row: &Row, values: Vec<Value>) -> Result<Vec<Value>, PacketError> {
-    fit::fit_arguments(&row.arguments, values)
+    coerce::fit_arguments(&row.arguments, values)
         .map_err(|wrong| PacketError::Arguments { packet: row.name.clone(), wrong })
 }
 
@@ -226,6 +226,6 @@ fn fit_row(row: &Row, values: Vec<Value>) -> Result<Vec<Value>, PacketError> {
 fn as_code(value: &Value) -> Option<Code> {
     match value {
         Value::String(text) => text.as_str().map(|text| Code::Str(text.to_owned())),
-        other => fit::whole(other).map(|number| Code::Int(u32::try_from(number).unwrap_or(u32::MAX))),
+        other => coerce::whole(other).map(|number| Code::Int(u32::try_from(number).unwrap_or(u32::MAX))),
     }
 }

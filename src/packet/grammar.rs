@@ -15,7 +15,7 @@ use std::fmt;
 
 use crate::limits;
 
-use super::named::named;
+use super::named_enum::named;
 
 named! {
     /// The unit of a number.

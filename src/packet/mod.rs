@@ -34,23 +34,23 @@
 //! [`Dialect`] is one column of the tables. A game says what its packets mean.
 
 pub(crate) mod angle;
-pub(crate) mod codes;
+mod coerce;
 pub(crate) mod credentials;
-mod decoded;
+mod decoded_packet;
 mod dialect;
-pub(crate) mod endpoint;
-mod fit;
 pub mod grammar;
 pub mod json;
-pub(crate) mod listing;
 pub mod msgpack;
-mod named;
+mod named_enum;
+pub(crate) mod routes;
 mod row;
+pub(crate) mod tables;
+pub(crate) mod tables_json;
 
-pub use codes::{Codes, Table, TableError};
-pub use decoded::Decoded;
+pub use coerce::WrongArgument;
+pub(crate) use coerce::fit_arguments;
+pub use decoded_packet::Decoded;
 pub use dialect::{Dialect, PacketError};
-pub use fit::WrongArgument;
-pub(crate) use fit::fit_arguments;
 pub use rmpv::Value;
 pub use row::{Code, Direction, Lane, Row};
+pub use tables::{Codes, Table, TableError};

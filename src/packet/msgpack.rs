@@ -14,7 +14,7 @@ use rmpv::Value;
 
 use crate::limits;
 
-use super::named::named;
+use super::named_enum::named;
 use super::row::Direction;
 
 /// The maximum number of values of one message, containers and keys counted: client messages are

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::grammar::Argument;
-use super::named::named;
+use super::named_enum::named;
 
 named! {
     /// The direction of a packet.

@@ -33,23 +33,23 @@
 //! assert_eq!(Ball::read(&mut Reader::new(&snapshot.0)), Ok(ball));
 //! ```
 
-pub mod carry;
 mod checksum;
 mod command;
-mod encoded;
+pub mod command_frame;
+mod encoded_action;
 pub mod fields;
 pub mod fixed;
-pub mod frame;
+pub mod migrate;
 mod reader;
 pub mod rng;
 mod sim;
-pub mod state;
+pub mod state_tree;
 pub mod trig;
 
 pub use checksum::Checksum;
 pub use command::{Command, PlayerId, Raw};
-pub use encoded::Encoded;
-pub use frame::{FRAME_COMMANDS, TEXT_BYTES};
+pub use command_frame::{FRAME_COMMANDS, TEXT_BYTES};
+pub use encoded_action::Encoded;
 pub use reader::{Malformed, Reader};
 pub use rng::Rng;
 pub use sim::{Action, Declared, Identity, Membership, Rejected, Sim, Stepped};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::carry::Carried;
+use crate::migrate::Carried;
 
 /// Why bytes are not an action, a command frame or a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

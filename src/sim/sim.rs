@@ -2,8 +2,8 @@
 
 use std::fmt::Debug;
 
-use crate::carry::Saved;
 use crate::fields::Sink;
+use crate::migrate::Saved;
 use crate::{Checksum, Command, Encoded, Malformed, PlayerId, Reader};
 
 /// What a player or the operator can ask of a world. The order is that of actions in a tick, behind
@@ -190,7 +190,7 @@ pub trait Sim: Sized + Debug + Send + 'static {
     /// Why the bytes are no snapshot of this world and these rules, in words.
     fn restore(bytes: &[u8]) -> Result<Self, String>;
 
-    /// The state as bytes with the names of its fields ([`carry::Writer`](crate::carry::Writer)), for a program whose fields and
+    /// The state as bytes with the names of its fields ([`carry::Writer`](crate::migrate::Writer)), for a program whose fields and
     /// rules may differ.
     fn named(&self) -> Vec<u8>;
 

@@ -26,7 +26,7 @@ const HEAD_BYTES = 5;
  */
 
 /**
- * What the world says of itself; `src/tab/lockstep.rs` writes it.
+ * What the world says of itself; `src/wasm/lockstep.rs` writes it.
  * @typedef {object} Status
  * @property {number | null} tick ticks that are completed; null before the first snapshot
  * @property {number | null} player

@@ -48,7 +48,7 @@ function foresee(world, nowMs) {
   const swings = world.prediction?.takeEvents() ?? [];
   built.foreseen = [];
   if (!ahead || !own) return;
-  // In the order in which src/games/moo/predict.rs puts them.
+  // In the order in which src/games/moo/prediction.rs puts them.
   const [, weapon, item, ...structures] = ahead.numbers;
   built.setForeseen(structures);
   own.weapon = weapon;

@@ -9,7 +9,7 @@ import { Wasm } from './tab-wasm.js';
 
 /** Messages of a connection that are kept until the file is here. */
 const EARLY_MESSAGES = 5000;
-/** Places of the numbers that `src/game/predict/numbers.rs` lists. */
+/** Places of the numbers that `src/game/prediction/exported_numbers.rs` lists. */
 const AT = Object.freeze({ on: 0, tick: 1, part: 2, x: 3, y: 4, lead: 5, trip: 6, compared: 7, corrected: 8, last: 9, p99: 10, events: 11 });
 const PX = 1 / 65536;
 

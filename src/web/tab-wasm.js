@@ -1,5 +1,5 @@
 /**
- * An instance of `tab.wasm`, and how bytes get into it and out of it; `src/tab/lib.rs` has its functions.
+ * An instance of `tab.wasm`, and how bytes get into it and out of it; `src/wasm/lib.rs` has its functions.
  *
  * @module tab-wasm
  */

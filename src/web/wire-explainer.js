@@ -1,5 +1,5 @@
 /**
- * The inspector in WebAssembly (`src/tab/`): observed bytes of a client in, what the page shows of them out. It is the server's own code; nothing else
+ * The inspector in WebAssembly (`src/wasm/`): observed bytes of a client in, what the page shows of them out. It is the server's own code; nothing else
  * in the page reads a byte of a frame.
  *
  * @module wire-explainer

@@ -1,7 +1,7 @@
 //! Close codes and the body of a close frame: RFC 6455 sections 5.5.1 and 7.4.
 //!
 //! This module decodes a payload into a code and a reason, and encodes them. It neither sends nor
-//! decides when to close: [`conn`](super::conn) does.
+//! decides when to close: [`conn`](super::connection) does.
 //!
 //! ```text
 //!     +--------+--------+------------------------------+

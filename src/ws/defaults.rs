@@ -1,5 +1,5 @@
 //! The limits for callers that have no others. A tickwire server does not use them: its own are in
-//! `src/limits.rs`.
+//! `src/limits/mod.rs`.
 
 use super::http::HeadLimits;
 use super::message::Limits;

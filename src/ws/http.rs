@@ -8,8 +8,8 @@
 
 use std::collections::BTreeMap;
 
-pub use super::lines::HeadLimits;
-use super::lines::{Lines, is_token};
+pub use super::head_lines::HeadLimits;
+use super::head_lines::{Lines, is_token};
 use super::response::VERSION;
 pub use super::response::{RETRY_AFTER_S, Refusal, response, response_head};
 use super::violation::Violation;

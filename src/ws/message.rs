@@ -13,7 +13,7 @@
 //!
 //! The reader never reserves more than [`Limits::ahead_bytes`] for a length that is only
 //! declared, and reports a violation without waiting for the end of the message. It sends nothing,
-//! and must not be called again after an error: [`conn`](super::conn) handles both.
+//! and must not be called again after an error: [`conn`](super::connection) handles both.
 
 use std::mem;
 use std::ops::Range;

@@ -18,8 +18,8 @@
 //! and empty the send queue with `drain_output`. "Not yet" is `Ok(None)`, never an error. Every
 //! error is a [`Violation`]: a rule with its section and its response.
 //!
-//! Read in this order: [`frame`], [`message`], [`close`], [`conn`], and then the opening handshake:
-//! [`http`], [`upgrade`].
+//! Read in this order: [`frame`], [`message`], [`close`], [`connection`], and then the opening handshake:
+//! [`http`], [`handshake`].
 //!
 //! What a peer may send is bounded by [`HeadLimits`] and [`Limits`], which are arguments. The module
 //! uses `std`, SHA-1 and base64, and nothing else of this crate.
@@ -124,19 +124,19 @@
 
 pub mod close;
 mod close_code;
-pub mod conn;
+pub mod connection;
 mod defaults;
 pub mod frame;
+pub mod handshake;
+mod head_lines;
 pub mod http;
-mod lines;
 pub mod message;
 mod response;
-pub mod upgrade;
 pub(crate) mod utf8;
 pub mod violation;
 
 pub use close::CloseCode;
-pub use conn::{Conn, Event, Role};
+pub use connection::{Conn, Event, Role};
 pub use http::HeadLimits;
 pub use message::Limits;
 pub use violation::Violation;

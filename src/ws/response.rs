@@ -1,5 +1,5 @@
 //! The responses of a server: RFC 9112 section 4. Each is whole, and the connection is closed after it,
-//! except after 101, which [`super::upgrade`] writes.
+//! except after 101, which [`super::handshake`] writes.
 
 use std::fmt;
 

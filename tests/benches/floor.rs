@@ -14,11 +14,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use tickwire::internal::platform;
+use tickwire::internal::util::os;
 use tickwire::limits;
 use tickwire::ws::frame;
+use tickwire::ws::handshake;
 use tickwire::ws::http::HeadReader;
-use tickwire::ws::upgrade;
 
 #[derive(Debug, Parser)]
 struct Options {
@@ -35,14 +35,14 @@ type Clients = Arc<Mutex<Vec<Arc<TcpStream>>>>;
 fn main() -> std::io::Result<()> {
     let options = Options::parse();
     let listener = TcpListener::bind("127.0.0.1:0")?;
-    platform::widen_backlog(&listener)?;
+    os::widen_backlog(&listener)?;
     println!("floor bind {}", listener.local_addr()?);
     let clients = Clients::default();
     let ticking = Arc::clone(&clients);
     thread::spawn(move || tick(&ticking, &options));
     for stream in listener.incoming() {
         let (stream, clients) = (Arc::new(stream?), Arc::clone(&clients));
-        platform::prepare(&stream)?;
+        os::prepare(&stream)?;
         thread::Builder::new()
             .stack_size(limits::CLIENT_STACK_BYTES)
             .spawn(move || read(&stream, &clients))?;
@@ -60,7 +60,7 @@ fn read(stream: &Arc<TcpStream>, clients: &Clients) {
         }
         let Ok(request) = head.receive(&buffer[..count]) else { return };
         if let Some(request) = request {
-            let Ok(accepted) = upgrade::accept(&request, &["tickwire.v1"]) else { return };
+            let Ok(accepted) = handshake::accept(&request, &["tickwire.v1"]) else { return };
             if (&**stream).write_all(&accepted.response).is_err() {
                 return;
             }
@@ -83,7 +83,7 @@ fn tick(clients: &Clients, options: &Options) {
         // The copy lets clients come and go during the sends; the server's workers own their lists likewise.
         let all = clients.lock().expect("no thread panics").clone();
         for stream in all {
-            if platform::send_now(&stream, [&message[..]].into_iter()).ok() != Some(message.len()) {
+            if os::send_now(&stream, [&message[..]].into_iter()).ok() != Some(message.len()) {
                 let _ = stream.shutdown(std::net::Shutdown::Both);
             }
         }

@@ -23,14 +23,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use tickwire::client::connection::{Event, Link};
 use tickwire::client::dial;
-use tickwire::client::link::{Event, Link};
 use tickwire::client::url::Url;
 use tickwire::game::Game as _;
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::internal::platform::Poller;
-use tickwire::internal::testkit::source::Source;
+use tickwire::internal::testing::source_addresses::Source;
+use tickwire::internal::util::os::Poller;
 use tickwire::packet::{Codes, Dialect};
 
 /// Between two arrivals of one update, when a send came in two pieces.

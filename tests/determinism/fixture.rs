@@ -11,8 +11,8 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use tickwire_world::command::{decode_frame, encode_frame};
-use tickwire_world::{code_hash, Identity, TickHz, World};
+use tickwire_moo_world::command::{decode_frame, encode_frame};
+use tickwire_moo_world::{code_hash, Identity, TickHz, World};
 
 use crate::script::Script;
 

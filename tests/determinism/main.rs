@@ -13,9 +13,9 @@ mod script;
 use std::collections::BTreeMap;
 
 use script::Script;
-use tickwire_sim::state::State;
-use tickwire_world::command::KINDS;
-use tickwire_world::{Event, Identity, Outcome, TickHz, World};
+use tickwire_moo_world::command::KINDS;
+use tickwire_moo_world::{Event, Identity, Outcome, TickHz, World};
+use tickwire_sim::state_tree::State;
 
 const SEEDS: u32 = 100;
 const TICKS: u32 = 4_000;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tickwire_world::rng::Rng;
-use tickwire_world::{Action, Angle, AnimalKind, Command, PlayerId, Resource, Selection, Spawned};
+use tickwire_moo_world::rng::Rng;
+use tickwire_moo_world::{Action, Angle, AnimalKind, Command, PlayerId, Resource, Selection, Spawned};
 
 /// Numbers from which players are taken: few, so that joins and leaves meet somebody.
 const PLAYERS: u32 = 10;

@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 use tickwire::explain::{Conversation, Explanation, Problem};
 use tickwire::game::Breach;
-use tickwire::internal::packet::endpoint::{self, FRAME_KIND};
+use tickwire::internal::packet::routes::{self, FRAME_KIND};
 use tickwire::limits;
 use tickwire::packet::msgpack::Rule;
 use tickwire::packet::{Codes, Dialect, Direction};
-use tickwire::ws::conn::{Conn, Event, Role};
+use tickwire::ws::connection::{Conn, Event, Role};
 use tickwire::ws::http::{HeadReader, ResponseReader};
-use tickwire::ws::{Side, Violation, close, upgrade};
+use tickwire::ws::{Side, Violation, close, handshake};
 
 /// The key of the request before a row, and the origins that the server of the rows allows.
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
@@ -136,8 +136,8 @@ fn judged_request(bytes: &[u8]) -> Option<(String, String)> {
         Ok(None) => None,
         Ok(Some(head)) => {
             let allowed = [ALLOWED.to_owned()];
-            let accepted = upgrade::accept(&head, &["tickwire.v1"]);
-            accepted.and_then(|_| upgrade::check_origin(&head, &allowed)).err()
+            let accepted = handshake::accept(&head, &["tickwire.v1"]);
+            accepted.and_then(|_| handshake::check_origin(&head, &allowed)).err()
         }
     };
     refused.map(|refusal| (refusal.violation.name().to_owned(), format!("status {}", refusal.status)))
@@ -146,7 +146,7 @@ fn judged_request(bytes: &[u8]) -> Option<(String, String)> {
 fn judged_answer(bytes: &[u8]) -> Option<(String, String)> {
     let violation = match ResponseReader::new(limits::HEAD).receive(bytes) {
         Err(violation) => Some(violation),
-        Ok(head) => head.and_then(|head| upgrade::check_response(&head, KEY, &[]).err()),
+        Ok(head) => head.and_then(|head| handshake::check_response(&head, KEY, &[]).err()),
     };
     violation.map(|violation| (violation.name().to_owned(), "drop the connection".to_owned()))
 }
@@ -156,7 +156,7 @@ fn endpoint_of(target: &str) -> (Arc<Dialect>, bool) {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let format = query.strip_prefix("format=");
     let codes = Codes::builtin();
-    let (dialect, json) = endpoint::find(&codes, &endpoint::PATHS, path, None, format).expect("one of ours");
+    let (dialect, json) = routes::find(&codes, &routes::PATHS, path, None, format).expect("one of ours");
     (dialect.clone(), json)
 }
 
@@ -205,8 +205,8 @@ fn judged_frames(row: &Row, target: &str) -> Option<(String, String)> {
 
 /// The upgrade before a row: the request, and the answer unless the row is one.
 fn upgraded<'c>(conversation: &mut Conversation<'c>, target: &str, is_answered: bool) {
-    let request = upgrade::request("localhost:3000", target, KEY, &[]);
-    let accept = upgrade::accept_key(KEY);
+    let request = handshake::request("localhost:3000", target, KEY, &[]);
+    let accept = handshake::accept_key(KEY);
     let answer = format!(
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {accept}\r\n\r\n"
     );

@@ -9,14 +9,14 @@ use std::process::Command;
 use std::time::Duration;
 
 use tickwire::capture;
-use tickwire::explain::captured::{self, What};
-use tickwire::internal::capture::packet::{self, ACK, FIN, Head, LINK_RAW, SYN};
-use tickwire::internal::capture::pcapng::{self, About};
-use tickwire::internal::capture::writer;
-use tickwire::internal::platform::thread_cpu_time;
+use tickwire::explain::capture_walk::{self, What};
+use tickwire::internal::tools::capture::packet::{self, ACK, FIN, Head, LINK_RAW, SYN};
+use tickwire::internal::tools::capture::pcapng::{self, About};
+use tickwire::internal::tools::capture::writer;
+use tickwire::internal::util::os::thread_cpu_time;
 use tickwire::packet::{Codes, Direction, Value};
 use tickwire::ws::frame::{self, Opcode};
-use tickwire::ws::{Side, upgrade};
+use tickwire::ws::{Side, handshake};
 
 const SERVER: &str = "127.0.0.1:3000";
 
@@ -100,11 +100,11 @@ fn pong(nonce: u32) -> Vec<u8> {
 }
 
 fn upgrade(writer: &mut Writer, talk: &mut Talk, target: &str) {
-    let request = upgrade::request("localhost:3000", target, "dGhlIHNhbXBsZSBub25jZQ==", &[]);
+    let request = handshake::request("localhost:3000", target, "dGhlIHNhbXBsZSBub25jZQ==", &[]);
     writer.say(talk, Side::Client, &request, true);
     let response = format!(
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {}\r\n\r\n",
-        upgrade::accept_key("dGhlIHNhbXBsZSBub25jZQ==")
+        handshake::accept_key("dGhlIHNhbXBsZSBub25jZQ==")
     );
     writer.say(talk, Side::Server, response.as_bytes(), true);
 }
@@ -116,7 +116,7 @@ pub(super) fn found(file: &[u8], dialect: Option<&str>) -> Vec<String> {
         |name: &str| codes.dialects().find(|dialect| dialect.name() == name).expect("built in").as_ref();
     let capture = capture::read(file).expect("a capture");
     let mut lines = Vec::new();
-    captured::walk(&capture, &codes, (dialect.map(named), named("native")), None, |found| {
+    capture_walk::walk(&capture, &codes, (dialect.map(named), named("native")), None, |found| {
         let what = match found.what {
             What::Begin { is_whole, .. } => format!("begins, {}", if is_whole { "whole" } else { "midway" }),
             What::Item(item) => {
@@ -456,16 +456,16 @@ fn the_room_of_a_path_says_its_dialect() {
         );
         let client = format!("127.0.0.{}:50000", 2 + room.len()).parse().expect("an address");
         let mut flow = writer::Flow::open(&mut writer, [client, server], [1, 1], (at, ""));
-        let key = upgrade::encode_key([7; 16]);
-        let request = upgrade::request("a", path, &key, &[]);
+        let key = handshake::encode_key([7; 16]);
+        let request = handshake::request("a", path, &key, &[]);
         flow.bytes(&mut writer, capture::End::Client, &request, (at, ""));
-        let answer = upgrade::accept(&head_of(&request), &[]).expect("a good request").response;
+        let answer = handshake::accept(&head_of(&request), &[]).expect("a good request").response;
         flow.bytes(&mut writer, capture::End::Server, &answer, (at, ""));
     }
     let capture = capture::read(&writer.blocks).expect("a capture");
-    let codes = captured::codes(&capture, None).expect("good tables");
+    let codes = capture_walk::codes(&capture, None).expect("good tables");
     let otherwise = codes.default_dialect().expect("there are dialects");
-    let tallies = captured::walk(&capture, &codes, (None, otherwise), None, |_| {});
+    let tallies = capture_walk::walk(&capture, &codes, (None, otherwise), None, |_| {});
     let dialects: Vec<(&str, bool)> =
         tallies.iter().map(|(_, tally)| (tally.dialect.as_str(), tally.is_guess)).collect();
     assert_eq!(dialects, [("tanks", false), ("native", false)]);

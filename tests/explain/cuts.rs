@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tickwire::capture::{self, Capture, End};
-use tickwire::explain::captured::{self, What};
+use tickwire::explain::capture_walk::{self, What};
 use tickwire::explain::{Content, Explanation};
-use tickwire::internal::explain::guess::Guess;
+use tickwire::internal::tools::explain::dialect_guess::Guess;
 use tickwire::limits;
 use tickwire::packet::{Codes, Dialect, Direction};
 use tickwire::ws::Side;
@@ -69,11 +69,12 @@ struct Reading<'c> {
 fn read<'c>(capture: &Capture<'_>, codes: &'c Codes, number: usize, skipped: [usize; 2]) -> Reading<'c> {
     let native = codes.dialects().find(|dialect| dialect.name() == "native").expect("built in");
     let (mut items, mut guess) = (Vec::new(), None);
-    let tallies = captured::walk(capture, codes, (None, native), Some(number), |found| match found.what {
-        What::Begin { guess: begun, .. } => guess = begun,
-        What::Item(item) => items.push(item),
-        What::Hole(..) => {}
-    });
+    let tallies =
+        capture_walk::walk(capture, codes, (None, native), Some(number), |found| match found.what {
+            What::Begin { guess: begun, .. } => guess = begun,
+            What::Item(item) => items.push(item),
+            What::Hole(..) => {}
+        });
     Reading { packets: packets(items, skipped), dialect: tallies[0].1.dialect.clone(), guess }
 }
 

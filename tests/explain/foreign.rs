@@ -221,7 +221,7 @@ fn compressed_messages_keep_their_boundaries_where_both_ends_agreed_on_compressi
 
 #[test]
 fn text_with_a_byte_order_mark_is_read_as_the_text_that_it_is() {
-    use tickwire::internal::explain::input::{Piece, read};
+    use tickwire::internal::tools::explain::input::{Piece, read};
     let text = "> 81 80 00 00 00 00\n< 81 00\n";
     let expected = read(text.as_bytes()).expect("hexadecimal");
     assert_eq!(expected.len(), 2);

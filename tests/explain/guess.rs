@@ -1,7 +1,7 @@
 //! Guessing the dialect of a connection without its upgrade: the table of cases that the Wireshark
 //! dissector also runs.
 
-use tickwire::internal::explain::guess::{Guess, LIKELY};
+use tickwire::internal::tools::explain::dialect_guess::{Guess, LIKELY};
 use tickwire::packet::{Codes, Dialect, Direction};
 use tickwire::ws::Side;
 use tickwire::ws::frame::Opcode;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use tickwire::explain::{self, Explanation};
-use tickwire::internal::explain::paint::Paint;
-use tickwire::internal::visible;
+use tickwire::internal::tools::explain::color::Paint;
+use tickwire::internal::util::escape;
 use tickwire::packet::Codes;
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};
@@ -61,7 +61,7 @@ fn hidden(output: &str, kept: &[char]) -> Option<(char, String)> {
     let shown = output.replace("\x1b[0m", "");
     let colours = ["36", "33", "35", "34", "32", "1;31"];
     let shown = colours.iter().fold(shown, |shown, number| shown.replace(&format!("\x1b[{number}m"), ""));
-    let found = shown.chars().find(|sign| visible::is_hidden(*sign) && !kept.contains(sign))?;
+    let found = shown.chars().find(|sign| escape::is_hidden(*sign) && !kept.contains(sign))?;
     let line = shown.lines().find(|line| line.contains(found)).unwrap_or_default();
     Some((found, line.to_owned()))
 }

@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use tickwire::capture;
-use tickwire::explain::captured::{self, What as Found};
+use tickwire::explain::capture_walk::{self, What as Found};
 use tickwire::explain::{Content, Explanation, hex};
-use tickwire::internal::inspector::file::File;
-use tickwire::internal::inspector::observed::{self, Opened, Record, What};
-use tickwire::internal::inspector::{Inspector, Whose, Wish};
+use tickwire::internal::tools::inspector::capture_file::File;
+use tickwire::internal::tools::inspector::observed_format::{self, Opened, Record, What};
+use tickwire::internal::tools::inspector::{Inspector, Whose, Wish};
 use tickwire::packet::Codes;
 use tickwire::ws::frame::{self, Opcode};
-use tickwire::ws::{Side, upgrade};
+use tickwire::ws::{Side, handshake};
 
 const TOOLS: &str = "TICKWIRE_TOOLS";
 const REFRESH: &str = "src/web/tab.wasm is not what the sources make: run scripts/build-tab.sh";
@@ -69,9 +69,9 @@ impl Twin {
 
     /// Takes what was observed, and gives the entries of the frames.
     fn receive<'a>(&mut self, all: impl IntoIterator<Item = What<'a>>) -> Json {
-        let mut message = observed::begin(self.client);
+        let mut message = observed_format::begin(self.client);
         for what in all {
-            observed::write(&mut message, &Record { at: Duration::from_millis(9), tick: 7, what });
+            observed_format::write(&mut message, &Record { at: Duration::from_millis(9), tick: 7, what });
         }
         let answer = self.inspector.receive(&message).expect("records");
         self.note(b'r', &message, answer.clone());
@@ -170,7 +170,7 @@ fn talks(path: &Path) -> Vec<Talk> {
     let (codes, capture) = (Codes::builtin(), capture::read(&bytes).expect("a capture"));
     let native = codes.dialects().find(|dialect| dialect.name() == "native").expect("built in");
     let mut talks: Vec<Talk> = Vec::new();
-    captured::walk(&capture, &codes, (None, native), None, |found| {
+    capture_walk::walk(&capture, &codes, (None, native), None, |found| {
         talks.resize_with(talks.len().max(found.client), Default::default);
         let talk = &mut talks[found.client - 1];
         match found.what {
@@ -212,7 +212,7 @@ fn open_captures(twin: &mut Twin) -> usize {
         let mut expected = Vec::new();
         let mut file = File::open(bytes.clone()).expect("a capture");
         twin.note(b'F', &bytes, file.about().to_string());
-        captured::walk(&found, &codes, (None, native), None, |found| match found.what {
+        capture_walk::walk(&found, &codes, (None, native), None, |found| match found.what {
             Found::Item(item) => {
                 expected.push((found.client, found.packet, Some((item.json(), item.names()))))
             }
@@ -308,13 +308,13 @@ fn inspect_mutants(twin: &mut Twin) -> usize {
         .collect();
     for dialect in Codes::builtin().dialects().map(|dialect| dialect.name()) {
         let target = format!("/play?dialect={dialect}");
-        let accept = upgrade::accept_key(KEY);
+        let accept = handshake::accept_key(KEY);
         twin.open(Opened {
             address: ADDRESS.parse().expect("an address"),
             local: "127.0.0.1:3000".parse().expect("an address"),
             dialect: dialect.to_owned(),
             json: false,
-            request: upgrade::request("localhost:3000", &target, KEY, &[]),
+            request: handshake::request("localhost:3000", &target, KEY, &[]),
             response: format!(
                 "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
                  Sec-WebSocket-Accept: {accept}\r\n\r\n"

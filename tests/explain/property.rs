@@ -11,7 +11,7 @@ use tickwire::explain::{self, Content, Conversation, Explanation, Problem};
 use tickwire::packet::{Codes, Dialect, Direction, Value, json};
 use tickwire::ws::frame::{self, Header, Opcode};
 use tickwire::ws::message::{Limits, Reader};
-use tickwire::ws::{Side, upgrade};
+use tickwire::ws::{Side, handshake};
 
 /// Rows of all dialects in both directions, as the round trip of the packets counts them.
 const ROWS: usize = 17 + 3 * 18 + 4 * 37 + 19 + 38;
@@ -316,7 +316,7 @@ proptest! {
     fn a_stream_is_explained_the_same_for_any_split(messages in messages(), cuts in vec(1..20usize, 1..30), noise in vec(any::<u8>(), 0..6)) {
         let dialect = Codes::builtin().dialect("native").expect("built in");
         let codes = Codes::builtin();
-        let mut bytes = upgrade::request("localhost:3000", "/play", "dGhlIHNhbXBsZSBub25jZQ==", &["tickwire.v1"]);
+        let mut bytes = handshake::request("localhost:3000", "/play", "dGhlIHNhbXBsZSBub25jZQ==", &["tickwire.v1"]);
         let head = bytes.len();
         bytes.extend(fragmented(Side::Client, &messages));
         bytes.extend(noise);

@@ -8,9 +8,9 @@ use std::process::{Command, Stdio};
 
 use tickwire::explain::{self, Content, Conversation, Explanation, Problem};
 use tickwire::game::Breach;
-use tickwire::internal::explain::input::{self, Piece};
-use tickwire::internal::explain::paint::Paint;
-use tickwire::internal::explain::piecemeal::{self, Form};
+use tickwire::internal::tools::explain::color::Paint;
+use tickwire::internal::tools::explain::input::{self, Piece};
+use tickwire::internal::tools::explain::print::streaming::{self, Form};
 use tickwire::packet::Codes;
 use tickwire::ws::Side;
 
@@ -412,7 +412,7 @@ fn output_frame_by_frame_is_the_same_and_takes_little_memory() {
         for (form, expected) in forms {
             let mut text = String::new();
             let begin = || Conversation::new(&codes, &native);
-            piecemeal::write(begin, (Side::Client, bytes), (form, Paint::Plain), |part| text += part);
+            streaming::write(begin, (Side::Client, bytes), (form, Paint::Plain), |part| text += part);
             assert_eq!(text, expected);
         }
     }

@@ -9,11 +9,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use tickwire::internal::cli::tables::{Format, print};
-use tickwire::internal::explain::guess::LIKELY;
+use tickwire::internal::cli::tables::print::{Format, print};
 use tickwire::internal::games;
-use tickwire::internal::packet::codes::Table;
-use tickwire::internal::packet::endpoint::PATHS;
+use tickwire::internal::packet::routes::PATHS;
+use tickwire::internal::packet::tables::Table;
+use tickwire::internal::tools::explain::dialect_guess::LIKELY;
 use tickwire::limits;
 use tickwire::packet::grammar::print_arguments;
 use tickwire::packet::msgpack::Rule;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use tickwire::game::Game as _;
 use tickwire::game::{Publisher as _, Rates};
+use tickwire::internal::connection::session::{Output, Session};
 use tickwire::internal::games::moo::client_packet::ClientPacket;
 use tickwire::internal::games::moo::world::{
     Action, AnimalKind, Command, Event, Identity, PlayerId, Spawned, TickHz, World,
 };
 use tickwire::internal::games::moo::{Moo, Publisher};
-use tickwire::internal::session::{Output, Session};
 use tickwire::packet::{Codes, Direction, Value};
 
 use crate::told::Client;

@@ -10,7 +10,7 @@ use tickwire::internal::games::moo::world::{
     Action, Angle, Command, Identity, PlayerId, Selection, Spawned, TickHz, World,
 };
 use tickwire::internal::games::moo::{Moo, Publisher};
-use tickwire::internal::packet::codes::BUILTIN;
+use tickwire::internal::packet::tables::BUILTIN;
 use tickwire::packet::{Codes, Direction, Value};
 
 use crate::told::{Client, Published};

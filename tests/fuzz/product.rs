@@ -9,32 +9,44 @@ use std::sync::OnceLock;
 #[path = "../../src"]
 #[allow(dead_code, reason = "targets use less of them than the server and the inspector")]
 mod product {
-    pub mod capture;
-    pub mod explain;
+    pub mod connection;
     pub mod game;
-    /// The games without the list of them, whose entries are of hosts.
+    /// The games without the list of them, whose entries are of servers.
     pub mod games {
         pub mod moo;
     }
     pub mod limits;
     pub mod packet;
-    pub mod peer;
-    pub mod plural;
-    pub mod replay;
-    pub mod session;
-    pub mod sync;
-    pub mod visible;
+    pub mod tools {
+        pub mod capture;
+        pub mod explain;
+        pub mod replay;
+    }
+    pub mod util {
+        pub mod address_prefix;
+        pub mod escape;
+        pub mod plural;
+        pub mod sync;
+    }
     pub mod ws;
 }
 
 pub use games::moo::{feed, world};
-pub use product::{
-    capture, explain, game, games, limits, packet, peer, plural, replay, session, sync, visible, ws,
-};
+pub use product::tools::{capture, explain, replay};
+pub use product::{connection, game, games, limits, packet, tools, util, ws};
 pub use tickwire_sim as sim;
 
-#[path = "../../src/internal/parts.rs"]
-pub mod internal;
+/// Private modules under the names that `tickwire::internal` gives them.
+pub mod internal {
+    pub mod packet {
+        pub use crate::packet::routes;
+    }
+    pub mod tools {
+        pub mod capture {
+            pub use crate::tools::capture::{packet, pcapng, world_record};
+        }
+    }
+}
 
 /// Whether the bug that `planted.tsv` has for a target is awake. Only the copy of the sources that `scripts/fuzz.sh --planted` makes
 /// asks; `TICKWIRE_PLANTED` answers.

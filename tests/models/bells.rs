@@ -5,8 +5,8 @@ use shuttle::thread;
 
 use std::sync::OnceLock;
 
-use crate::bell::Bell;
 use crate::game::{Publisher as _, Rates, Tick};
+use crate::server::net::worker_queue::Bell;
 use tickwire::internal::games::moo::Publisher;
 use tickwire::internal::games::moo::feed::Events;
 use tickwire::internal::games::moo::world::{Identity, TickHz, World};

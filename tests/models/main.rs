@@ -1,9 +1,9 @@
-//! Hand-over points between threads in `net/` and `room/`, run by a model checker that chooses the
+//! Hand-over points between threads in `server/net/` and `server/room/`, run by a model checker that chooses the
 //! next thread at every lock.
 //!
 //! ```text
-//!  sender.rs, bell.rs, registry.rs, rooms.rs, room/ of the product ┐
-//!  sync.rs of this folder, in which every lock is the checker's ──┴─► thousands of schedules, each from its seed
+//!  sender.rs, worker_queue.rs, registry.rs, rooms.rs, room/ of the product ┐
+//!  sync.rs of this folder, in which every lock is the checker's ───────────┴─► thousands of schedules, each from its seed
 //! ```
 //!
 //! The models compile the product's own files. A failure is an order of events in which something
@@ -16,37 +16,45 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-pub use tickwire::internal::net::{metrics, tap};
 /// What the product's files see as their crate.
-pub use tickwire::internal::peer::{Ending, life};
-pub use tickwire::internal::{host, household, visible};
+pub(crate) use product::{connection, server};
 pub use tickwire::{game, limits};
 
 /// The same, with a private part of it.
 pub mod packet {
-    pub use tickwire::internal::packet::endpoint;
+    pub use tickwire::internal::packet::routes;
     pub use tickwire::packet::*;
 }
 
+/// The same, with the locks of the checker.
+pub(crate) mod util {
+    pub(crate) use crate::sync;
+    pub use tickwire::internal::util::{address_prefix, escape};
+}
+
 #[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
-#[path = "../../src/net/bell.rs"]
-mod bell;
+#[path = "../../src"]
+mod product {
+    pub(crate) mod connection {
+        pub(crate) mod sender;
+        pub use tickwire::internal::connection::{Ending, deadlines};
+    }
+    pub(crate) mod server {
+        pub(crate) mod net {
+            pub(crate) mod registry;
+            pub(crate) mod rooms;
+            pub(crate) mod worker_queue;
+            pub use tickwire::internal::server::net::{metrics, tap};
+        }
+        pub(crate) mod room;
+        pub use tickwire::internal::server::{admission, clients};
+    }
+}
+
 mod bells;
 mod planted;
-#[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
-#[path = "../../src/net/registry.rs"]
-mod registry;
-#[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
-#[path = "../../src/room/mod.rs"]
-mod room;
-#[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
-#[path = "../../src/net/rooms.rs"]
-mod rooms;
 mod rooms_end;
 mod seats;
-#[allow(dead_code, unused_imports, reason = "models use what threads hand over, and none of the unit tests")]
-#[path = "../../src/peer/sender.rs"]
-mod sender;
 mod senders;
 mod stops;
 mod sync;

@@ -6,7 +6,7 @@ use shuttle::sync::Arc;
 use shuttle::thread;
 
 use crate::senders::Line;
-use crate::sync::{self, Mutex};
+use crate::util::sync::{self, Mutex};
 use crate::{bells, check, stops};
 
 /// What the checker says when it finds something.

@@ -5,11 +5,11 @@ use std::time::Duration;
 use shuttle::sync::Arc;
 use shuttle::thread;
 
-use crate::household::Household;
-use crate::metrics::Metrics;
-use crate::rooms::{Hosted, Most, Presence, Rooms};
 use crate::seats;
-use crate::tap::Tap;
+use crate::server::net::metrics::Metrics;
+use crate::server::net::rooms::{Hosted, Most, Presence, Rooms};
+use crate::server::net::tap::Tap;
+use crate::util::address_prefix::Household;
 
 const NAME: &str = "den";
 

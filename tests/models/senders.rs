@@ -8,9 +8,9 @@ use shuttle::sync::atomic::{AtomicBool, Ordering};
 use shuttle::thread;
 use tickwire::game::Breach;
 
-use crate::Ending;
-use crate::sender::{Batch, Frames, Offered, Sender};
-use crate::sync::Mutex;
+use crate::connection::Ending;
+use crate::connection::sender::{Batch, Frames, Offered, Sender};
+use crate::util::sync::Mutex;
 
 /// Bytes of a frame of these models: so many times the number of the thread that offered it, and which of its frames it is.
 const FRAME_BYTES: usize = 4;

@@ -6,8 +6,8 @@ use shuttle::sync::Arc;
 use shuttle::sync::atomic::{AtomicBool, Ordering};
 use shuttle::thread;
 
-use crate::registry::Registry;
-use crate::sync::{Condvar, Mutex};
+use crate::server::net::registry::Registry;
+use crate::util::sync::{Condvar, Mutex};
 
 /// A client as far as a stop is concerned: somebody closes it, and its own thread waits for that.
 #[derive(Default)]

@@ -1,4 +1,4 @@
-//! The model checker's replacements for the locks of `src/sync.rs`, with the same interface.
+//! The model checker's replacements for the locks of `src/util/sync.rs`, with the same interface.
 //!
 //! The checker chooses the next thread at each operation. No wait ever times out, so a waiting
 //! thread continues only when another thread wakes it.

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use tickwire::game::Breach;
-use tickwire::internal::cli::tables::{Format, print};
+use tickwire::internal::cli::tables::print::{Format, print};
 use tickwire::packet::grammar::{parse_arguments, print_arguments};
 use tickwire::packet::msgpack::Rule;
 use tickwire::packet::{Codes, Direction};
@@ -43,9 +43,9 @@ fn the_tables_of_the_document_are_the_tables_of_the_code() {
 /// The page of a server gets the tables in force and the rules; that of the tab edition these files.
 #[test]
 fn the_tables_and_rules_of_the_tab_edition_are_those_of_the_code() {
-    let tables = tickwire::internal::packet::listing::lines(&Codes::builtin());
+    let tables = tickwire::internal::packet::tables_json::lines(&Codes::builtin());
     for (name, listed) in
-        [("codes.json", tables), ("rules.json", tickwire::internal::games::moo::facts::json())]
+        [("codes.json", tables), ("rules.json", tickwire::internal::games::moo::rules_json::json())]
     {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/web").join(name);
         if fs::read_to_string(&path).is_ok_and(|text| text == listed) {

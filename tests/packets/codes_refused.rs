@@ -5,7 +5,7 @@ use tickwire::game::Game as _;
 use tickwire::game::simple::Simple;
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::tanks::Tanks;
-use tickwire::internal::packet::codes::BUILTIN;
+use tickwire::internal::packet::tables::BUILTIN;
 use tickwire::limits;
 use tickwire::packet::{Codes, TableError};
 

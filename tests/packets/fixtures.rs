@@ -4,7 +4,7 @@
 #![allow(clippy::approx_constant, reason = "3.14 and 1.57 are what clients send")]
 
 use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
-use tickwire::internal::games::moo::feed::server_packet::{AddPlayer, ServerPacket, Welcome};
+use tickwire::internal::games::moo::feed::outgoing_packet::{AddPlayer, ServerPacket, Welcome};
 use tickwire::packet::Direction;
 use tickwire::packet::{Codes, Dialect, Value, json};
 

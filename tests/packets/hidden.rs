@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tickwire::internal::visible::{is_hidden, line, printed};
+use tickwire::internal::util::escape::{is_hidden, line, printed};
 
 #[test]
 fn control_format_and_invisible_characters_are_hidden_and_letters_are_not() {

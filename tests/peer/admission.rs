@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use tickwire::internal::host::admission::{Admission, Admitted, Caps, Permit, Place, RefusedBy};
-use tickwire::internal::host::pool::NoPlace;
-use tickwire::internal::household::Household;
+use tickwire::internal::server::admission::pool::NoPlace;
+use tickwire::internal::server::admission::{Admission, Admitted, Caps, Permit, Place, RefusedBy};
+use tickwire::internal::util::address_prefix::Household;
 use tickwire::limits;
 
 const HEADS_FULL: RefusedBy = RefusedBy::NoPlace(Place::Pending, NoPlace::Full);

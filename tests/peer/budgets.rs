@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tickwire::internal::host::budgets::{Budgets, Spending};
-use tickwire::internal::household::Household;
+use tickwire::internal::server::admission::address_rate_limits::{Budgets, Spending};
+use tickwire::internal::util::address_prefix::Household;
 use tickwire::limits;
 
 use crate::session::shared;

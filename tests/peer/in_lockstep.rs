@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use tickwire::client::in_lockstep::InLockstep;
+use tickwire::client::bots::lockstep_agent::InLockstep;
 use tickwire::game::Game as _;
-use tickwire::game::agent::{Agent, Outcome, Sight};
-use tickwire::game::lockstep::{COMMAND_FRAME, SNAPSHOT, STATE_SYNC};
+use tickwire::game::bots::{Agent, Outcome, Sight};
+use tickwire::game::lockstep_packets::{COMMAND_FRAME, SNAPSHOT, STATE_SYNC};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, TickHz, World};
 use tickwire::packet::{Codes, Decoded, Direction, Value};
-use tickwire::sim::{Command, frame};
+use tickwire::sim::{Command, command_frame};
 
 const ANN: PlayerId = PlayerId(1);
 
@@ -88,7 +88,7 @@ impl Both {
         let command = |(sequence, action)| Command { player: PlayerId::OPERATOR, sequence, action };
         let mut commands: Vec<_> = (1 + 10 * u64::from(tick)..).zip(actions).map(command).collect();
         let mut bytes = Vec::new();
-        frame::encode(tick, &commands, &mut bytes).expect("short names");
+        command_frame::encode(tick, &commands, &mut bytes).expect("short names");
         self.world.step(&mut commands);
         self.tell(COMMAND_FRAME, &[Value::Binary(bytes)]);
     }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use tickwire::internal::games::moo::world::{Action, Command, PlayerId};
-use tickwire::internal::household::Household;
-use tickwire::internal::room::Rejected;
-use tickwire::internal::room::answers::Batch;
-use tickwire::internal::room::inbox::{Inbox, Ticket};
+use tickwire::internal::server::room::Rejected;
+use tickwire::internal::server::room::acks::Batch;
+use tickwire::internal::server::room::inbox::{Inbox, Ticket};
+use tickwire::internal::util::address_prefix::Household;
 use tickwire::limits;
-use tickwire::sim::{Action as _, Encoded, Raw, frame};
+use tickwire::sim::{Action as _, Encoded, Raw, command_frame};
 
 const PER_TICK: u32 = limits::COMMANDS_PER_PLAYER_TICK as u32;
 
@@ -242,10 +242,10 @@ fn a_command_frame_holds_all_commands_of_the_fullest_tick() {
         inbox.push_operator(vec![leave()]);
     }
     let (commands, mut bytes) = (drained(&mut inbox, 0), Vec::new());
-    frame::encode_raw(0, &commands, &mut bytes).expect("the inbox bounds a tick");
+    command_frame::encode_raw(0, &commands, &mut bytes).expect("the inbox bounds a tick");
     assert_eq!(commands.len(), limits::INBOX_COMMANDS + limits::OPERATOR_COMMANDS_PER_TICK);
-    assert_eq!(frame::decode_raw::<Action>(&bytes).expect("our own frame").commands, commands);
+    assert_eq!(command_frame::decode_raw::<Action>(&bytes).expect("our own frame").commands, commands);
     let typed: Option<Vec<Command>> = commands.iter().map(Raw::decoded).collect();
-    let frame = frame::decode::<Action>(&bytes).expect("our own frame");
+    let frame = command_frame::decode::<Action>(&bytes).expect("our own frame");
     assert_eq!(Some(frame.commands), typed);
 }

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use tickwire::game::{Breach, Saved};
-use tickwire::internal::host::budgets::{Budgets as Addresses, Spending};
-use tickwire::internal::household::Household;
-use tickwire::internal::peer::budgets::Budgets;
-use tickwire::internal::peer::life::Due;
-use tickwire::internal::peer::pauses::Pauses;
-use tickwire::internal::peer::{Ending, Endpoint, Life};
-use tickwire::internal::room::lockstep::Access;
+use tickwire::internal::connection::deadlines::Due;
+use tickwire::internal::connection::pauses::Pauses;
+use tickwire::internal::connection::rate_limits::Budgets;
+use tickwire::internal::connection::{Ending, Endpoint, Life};
+use tickwire::internal::server::admission::address_rate_limits::{Budgets as Addresses, Spending};
+use tickwire::internal::server::room::lockstep::Access;
+use tickwire::internal::util::address_prefix::Household;
 use tickwire::limits;
 use tickwire::packet::Codes;
 

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use tickwire::internal::connection::Ending;
 use tickwire::internal::games::moo::world::PlayerId;
-use tickwire::internal::host::backlog::Backlog;
-use tickwire::internal::household::Household;
-use tickwire::internal::peer::Ending;
-use tickwire::internal::room::Wants;
-use tickwire::internal::room::lockstep::Access;
+use tickwire::internal::server::clients::backlog::Backlog;
+use tickwire::internal::server::room::Wants;
+use tickwire::internal::server::room::lockstep::Access;
+use tickwire::internal::util::address_prefix::Household;
 use tickwire::limits;
 use tickwire::packet::Value;
 

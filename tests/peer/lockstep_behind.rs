@@ -4,9 +4,9 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tickwire::internal::host::lockstep::Relay;
-use tickwire::internal::household::Household;
-use tickwire::internal::room::lockstep::{Access, Field};
+use tickwire::internal::server::clients::lockstep_feed::Relay;
+use tickwire::internal::server::room::lockstep::{Access, Field};
+use tickwire::internal::util::address_prefix::Household;
 use tickwire::limits;
 
 use crate::hall::{Hall, SPECTATOR, Who};

@@ -3,10 +3,10 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use tickwire::client::follower::Report;
-use tickwire::internal::household::Household;
-use tickwire::internal::room::Handle;
-use tickwire::internal::room::lockstep::{Access, Content, Field};
+use tickwire::client::lockstep_follower::Report;
+use tickwire::internal::server::room::Handle;
+use tickwire::internal::server::room::lockstep::{Access, Content, Field};
+use tickwire::internal::util::address_prefix::Household;
 use tickwire::limits;
 use tickwire::packet::Value;
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tickwire::internal::host::budgets::Budgets;
-use tickwire::internal::host::snapshots::Asks;
-use tickwire::internal::household::Household;
-use tickwire::internal::room::lockstep::Access;
+use tickwire::internal::server::admission::address_rate_limits::Budgets;
+use tickwire::internal::server::admission::sync_scheduler::Asks;
+use tickwire::internal::server::room::lockstep::Access;
+use tickwire::internal::util::address_prefix::Household;
 use tickwire::limits;
 
 use crate::hall::{Hall, SPECTATOR, START, Who};

@@ -1,9 +1,9 @@
 //! Lockstep and tokens: who may follow, and who goes on as the player of a token.
 
 use tickwire::game::Breach;
-use tickwire::internal::host::tokens::{Guard, Players, Tokens};
-use tickwire::internal::peer::Ending;
-use tickwire::internal::room::lockstep::Access;
+use tickwire::internal::connection::Ending;
+use tickwire::internal::server::admission::tokens::{Guard, Players, Tokens};
+use tickwire::internal::server::room::lockstep::Access;
 use tickwire::limits;
 
 use crate::hall::{Hall, SPECTATOR, Who};

@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use tickwire::internal::host::pool::{NoPlace, Pool, Shares};
-use tickwire::internal::household::Household;
+use tickwire::internal::server::admission::pool::{NoPlace, Pool, Shares};
+use tickwire::internal::util::address_prefix::Household;
 use tickwire::limits;
 
 fn address(number: usize) -> Household {

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use tickwire::game::{Breach, Game as _, Profile, Shared};
+use tickwire::internal::connection::receiver::{At, Books, Denied, Piece, RoomFacts};
+use tickwire::internal::connection::{Driver, Ending, Endpoint, Receiver};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
-use tickwire::internal::peer::receiver::{At, Books, Denied, Piece, RoomFacts};
-use tickwire::internal::peer::{Driver, Ending, Endpoint, Receiver};
 use tickwire::packet::{Codes, PacketError};
 use tickwire::sim::Raw;
 use tickwire::ws::frame::{self, Opcode};

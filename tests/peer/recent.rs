@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tickwire::game::Rates;
 use tickwire::game::simple::{Row, Simple, SimpleGame, Turns, World};
-use tickwire::internal::household::Household;
-use tickwire::internal::room::lockstep::Rules;
-use tickwire::internal::room::{Entering, Handle, Options, Room, Wants};
+use tickwire::internal::server::room::lockstep::Rules;
+use tickwire::internal::server::room::{Entering, Handle, Options, Room, Wants};
+use tickwire::internal::util::address_prefix::Household;
 use tickwire::limits;
 use tickwire::packet::{Codes, Decoded, Direction};
 use tickwire::sim::{Identity, PlayerId, Sim as _, fields};

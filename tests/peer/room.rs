@@ -7,26 +7,26 @@ use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 
 use tickwire::game::{Breach, Rates};
+use tickwire::internal::connection::{Ending, Endpoint};
 use tickwire::internal::games::moo::world::command::decode_frame;
 use tickwire::internal::games::moo::world::{
     Action, Angle, Command, Identity, PlayerId, Rejection, Resource, TickHz, World,
 };
 use tickwire::internal::games::moo::{Moo, Shown};
-use tickwire::internal::host::audience::{Audience as _, Members};
-use tickwire::internal::host::backlog::Backlog;
-use tickwire::internal::host::client::{Client, Line};
-use tickwire::internal::host::door::Entry;
-use tickwire::internal::household::Household;
-use tickwire::internal::peer::{Ending, Endpoint};
-use tickwire::internal::room::inbox::Rejected;
-use tickwire::internal::room::lockstep::Rules;
-use tickwire::internal::room::seats::{Seat, Seats};
-use tickwire::internal::room::{
+use tickwire::internal::server::admission::upgrade_check::Entry;
+use tickwire::internal::server::clients::backlog::Backlog;
+use tickwire::internal::server::clients::client::{Client, Line};
+use tickwire::internal::server::clients::update_group::{Audience as _, Members};
+use tickwire::internal::server::room::inbox::Rejected;
+use tickwire::internal::server::room::lockstep::Rules;
+use tickwire::internal::server::room::seats::{Seat, Seats};
+use tickwire::internal::server::room::{
     Busy, Entered, Entering, Handle, Keyed, Options, Room, SeatKey, Ticked, Wants,
 };
+use tickwire::internal::util::address_prefix::Household;
 use tickwire::limits;
 use tickwire::packet::Codes;
-use tickwire::sim::carry::Saved;
+use tickwire::sim::migrate::Saved;
 use tickwire::sim::{Action as _, Encoded, Raw};
 
 pub const PERIOD: Duration = Duration::from_nanos(1_000_000_000 / 30);

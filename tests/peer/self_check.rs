@@ -5,24 +5,24 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tickwire::game::{Game as _, Rates};
+use tickwire::internal::connection::Endpoint;
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, TickHz, World};
-use tickwire::internal::host::audience::{Audience as _, Desk, Members, Serve, Turns};
-use tickwire::internal::host::backlog::Backlog;
-use tickwire::internal::host::budgets::Budgets;
-use tickwire::internal::host::client::{Client, Line};
-use tickwire::internal::host::conversation::{Asked, hear};
-use tickwire::internal::host::door::Entry;
-use tickwire::internal::host::tokens::Guard;
-use tickwire::internal::household::Household;
-use tickwire::internal::peer::Endpoint;
-use tickwire::internal::room::lockstep::Rules;
-use tickwire::internal::room::{Options, Room, Wants};
-use tickwire::internal::self_check::{Finding, SelfCheck};
+use tickwire::internal::server::admission::address_rate_limits::Budgets;
+use tickwire::internal::server::admission::tokens::Guard;
+use tickwire::internal::server::admission::upgrade_check::Entry;
+use tickwire::internal::server::clients::backlog::Backlog;
+use tickwire::internal::server::clients::client::{Client, Line};
+use tickwire::internal::server::clients::client_driver::{Asked, hear};
+use tickwire::internal::server::clients::update_group::{Audience as _, Desk, Members, Serve, Turns};
+use tickwire::internal::server::room::lockstep::Rules;
+use tickwire::internal::server::room::{Options, Room, Wants};
+use tickwire::internal::server::self_check::{Finding, SelfCheck};
+use tickwire::internal::util::address_prefix::Household;
 use tickwire::limits;
 use tickwire::packet::{Codes, Direction, Value};
+use tickwire::sim::command_frame::encode_raw;
 use tickwire::sim::fixed::Angle;
-use tickwire::sim::frame::encode_raw;
 use tickwire::sim::{Action as _, Raw};
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Header, Opcode};
@@ -137,7 +137,10 @@ impl Hall {
             let hello = dialect.encode(Direction::ToServer, "hello", &hello).expect("by the table");
             frame::write(&mut bytes, Opcode::Binary, Some([1, 2, 3, 4]), &hello);
         }
-        let (budgets, guard) = (tickwire::internal::host::budgets::Budgets::new(true), Guard::default());
+        let (budgets, guard) = (
+            tickwire::internal::server::admission::address_rate_limits::Budgets::new(true),
+            Guard::default(),
+        );
         let mut asked =
             Asked { client: &client, budgets: &budgets, guard: &guard, books: &(), at: client.at(NOW) };
         hear(&client, &bytes, client.at(NOW), &mut asked).expect("no rule is broken");

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tickwire::game::Breach;
-use tickwire::internal::peer::life::Due;
-use tickwire::internal::peer::sender::{Batch, Frames, Offered};
-use tickwire::internal::peer::{Ending, Sender};
+use tickwire::internal::connection::deadlines::Due;
+use tickwire::internal::connection::sender::{Batch, Frames, Offered};
+use tickwire::internal::connection::{Ending, Sender};
 use tickwire::limits;
 
 const START: Duration = Duration::ZERO;

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use tickwire::game::{Breach, Game as _, Profile, Saved, Shared};
+use tickwire::internal::connection::session::{Output, Session};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
-use tickwire::internal::games::moo::verbs::Look;
+use tickwire::internal::games::moo::packet_handler::Look;
 use tickwire::internal::games::moo::world::{Action, PlayerId};
-use tickwire::internal::session::{Output, Session};
 use tickwire::limits;
 use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
 

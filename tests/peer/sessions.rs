@@ -15,11 +15,11 @@ use std::{fs, thread};
 
 use tickwire::capture::{self, Capture, End};
 use tickwire::game::About;
+use tickwire::internal::connection::Endpoint;
 use tickwire::internal::games;
 use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
-use tickwire::internal::net::recorder::Target;
-use tickwire::internal::peer::Endpoint;
-use tickwire::internal::replay;
+use tickwire::internal::server::net::recorder::Target;
+use tickwire::internal::tools::replay;
 use tickwire::packet::{Codes, Dialect, Direction};
 use tickwire::ws::frame::{self, Opcode};
 

@@ -1,13 +1,13 @@
 //! Bots of one process share a world in lockstep, as long as it is the world of each of them.
 
-use tickwire::client::shared_world::{Share, SharedWorlds};
+use tickwire::client::bots::shared_world::{Share, SharedWorlds};
 use tickwire::game::{Game as _, Messages, Onlooker};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, TickHz, World};
 use tickwire::limits;
 use tickwire::packet::Codes;
 use tickwire::sim::fixed::Angle;
-use tickwire::sim::{Command, frame};
+use tickwire::sim::{Command, command_frame};
 
 const ANN: PlayerId = PlayerId(1);
 
@@ -30,7 +30,7 @@ fn frame_of(tick: u32, turn: u16) -> Vec<u8> {
     let action = Action::Move { direction: Some(Angle(turn)) };
     commands.push(Command { player: ANN, sequence: u64::from(tick) + 1, action });
     let mut bytes = Vec::new();
-    frame::encode(tick, &commands, &mut bytes).expect("a short name");
+    command_frame::encode(tick, &commands, &mut bytes).expect("a short name");
     bytes
 }
 

@@ -1,6 +1,6 @@
 //! Tokens in wrong places, and what a client does that is turned away, without a socket.
 
-use tickwire::internal::peer::{Ending, Receiver};
+use tickwire::internal::connection::{Ending, Receiver};
 use tickwire::limits;
 use tickwire::packet::{Codes, Direction, Value};
 use tickwire::ws::frame::{self, Opcode};

@@ -6,12 +6,12 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use tickwire::game::{Breach, Game as _, Profile, Shared};
+use tickwire::internal::connection::deadlines::Due;
+use tickwire::internal::connection::receiver::{At, Books, Denied, Piece, RoomFacts};
+use tickwire::internal::connection::{Driver, Ending, Endpoint, Life, Receiver};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
-use tickwire::internal::host::tokens::{Guard, Holder, Pass, Players, Tokens};
-use tickwire::internal::peer::life::Due;
-use tickwire::internal::peer::receiver::{At, Books, Denied, Piece, RoomFacts};
-use tickwire::internal::peer::{Driver, Ending, Endpoint, Life, Receiver};
+use tickwire::internal::server::admission::tokens::{Guard, Holder, Pass, Players, Tokens};
 use tickwire::limits;
 use tickwire::packet::{Codes, Direction, Value};
 use tickwire::sim::Raw;

@@ -4,20 +4,20 @@
 use std::time::Duration;
 
 use tickwire::game::{Messages, Rates, Turn, View as _};
-use tickwire::internal::games::moo::client::heard::Heard;
-use tickwire::internal::games::moo::client::picture::Picture;
+use tickwire::internal::connection::Endpoint;
+use tickwire::internal::connection::deadlines::Due;
+use tickwire::internal::connection::sender::Frames;
+use tickwire::internal::games::moo::bot::received::Heard;
+use tickwire::internal::games::moo::bot::world_model::Picture;
 use tickwire::internal::games::moo::world::rules::AnimalKind;
 use tickwire::internal::games::moo::world::{
     Action, Angle, Command, Identity, PlayerId, Selection, Spawned, TickHz, World,
 };
 use tickwire::internal::games::moo::{Moo, Scratch, View};
-use tickwire::internal::household::Household;
-use tickwire::internal::peer::Endpoint;
-use tickwire::internal::peer::life::Due;
-use tickwire::internal::peer::sender::Frames;
-use tickwire::internal::room::handle::Options;
-use tickwire::internal::room::lockstep::Rules;
-use tickwire::internal::room::{Entered, Entering, Room, Ticked, Wants};
+use tickwire::internal::server::room::handle::Options;
+use tickwire::internal::server::room::lockstep::Rules;
+use tickwire::internal::server::room::{Entered, Entering, Room, Ticked, Wants};
+use tickwire::internal::util::address_prefix::Household;
 use tickwire::limits;
 use tickwire::packet::{Codes, Direction, Lane};
 use tickwire::sim::Action as _;

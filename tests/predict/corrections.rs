@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use std::time::Duration;
 
 use tickwire::internal::games::moo::world::rules;
-use tickwire::internal::link::{Conditions, PRESETS};
+use tickwire::internal::util::netem::{Conditions, PRESETS};
 use tickwire::packet::{Decoded, Value};
 
 use crate::line::{Corrected, bad, play, server};

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use tickwire::client::own::{Moo, Tanks};
-use tickwire::game::predict::{LocalWorld, Prediction};
-use tickwire::internal::embedded::game;
+use tickwire::client::local_worlds::{Moo, Tanks};
+use tickwire::game::prediction::{LocalWorld, Prediction};
+use tickwire::internal::server::embedded::game;
 use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
 
 use crate::values::arguments;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire::client::link::{Keys, Link};
-use tickwire::client::player::Player;
-use tickwire::game::predict::{LocalWorld, Prediction, Shown};
-use tickwire::internal::embedded::{Options, Server, game};
-use tickwire::internal::link::Conditions;
+use tickwire::client::connection::{Keys, Link};
+use tickwire::client::predicting_client::Player;
+use tickwire::game::prediction::{LocalWorld, Prediction, Shown};
+use tickwire::internal::server::embedded::{Options, Server, game};
+use tickwire::internal::util::netem::Conditions;
 use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
 
 /// Time from one frame of a client's display to the next.

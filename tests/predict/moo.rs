@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use tickwire::game::predict::{Place, Switches};
-use tickwire::internal::embedded::Server;
-use tickwire::internal::games::moo::predict::OwnWorld;
-use tickwire::internal::link::Conditions;
+use tickwire::game::prediction::{Place, Switches};
+use tickwire::internal::games::moo::prediction::OwnWorld;
+use tickwire::internal::server::embedded::Server;
+use tickwire::internal::util::netem::Conditions;
 use tickwire::packet::{Decoded, Value};
 
 use crate::line::{Client, bad, play, server};

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use tickwire::game::predict::{LocalWorld, Place, Track};
+use tickwire::game::prediction::{LocalWorld, Place, Track};
 use tickwire::game::simple::Local;
-use tickwire::internal::embedded::Server;
-use tickwire::internal::games::moo::predict::OwnWorld;
+use tickwire::internal::games::moo::prediction::OwnWorld;
 use tickwire::internal::games::tanks::Tanks;
+use tickwire::internal::server::embedded::Server;
 use tickwire::packet::{Decoded, Value};
 
 use crate::line::{Client, bad, play, server};

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use tickwire::game::predict::{LocalWorld as _, Switches};
+use tickwire::game::prediction::{LocalWorld as _, Switches};
 use tickwire::packet::{Decoded, Value};
 
 use crate::line::{bad, play};

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::f64::consts::TAU;
 use std::time::Duration;
 
-use tickwire::game::predict::{LocalWorld as _, Place};
+use tickwire::game::prediction::{LocalWorld as _, Place};
 use tickwire::game::simple::Local;
-use tickwire::internal::embedded::Server;
 use tickwire::internal::games::tanks::Tanks;
+use tickwire::internal::server::embedded::Server;
 use tickwire::packet::{Decoded, Value};
 
 use crate::line::{Client, FRAME, bad, run_until, server};

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use tickwire::game::predict::{LocalWorld as _, Switches};
+use tickwire::game::prediction::{LocalWorld as _, Switches};
 use tickwire::game::simple::{Local, LocalState};
-use tickwire::internal::embedded::Server;
 use tickwire::internal::games::tanks::Tanks;
+use tickwire::internal::server::embedded::Server;
 use tickwire::packet::Value;
 
 use crate::corrections::percentiles;

@@ -10,7 +10,7 @@ use tickwire::limits::{self, CONTROL_PAYLOAD_BYTES, HEAD_BYTES, HEAD_HEADERS, SU
 use tickwire::ws::frame::{self, Header, Opcode};
 use tickwire::ws::http::{HeadReader, RequestHead};
 use tickwire::ws::message::{Message, Reader};
-use tickwire::ws::{Conn, Limits, Role, Side, Violation, upgrade};
+use tickwire::ws::{Conn, Limits, Role, Side, Violation, handshake};
 
 const KEY: [u8; 4] = [9, 8, 7, 6];
 /// Quadratic work on the longest head is a thousand times the linear work; what a loaded machine adds is far less.
@@ -81,7 +81,7 @@ fn lists_of_subprotocols_are_scanned_once_and_only_up_to_the_limit() {
         let head = read_in_pieces(&bytes, bytes.len()).expect("a whole head");
         let offered = list.matches('a').count();
         let is_one_word = !list.contains(',');
-        match upgrade::accept(&head, &["tickwire.v1"]) {
+        match handshake::accept(&head, &["tickwire.v1"]) {
             Ok(accepted) => {
                 assert!(accepted.subprotocol.is_none() && (is_one_word || offered <= SUBPROTOCOLS))
             }
@@ -91,7 +91,7 @@ fn lists_of_subprotocols_are_scanned_once_and_only_up_to_the_limit() {
             }
         }
         let reading = shortest(|| drop(read_in_pieces(&bytes, bytes.len())));
-        let judging = shortest(|| drop(upgrade::accept(&head, &["tickwire.v1"])));
+        let judging = shortest(|| drop(handshake::accept(&head, &["tickwire.v1"])));
         assert!(
             judging < reading * TIMES_AT_MOST / 4,
             "{judging:?} to judge, {reading:?} to read {list:.40}"
@@ -191,7 +191,7 @@ fn no_offered_extension_is_accepted() {
     {
         let bytes = longest_head(&format!("Sec-WebSocket-Extensions: {offer}\r\n"));
         let head = read_in_pieces(&bytes, bytes.len()).expect("a whole head");
-        let response = upgrade::accept(&head, &[]).expect("an upgrade").response;
+        let response = handshake::accept(&head, &[]).expect("an upgrade").response;
         let response = String::from_utf8(response).expect("ASCII").to_ascii_lowercase();
         assert!(!response.contains("extensions") && !response.contains("deflate"), "{response}");
     }

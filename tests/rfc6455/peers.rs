@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use tickwire::limits;
 use tickwire::ws::http::{HeadReader, ResponseReader};
-use tickwire::ws::{CloseCode, Conn, Event, Limits, Role, upgrade};
+use tickwire::ws::{CloseCode, Conn, Event, Limits, Role, handshake};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::handshake::HandshakeError;
 use tungstenite::handshake::server::{NoCallback, ServerHandshake};
@@ -74,7 +74,7 @@ impl Pair {
             ClientHandshake::start(wire.clone(), request.into_client_request().unwrap(), None).unwrap();
         let Err(HandshakeError::Interrupted(waiting)) = handshake.handshake() else { panic!("too early") };
         let head = HeadReader::new(limits::HEAD).receive(&wire.to_us.take()).unwrap().expect("a whole head");
-        let accepted = upgrade::accept(&head, &[]).unwrap();
+        let accepted = handshake::accept(&head, &[]).unwrap();
         wire.to_peer.borrow_mut().extend(accepted.response);
         let (peer, _) = waiting.handshake().expect("accepted by the peer");
         Pair { ours: Conn::new(Role::Server, LIMITS), peer, wire }
@@ -83,13 +83,13 @@ impl Pair {
     /// Their server, our client.
     fn connected() -> Pair {
         let wire = Wire::default();
-        let key = upgrade::encode_key(*b"sixteen bytes...");
-        wire.to_peer.borrow_mut().extend(upgrade::request("localhost", "/", &key, &[]));
+        let key = handshake::encode_key(*b"sixteen bytes...");
+        wire.to_peer.borrow_mut().extend(handshake::request("localhost", "/", &key, &[]));
         let handshake = ServerHandshake::start(wire.clone(), NoCallback, None);
         let peer = handshake.handshake().expect("accepted by the peer");
         let head =
             ResponseReader::new(limits::HEAD).receive(&wire.to_us.take()).unwrap().expect("a whole head");
-        assert_eq!(upgrade::check_response(&head, &key, &[]), Ok(None));
+        assert_eq!(handshake::check_response(&head, &key, &[]), Ok(None));
         let ours = Conn::new(Role::Client { mask_key: || [0x37, 0xfa, 0x21, 0x3d] }, LIMITS);
         Pair { ours, peer, wire }
     }

@@ -10,8 +10,8 @@ use crate::rows::heads_unfinished;
 use crate::rows::pieces;
 use tickwire::limits::{self, HEAD_BYTES, TARGET_BYTES};
 use tickwire::ws::Violation;
+use tickwire::ws::handshake::{Accepted, accept, check_origin, check_response, encode_key, request};
 use tickwire::ws::http::{HeadReader, Refusal, RequestHead, ResponseReader, response};
-use tickwire::ws::upgrade::{Accepted, accept, check_origin, check_response, encode_key, request};
 
 /// What a server does with a connection until it is upgraded.
 fn serve<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Result<Option<Accepted>, Refusal> {

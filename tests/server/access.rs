@@ -2,11 +2,11 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use tickwire::internal::host::admission::{Admission, Caps};
-use tickwire::internal::net::console::token::Token;
-use tickwire::internal::net::forwarded::{self, Network};
-use tickwire::internal::net::host::Host;
-use tickwire::internal::net::{Config, access, pages};
+use tickwire::internal::server::admission::{Admission, Caps};
+use tickwire::internal::server::net::console::admin_token::Token;
+use tickwire::internal::server::net::forwarded::{self, Network};
+use tickwire::internal::server::net::server_state::Host;
+use tickwire::internal::server::net::{Config, access, pages};
 use tickwire::limits;
 use tickwire::ws::http::{HeadReader, RequestHead};
 

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use crate::program::{Program, tickwire};
 use crate::support::{PATIENCE, Peer, server, server_with};
-use tickwire::internal::host::gate::{Gate, GateRefusal};
-use tickwire::internal::net::Server;
-use tickwire::internal::net::console::token::Token;
+use tickwire::internal::server::admission::auth_limiter::{Gate, GateRefusal};
+use tickwire::internal::server::net::Server;
+use tickwire::internal::server::net::console::admin_token::Token;
 use tickwire::limits;
 
 pub const TOKEN: &str = "a-token-of-the-test";
@@ -155,7 +155,7 @@ fn metrics_are_served_to_local_requests_and_with_the_token() {
 #[test]
 fn an_ipv4_client_of_an_ipv6_socket_is_known_by_its_ipv4_address() {
     let Ok(server) =
-        Server::start(tickwire::internal::net::Config::new("[::]:0".parse().expect("an address")))
+        Server::start(tickwire::internal::server::net::Config::new("[::]:0".parse().expect("an address")))
     else {
         return;
     };

@@ -6,11 +6,11 @@ use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use tickwire::client::url::Url;
-use tickwire::internal::games::moo::check::Check;
-use tickwire::internal::games::moo::client::heard::Heard;
+use tickwire::internal::games::moo::bot::received::Heard;
+use tickwire::internal::games::moo::checker::Check;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::internal::net::{Config, Server};
-use tickwire::internal::testkit::hostile::Talk;
+use tickwire::internal::server::net::{Config, Server};
+use tickwire::internal::testing::abuse::misbehavior::Talk;
 use tickwire::packet::Codes;
 
 /// Long enough for anything that happens at all, on any machine.

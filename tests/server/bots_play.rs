@@ -4,11 +4,11 @@
 use std::time::{Duration, Instant};
 
 use tickwire::game::Game as _;
-use tickwire::game::agent::Deeds;
+use tickwire::game::bots::Deeds;
 use tickwire::internal::games::moo::Moo;
-use tickwire::internal::net::{Config, Server};
-use tickwire::internal::testkit::crowd::{self, Manner, Plan};
-use tickwire::internal::testkit::tally::Report;
+use tickwire::internal::server::net::{Config, Server};
+use tickwire::internal::testing::load::crowd::{self, Manner, Plan};
+use tickwire::internal::testing::load::report::Report;
 use tickwire::packet::Codes;
 
 /// Long enough for anything that happens at all, on any machine.

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use tickwire::client::url::Url;
 use tickwire::game::Game as _;
 use tickwire::internal::games::moo::Moo;
-use tickwire::internal::games::moo::client::heard::Heard;
+use tickwire::internal::games::moo::bot::received::Heard;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::internal::net::{Config, Server};
-use tickwire::internal::testkit::crowd::{self, Manner, Plan};
-use tickwire::internal::testkit::hostile::Talk;
-use tickwire::internal::testkit::tally::Report;
+use tickwire::internal::server::net::{Config, Server};
+use tickwire::internal::testing::abuse::misbehavior::Talk;
+use tickwire::internal::testing::load::crowd::{self, Manner, Plan};
+use tickwire::internal::testing::load::report::Report;
 use tickwire::packet::{Codes, Dialect};
 
 /// Long enough for anything that happens at all, on any machine.

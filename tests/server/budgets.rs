@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tickwire::client::url::Url;
-use tickwire::internal::games::moo::client::heard::Heard;
+use tickwire::internal::games::moo::bot::received::Heard;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::internal::net::Server;
-use tickwire::internal::net::recorder::Target;
-use tickwire::internal::testkit::attack::{self, Attack};
-use tickwire::internal::testkit::hostile::Talk;
+use tickwire::internal::server::net::Server;
+use tickwire::internal::server::net::recorder::Target;
+use tickwire::internal::testing::abuse::attack::{self, Attack};
+use tickwire::internal::testing::abuse::misbehavior::Talk;
 use tickwire::limits;
 use tickwire::packet::Codes;
 

@@ -18,10 +18,10 @@ use tickwire::capture::{self, Capture, Connection, End, Record};
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
 use tickwire::internal::games::moo::world::World;
 use tickwire::internal::games::moo::world::command::decode_frame;
-use tickwire::internal::net::Server;
-use tickwire::internal::net::console::Source;
-use tickwire::internal::net::console::token::Token;
-use tickwire::internal::net::recorder::{Rotation, Target};
+use tickwire::internal::server::net::Server;
+use tickwire::internal::server::net::console::Source;
+use tickwire::internal::server::net::console::admin_token::Token;
+use tickwire::internal::server::net::recorder::{Rotation, Target};
 use tickwire::ws::frame::Opcode;
 
 /// A folder of the test's own; removed when dropped.

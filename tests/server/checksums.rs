@@ -18,7 +18,7 @@ use tickwire::game::ActionOf;
 use tickwire::game::simple::{Deed, Simple};
 use tickwire::game::{Game, Profile};
 use tickwire::internal::games::tanks::{Control, Kind, Tanks};
-use tickwire::sim::{Command, Encoded, Identity, PlayerId, Rng, Sim, Stepped, frame};
+use tickwire::sim::{Command, Encoded, Identity, PlayerId, Rng, Sim, Stepped, command_frame};
 
 use crate::program_of_pong::{Paddle, Pong};
 
@@ -54,7 +54,7 @@ fn written<G: Game>(mut act: impl FnMut(&mut Rng) -> ActionOf<G>) -> String {
             }
         }
         let mut bytes = Vec::new();
-        frame::encode(tick, &commands, &mut bytes).expect("few commands");
+        command_frame::encode(tick, &commands, &mut bytes).expect("few commands");
         world.step(&mut commands, &mut stepped);
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let _ = writeln!(text, "frame {hex}");

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tickwire::internal::net::clock::{Due, Schedule};
+use tickwire::internal::server::net::tick_schedule::{Due, Schedule};
 
 #[test]
 fn ticks_do_not_drift() {

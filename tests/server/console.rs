@@ -10,11 +10,11 @@ use crate::clients::Native;
 use crate::program::{Program, complaint, tickwire};
 use crate::support::{PATIENCE, Peer, server_with};
 use tickwire::internal::games;
-use tickwire::internal::games::moo::client::heard::Heard;
+use tickwire::internal::games::moo::bot::received::Heard;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::internal::net::console::{Source, save};
-use tickwire::internal::room::Snapshot;
-use tickwire::internal::testkit::hostile::Talk;
+use tickwire::internal::server::net::console::{Source, save_world};
+use tickwire::internal::server::room::Snapshot;
+use tickwire::internal::testing::abuse::misbehavior::Talk;
 use tickwire::limits;
 use tickwire::packet::Codes;
 use tickwire::sim::Identity;
@@ -210,11 +210,11 @@ fn a_saved_world_is_private_and_no_file_is_changed() {
         bytes: [byte].into(),
     };
     let path = folder.0.join("tickwire-7.world");
-    assert_eq!(save::write(&folder.0, None, &snapshot(1)).expect("written"), "tickwire-7.world");
+    assert_eq!(save_world::write(&folder.0, None, &snapshot(1)).expect("written"), "tickwire-7.world");
     assert_eq!(fs::metadata(&path).expect("it is there").permissions().mode() & 0o7777, 0o600);
-    let error = save::write(&folder.0, None, &snapshot(2)).expect_err("taken");
+    let error = save_world::write(&folder.0, None, &snapshot(2)).expect_err("taken");
     assert_eq!(error.to_string(), "tickwire-7.world already exists");
-    assert!(save::write(&folder.0.join("none"), None, &snapshot(3)).is_err());
+    assert!(save_world::write(&folder.0.join("none"), None, &snapshot(3)).is_err());
     assert_eq!(
         (fs::read(&path).expect("readable"), fs::read_dir(&folder.0).expect("it is there").count()),
         (vec![1], 1)

@@ -9,7 +9,7 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 use tickwire::client::dial;
 use tickwire::internal::client::echo;
-use tickwire::internal::net::EchoServer;
+use tickwire::internal::server::net::EchoServer;
 use tickwire::limits;
 use tickwire::ws::frame::{Header, Opcode, mask};
 use tungstenite::protocol::CloseFrame;

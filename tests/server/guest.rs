@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tickwire::game::Game;
-use tickwire::internal::net::{Config, Kind, Server};
+use tickwire::internal::server::net::{Config, Kind, Server};
 use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
 
 use crate::support::Peer;

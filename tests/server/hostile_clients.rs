@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use tickwire::client::dial;
 use tickwire::client::url::Url;
-use tickwire::internal::games::moo::client::heard::Heard;
+use tickwire::internal::games::moo::bot::received::Heard;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::internal::net::{Config, Server};
-use tickwire::internal::testkit::hostile::Talk;
-use tickwire::internal::testkit::hostile::{self, Kind};
-use tickwire::internal::testkit::source::Source;
+use tickwire::internal::server::net::{Config, Server};
+use tickwire::internal::testing::abuse::misbehavior::Talk;
+use tickwire::internal::testing::abuse::misbehavior::{self, Kind};
+use tickwire::internal::testing::source_addresses::Source;
 use tickwire::limits;
 use tickwire::packet::{Codes, Dialect};
 use tickwire::ws::frame::{self, Opcode};
@@ -98,7 +98,8 @@ fn floods_are_closed_for_what_they_flood_with() {
         (Kind::FragmentFlood, "1008 too_many_fragments"),
     ] {
         let to = url.clone();
-        let flood = thread::spawn(move || hostile::once(kind, &to, hostile_address(), 1, PATIENCE).unwrap());
+        let flood =
+            thread::spawn(move || misbehavior::once(kind, &to, hostile_address(), 1, PATIENCE).unwrap());
         assert_eq!(honest.is_served_until(flood), expected, "{}", kind.name());
     }
     assert_well(server);
@@ -136,7 +137,7 @@ fn garbage_is_answered_with_the_rule_that_it_breaks() {
         honest.is_served();
     }
     for seed in 0..40 {
-        let ending = hostile::once(Kind::Garbage, &url, hostile_address(), seed, PATIENCE).unwrap();
+        let ending = misbehavior::once(Kind::Garbage, &url, hostile_address(), seed, PATIENCE).unwrap();
         let code = ending.split(' ').next().unwrap();
         assert!(["1002", "1003", "1007", "1008", "1009"].contains(&code), "seed {seed}: {ending}");
     }
@@ -151,7 +152,7 @@ fn a_connection_without_a_request_is_closed_without_a_response() {
     honest.is_served();
     let idle = thread::spawn(move || {
         let source: Source = "127.1.x.y".parse().unwrap();
-        hostile::idle(40, &url, &source, PATIENCE).unwrap()
+        misbehavior::idle(40, &url, &source, PATIENCE).unwrap()
     });
     let endings = honest.is_served_until(idle).0;
     let all: Vec<(&str, u64)> =
@@ -166,7 +167,8 @@ fn a_client_that_reads_nothing_is_closed_as_slow() {
     let mut honest = Honest::join(&url);
     honest.is_served();
     // It reads nothing, so it cannot see its end either: the server is asked.
-    let deaf = thread::spawn(move || hostile::once(Kind::ReadsNothing, &url, hostile_address(), 1, PATIENCE));
+    let deaf =
+        thread::spawn(move || misbehavior::once(Kind::ReadsNothing, &url, hostile_address(), 1, PATIENCE));
     let slow = "tickwire_clients_closed_total{rule=\"slow_client\"} 1";
     let started = Instant::now();
     while !has_line(&server, slow) {

@@ -1,9 +1,9 @@
 //! The game of `examples/kites.rs`: entities that their owner's client simulates, through the whole server.
 
 use tickwire::game::simple::{Deed, Row, Simple, SimpleGame as _, World};
-use tickwire::game::{Dice, Game, owned};
+use tickwire::game::{Dice, Game, client_authority};
 use tickwire::packet::{Codes, Decoded, Direction, Value};
-use tickwire::sim::{Command, Identity, PlayerId, Rng, Sim, Stepped, frame};
+use tickwire::sim::{Command, Identity, PlayerId, Rng, Sim, Stepped, command_frame};
 
 use crate::guest::{Guest, server_of};
 use crate::program_of_kites::{Act, Kite, Kites};
@@ -44,7 +44,7 @@ impl Sky {
         let mut commands: Vec<_> = deeds.into_iter().map(&mut command).collect();
         let raw: Vec<_> = commands.iter().map(Command::encoded).collect();
         let mut bytes = Vec::new();
-        frame::encode_raw(self.world.tick(), &raw, &mut bytes).expect("few commands");
+        command_frame::encode_raw(self.world.tick(), &raw, &mut bytes).expect("few commands");
         self.frames.push(bytes);
         let mut stepped = Stepped::default();
         self.world.step(&mut commands, &mut stepped);
@@ -80,7 +80,7 @@ fn kites(state: &Decoded<'_>) -> Vec<(u32, i64, i64)> {
 #[test]
 fn what_the_game_refuses_has_a_reason_and_changes_no_kite() {
     let mut sky = Sky::new();
-    let (mine, others) = (owned::id(ANN, 1), owned::id(BOB, 1));
+    let (mine, others) = (client_authority::id(ANN, 1), client_authority::id(BOB, 1));
     assert_eq!(sky.act(ANN, Act::Fly { number: 1, kite: kite(100, 560, 0) }), [""; 0]);
     assert_eq!(sky.act(BOB, Act::Fly { number: 1, kite: kite(900, 560, 0) }), [""; 0]);
     sky.wait(60);
@@ -89,7 +89,7 @@ fn what_the_game_refuses_has_a_reason_and_changes_no_kite() {
         (Act::Fly { number: 1, kite: kite(100, 560, 0) }, "number_taken"),
         (Act::Report { id: others, kite: kite(890, 560, 0) }, "not_yours"),
         (Act::Land { id: others }, "not_yours"),
-        (Act::Report { id: owned::id(ANN, 2), kite: kite(100, 560, 0) }, "unknown"),
+        (Act::Report { id: client_authority::id(ANN, 2), kite: kite(100, 560, 0) }, "unknown"),
         (Act::Report { id: mine, kite: kite(961, 560, 0) }, "out_of_bounds"),
         (Act::Report { id: mine, kite: kite(100, 560, 451) }, "out_of_bounds"),
         (Act::Report { id: mine, kite: kite(330, 560, 0) }, "too_fast"),
@@ -112,7 +112,7 @@ fn what_the_game_refuses_has_a_reason_and_changes_no_kite() {
 #[test]
 fn a_kite_flies_on_without_news_waits_for_an_absent_owner_and_goes_with_it() {
     let mut sky = Sky::new();
-    let mine = owned::id(ANN, 1);
+    let mine = client_authority::id(ANN, 1);
     sky.act(ANN, Act::Fly { number: 1, kite: kite(100, 560, 300) });
     assert_eq!(sky.kites(), [(mine, 100, 560)]);
     sky.wait(3);
@@ -148,7 +148,7 @@ fn a_world_of_command_frames_alone_is_the_same() {
     }
     let mut follower = World::<Kites>::new(&Identity::of::<World<Kites>>(7));
     for (tick, bytes) in (0..).zip(&sky.frames) {
-        let mut commands = frame::decode(bytes).expect("our own frame").commands;
+        let mut commands = command_frame::decode(bytes).expect("our own frame").commands;
         follower.step(&mut commands, &mut Stepped::default());
         if tick == 1_500 {
             follower = World::restore(&follower.snapshot()).expect("our own snapshot");
@@ -156,7 +156,7 @@ fn a_world_of_command_frames_alone_is_the_same() {
     }
     assert_eq!(follower.checksum(), sky.world.checksum());
     assert!(accepted > 300, "{accepted} accepted");
-    for refusal in owned::Refusal::ALL {
+    for refusal in client_authority::Refusal::ALL {
         assert!(rejected.contains(&refusal.name()), "never: {refusal:?}");
     }
 }
@@ -164,7 +164,7 @@ fn a_world_of_command_frames_alone_is_the_same() {
 /// Something about the first kites of some players, near enough to be accepted now and then.
 fn act(random: &mut Rng) -> Deed<Act> {
     let number = 1 + random.below(4) as u16;
-    let id = owned::id(PlayerId(1 + random.below(3) as u16), number);
+    let id = client_authority::id(PlayerId(1 + random.below(3) as u16), number);
     let (x, vx) = (random.between(300, 460), random.between(-460, 460));
     Deed::Act(match random.below(12) {
         0 | 1 => Act::Fly { number, kite: kite(x, 560, vx) },
@@ -205,7 +205,7 @@ fn an_owner_is_told_what_was_refused_and_others_see_what_was_not() {
     let server = server_of::<Game_>();
     let [mut ann, mut bob] = [(); 2].map(|()| Guest::connect(&server));
     let (ann_is, _) = (ann.enter("Ann"), bob.enter("Bob"));
-    let id = owned::id(PlayerId(ann_is), 5);
+    let id = client_authority::id(PlayerId(ann_is), 5);
     ann.act("fly", &[5.into(), 200.into(), 560.into()]);
     bob.hear("state", |state| kites(state) == [(id, 200, 560)]);
     ann.act("report", &[id.into(), 900.into(), 560.into(), 0.into(), 0.into()]);

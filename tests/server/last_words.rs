@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::net::sockopt::set_socket_recv_buffer_size;
 use tickwire::client::dial;
 use tickwire::internal::client::echo;
-use tickwire::internal::net::{EchoServer, Server};
+use tickwire::internal::server::net::{EchoServer, Server};
 use tickwire::limits;
 use tickwire::ws::frame::Opcode;
 

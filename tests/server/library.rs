@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::net::TcpStream;
 use std::time::Duration;
 
-use tickwire::client::talk::{Heard, Talk};
+use tickwire::client::blocking_client::{Heard, Talk};
 use tickwire::game::simple::Simple;
 use tickwire::internal::games::tanks::Tanks;
 use tickwire::packet::Value;

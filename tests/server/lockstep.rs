@@ -3,11 +3,11 @@
 
 use std::time::Instant;
 
-use tickwire::client::follower::{Follower, Heard, Report};
+use tickwire::client::lockstep_follower::{Follower, Heard, Report};
 use tickwire::game::simple::{Row, Simple, SimpleGame, Turns};
 use tickwire::game::{Game as _, Messages};
-use tickwire::internal::net::{Config, Server};
-use tickwire::internal::room::lockstep::{Access, Rules};
+use tickwire::internal::server::net::{Config, Server};
+use tickwire::internal::server::room::lockstep::{Access, Rules};
 use tickwire::limits;
 use tickwire::packet::{Decoded, Direction, Value, json};
 use tickwire::sim::{Identity, PlayerId, fields};

@@ -8,10 +8,11 @@ use std::time::Duration;
 use tickwire::capture;
 use tickwire::game::simple::{Deed, Simple, World};
 use tickwire::game::{About, Game};
-use tickwire::internal::net::Server;
-use tickwire::internal::net::recorder::Target;
-use tickwire::internal::testkit::crowd;
-use tickwire::internal::{replay, simulate};
+use tickwire::internal::server::net::Server;
+use tickwire::internal::server::net::recorder::Target;
+use tickwire::internal::testing::load::crowd;
+use tickwire::internal::testing::simulate;
+use tickwire::internal::tools::replay;
 use tickwire::packet::{Codes, Decoded, Value};
 use tickwire::sim::{Rng, Sim};
 
@@ -76,12 +77,15 @@ fn pages_tables_metrics_and_the_operator_know_the_game_without_a_line_of_its_own
     let mut ann = Guest::connect(&server);
     ann.enter("Ann");
     let run = |line: &str| {
-        server.console().run(line, tickwire::internal::net::console::Source::Terminal).expect("an answer")
+        server
+            .console()
+            .run(line, tickwire::internal::server::net::console::Source::Terminal)
+            .expect("an answer")
     };
     assert!(run("players").text.contains("127.0.0.1        \"Ann\""), "{}", run("players").text);
     let no = server
         .console()
-        .run("grant 1 wood 5", tickwire::internal::net::console::Source::Terminal)
+        .run("grant 1 wood 5", tickwire::internal::server::net::console::Source::Terminal)
         .expect("an answer")
         .text;
     assert!(no.contains("there is no command \"grant\""), "{no}");

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use crate::program::{Program, tickwire};
 use crate::support::{PATIENCE, server_with};
 use tickwire::client::dial;
-use tickwire::internal::net::Server;
-use tickwire::internal::net::console::Source;
+use tickwire::internal::server::net::Server;
+use tickwire::internal::server::net::console::Source;
 use tickwire::limits;
 
 const UPGRADE: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\

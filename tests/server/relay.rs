@@ -1,5 +1,5 @@
 //! `tickwire net` between raw sockets: order, completeness, ends and addresses. Times are judged in virtual time
-//! (`src/link/tests.rs`), since those of a busy machine mean nothing.
+//! (`src/util/netem/tests.rs`), since those of a busy machine mean nothing.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -8,9 +8,9 @@ use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tickwire::client::dial;
-use tickwire::internal::net::EchoServer;
-use tickwire::internal::net::relay::{Options, Relay};
-use tickwire::internal::platform;
+use tickwire::internal::server::net::EchoServer;
+use tickwire::internal::server::net::netem_proxy::{Options, Relay};
+use tickwire::internal::util::os;
 use tickwire::limits;
 use tungstenite::Message;
 
@@ -88,7 +88,7 @@ fn a_reset_is_passed_on_to_the_other_side() {
         client.write_all(b"x").expect("sent");
         server.read_exact(&mut [0]).expect("a byte");
         let (gone, left) = if resets_client { (client, &mut server) } else { (server, &mut client) };
-        platform::reset(&gone).expect("a socket");
+        os::reset(&gone).expect("a socket");
         drop(gone);
         assert_eq!(left.read(&mut [0]).expect_err("a reset").kind(), ErrorKind::ConnectionReset);
     }
@@ -160,8 +160,8 @@ fn a_server_that_does_not_read_stops_the_client_through_the_relay() {
             Ok(count) => (taken, quiet) = (taken + count, 0),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 quiet += 1;
-                let socket = [platform::Watched::writing(&client)];
-                platform::poll(&socket, limits::PLAIN_LOOK).expect("a socket");
+                let socket = [os::Watched::writing(&client)];
+                os::poll(&socket, limits::PLAIN_LOOK).expect("a socket");
             }
             Err(error) => panic!("{error}"),
         }

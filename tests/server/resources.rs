@@ -14,7 +14,7 @@ use crate::raw::Raw;
 use crate::support::{PATIENCE, Peer, server};
 use tickwire::client::dial;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::internal::platform::Ceilings;
+use tickwire::internal::util::os::Ceilings;
 use tickwire::limits;
 use tickwire::packet::{Codes, Direction};
 use tickwire::ws::frame::{self, Opcode};

@@ -4,11 +4,11 @@ use std::fs;
 use std::time::Duration;
 
 use tickwire::internal::games;
-use tickwire::internal::net::Server;
-use tickwire::internal::net::console::Source;
-use tickwire::internal::net::recorder::Target;
-use tickwire::internal::replay;
-use tickwire::internal::testkit::returning::{self, Returned};
+use tickwire::internal::server::net::Server;
+use tickwire::internal::server::net::console::Source;
+use tickwire::internal::server::net::recorder::Target;
+use tickwire::internal::testing::load::resume_test::{self, Returned};
+use tickwire::internal::tools::replay;
 use tickwire::packet::Value;
 
 use crate::clients::Native;
@@ -116,14 +116,14 @@ fn a_client_that_comes_back_is_told_what_it_missed_or_that_its_player_is_gone_an
 /// Six clients of which one after the other loses its connection and comes back, twice each.
 fn returned(seat_time: Duration) -> Returned {
     let server = server_with(|config| config.seat_time = seat_time);
-    let plan = returning::Plan {
+    let plan = resume_test::Plan {
         url: format!("ws://{}/play", server.address()).parse().expect("a URL"),
         source: "127.78.x.y".parse().expect("a pattern"),
         count: 6,
         per_second: 50,
         time: Duration::from_millis(240),
     };
-    let returned = returning::run(&plan).expect("on this machine");
+    let returned = resume_test::run(&plan).expect("on this machine");
     server.stop();
     assert_eq!(returned.came, 6, "{returned:?}");
     returned

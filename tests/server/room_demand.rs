@@ -7,11 +7,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
-use tickwire::internal::net::console::Source;
-use tickwire::internal::net::recorder::Target;
-use tickwire::internal::net::{Players, Server, Tokens};
 use tickwire::internal::packet::credentials;
-use tickwire::internal::platform;
+use tickwire::internal::server::net::console::Source;
+use tickwire::internal::server::net::recorder::Target;
+use tickwire::internal::server::net::{Players, Server, Tokens};
+use tickwire::internal::util::os;
 use tickwire::limits;
 use tickwire::packet::Value;
 
@@ -52,7 +52,7 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
 /// The status line and the rule of the answer to an upgrade that comes from this address, and its connection.
 fn upgrade(server: &Server, from: [u8; 4], path: &str) -> (u16, String, TcpStream) {
     let from = SocketAddr::from((Ipv4Addr::from(from), 0));
-    let mut stream = platform::connect(server.address(), Some(from.ip()), None).expect("a connection");
+    let mut stream = os::connect(server.address(), Some(from.ip()), None).expect("a connection");
     stream.set_nonblocking(false).expect("a socket");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     let request = format!(

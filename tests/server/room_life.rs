@@ -4,9 +4,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
-use tickwire::internal::net::console::Source;
-use tickwire::internal::net::{Config, Server};
-use tickwire::internal::room::Options;
+use tickwire::internal::server::net::console::Source;
+use tickwire::internal::server::net::{Config, Server};
+use tickwire::internal::server::room::Options;
 
 use crate::clients::Native;
 use crate::rooms::page;

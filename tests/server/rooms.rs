@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use tickwire::internal::host::core::Core;
-use tickwire::internal::net::client::Socket;
-use tickwire::internal::net::recorder::{Rotation, Target};
-use tickwire::internal::net::{Config, Server};
-use tickwire::internal::room::{Handle, Ticked, Wants};
+use tickwire::internal::server::clients::dyn_room::Core;
+use tickwire::internal::server::net::recorder::{Rotation, Target};
+use tickwire::internal::server::net::tcp_client::Socket;
+use tickwire::internal::server::net::{Config, Server};
+use tickwire::internal::server::room::{Handle, Ticked, Wants};
 use tickwire::limits;
 use tickwire::packet::Value;
 use tickwire::sim::Identity;

@@ -7,8 +7,8 @@
 use tickwire::limits;
 use tickwire::packet::{Codes, Direction};
 use tickwire::ws::Violation;
+use tickwire::ws::handshake;
 use tickwire::ws::http::{HeadReader, Refusal};
-use tickwire::ws::upgrade;
 
 use crate::rows::frames::{self, FROM_CLIENT, UNFINISHED};
 use crate::rows::messages::{ACCEPTED, ENVELOPES, REFUSED};
@@ -86,8 +86,8 @@ fn refusal(head: &[u8]) -> Refusal {
         Ok(head) => head.expect("a whole head"),
         Err(refusal) => return refusal,
     };
-    upgrade::check_origin(&head, &[heads::ALLOWED.to_owned()])
-        .and_then(|()| upgrade::accept(&head, heads::KNOWN))
+    handshake::check_origin(&head, &[heads::ALLOWED.to_owned()])
+        .and_then(|()| handshake::accept(&head, heads::KNOWN))
         .expect_err("a broken rule")
 }
 

@@ -11,10 +11,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use tickwire::internal::games::moo::client::heard::Heard;
+use tickwire::internal::games::moo::bot::received::Heard;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::internal::net::Server;
-use tickwire::internal::testkit::hostile::Talk;
+use tickwire::internal::server::net::Server;
+use tickwire::internal::testing::abuse::misbehavior::Talk;
 use tickwire::packet::{Codes, Direction};
 
 use crate::rows::heads::ALLOWED;

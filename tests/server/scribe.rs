@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tickwire::capture::{self, Capture, End, Record, Untrusted};
+use tickwire::internal::connection::receiver::Piece;
 use tickwire::internal::games;
 use tickwire::internal::games::moo::world::{Identity, TickHz, World, code_hash};
-use tickwire::internal::net::recorder::scribe::Scribe;
-use tickwire::internal::net::tap::{Listener, Lost, Run, Tap};
-use tickwire::internal::peer::receiver::Piece;
-use tickwire::internal::room::Snapshot;
+use tickwire::internal::server::net::recorder::capture_encoder::Scribe;
+use tickwire::internal::server::net::tap::{Listener, Lost, Run, Tap};
+use tickwire::internal::server::room::Snapshot;
 use tickwire::limits;
 use tickwire::packet::Codes;
 

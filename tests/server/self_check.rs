@@ -6,11 +6,11 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use tickwire::internal::games;
-use tickwire::internal::net::Server;
-use tickwire::internal::net::tap::Who;
-use tickwire::internal::room::lockstep::{Access, Rules};
-use tickwire::internal::testkit::crowd::{self, Manner, Plan};
-use tickwire::internal::testkit::returning;
+use tickwire::internal::server::net::Server;
+use tickwire::internal::server::net::tap::Who;
+use tickwire::internal::server::room::lockstep::{Access, Rules};
+use tickwire::internal::testing::load::crowd::{self, Manner, Plan};
+use tickwire::internal::testing::load::resume_test;
 use tickwire::limits;
 use tickwire::packet::{Direction, Value};
 use tickwire::ws::frame;
@@ -89,7 +89,7 @@ fn clients_that_come_back_and_bots_in_lockstep_raise_no_alarm() {
         config.lockstep = Rules { access: Access::Open, ..Rules::default() };
     });
     let url = || format!("ws://{}/play", server.address()).parse().expect("a URL");
-    let returned = returning::run(&returning::Plan {
+    let returned = resume_test::run(&resume_test::Plan {
         url: url(),
         source: "127.79.x.y".parse().expect("a pattern"),
         count: 6,

@@ -12,9 +12,9 @@ use serde_json::Value;
 use tickwire::capture;
 use tickwire::game::Game as _;
 use tickwire::internal::games::moo::Moo;
-use tickwire::internal::net::recorder::Target;
-use tickwire::internal::net::{Config, Server};
-use tickwire::internal::packet::listing;
+use tickwire::internal::packet::tables_json;
+use tickwire::internal::server::net::recorder::Target;
+use tickwire::internal::server::net::{Config, Server};
 use tickwire::packet::Codes;
 
 use crate::program::tickwire;
@@ -120,7 +120,7 @@ fn bots_talk_wire_and_the_list_for_the_page_follow_the_tables_of_the_server() {
     page.read_to_string(&mut answer).expect("an answer");
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
     assert!(head.starts_with("HTTP/1.1 200 ") && head.contains("Content-Type: application/json"), "{head}");
-    assert_eq!(body, listing::lines(&codes));
+    assert_eq!(body, tables_json::lines(&codes));
     let mut wire = Raw::connect(server.address(), "/wire?");
     wire.read_until(b"moved:[player:u32,");
     assert!(!wire.heard.windows(4).any(|four| four == b"/tab"), "no directory of the server is told");
@@ -142,7 +142,7 @@ fn explain_and_replay_use_the_tables_of_a_capture_and_refuse_others() {
 
     let (text, status) = run(&["replay", path]);
     assert_eq!((text.ends_with("same\n"), status), (true, Some(0)), "{text}");
-    let report = tickwire::internal::replay::json::of_file(
+    let report = tickwire::internal::tools::replay::json::of_file(
         &fs::read(&file.0).expect("the file"),
         tickwire::internal::games::ABOUT,
         None,
@@ -170,8 +170,9 @@ fn explain_and_replay_use_the_tables_of_a_capture_and_refuse_others() {
 fn the_inspector_opens_a_capture_by_its_own_tables() {
     let (tables, file) = (Tables::new("open"), File::new("tables-open"));
     recorded(&tables, &file);
-    let mut opened = tickwire::internal::inspector::file::File::open(fs::read(&file.0).expect("the file"))
-        .expect("a capture");
+    let mut opened =
+        tickwire::internal::tools::inspector::capture_file::File::open(fs::read(&file.0).expect("the file"))
+            .expect("a capture");
     while opened.work(1 << 20) {}
     let about = opened.about();
     let connections = about["connections"].as_array().expect("connections");

@@ -6,7 +6,7 @@ use std::process::Output;
 use std::thread::{self, JoinHandle};
 
 use tickwire::ws::http::HeadReader;
-use tickwire::ws::{HeadLimits, upgrade};
+use tickwire::ws::{HeadLimits, handshake};
 
 use crate::program::tickwire;
 use crate::support;
@@ -232,7 +232,7 @@ fn a_server_without_bounds_is_left() {
             let head = head.expect("HTTP").expect("a whole head");
             let mut bytes = start.as_bytes().to_vec();
             if start.is_empty() {
-                bytes = upgrade::accept(&head, &["tickwire.v1"]).expect("an upgrade").response;
+                bytes = handshake::accept(&head, &["tickwire.v1"]).expect("an upgrade").response;
                 // A message of 1 TiB.
                 bytes.extend([0x82, 0x7f, 0, 0, 1, 0, 0, 0, 0, 0]);
             }

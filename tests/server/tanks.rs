@@ -8,10 +8,10 @@ use tickwire::game::simple::{Deed, Simple};
 use tickwire::game::{About, Game};
 use tickwire::internal::games;
 use tickwire::internal::games::tanks::{Control, Kind, Tanks};
-use tickwire::internal::net::recorder::Target;
-use tickwire::internal::net::{Config, Server};
-use tickwire::internal::replay;
-use tickwire::internal::room::Options;
+use tickwire::internal::server::net::recorder::Target;
+use tickwire::internal::server::net::{Config, Server};
+use tickwire::internal::server::room::Options;
+use tickwire::internal::tools::replay;
 use tickwire::packet::{Decoded, Dialect, Direction, Value};
 use tickwire::sim::Rng;
 

@@ -6,7 +6,7 @@ use std::env;
 use std::time::Duration;
 
 use tickwire::internal::games;
-use tickwire::internal::testkit::crowd::{self, Manner, Plan};
+use tickwire::internal::testing::load::crowd::{self, Manner, Plan};
 
 use crate::tanks::{ABOUT, server};
 

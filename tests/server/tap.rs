@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use tickwire::internal::connection::receiver::Piece;
 use tickwire::internal::games;
-use tickwire::internal::net::tap::{Listener, Lost, Missed, Run, Seen, Side, Taken, Tap, What, Who};
-use tickwire::internal::peer::receiver::Piece;
-use tickwire::internal::room::Snapshot;
+use tickwire::internal::server::net::tap::{Listener, Lost, Missed, Run, Seen, Side, Taken, Tap, What, Who};
+use tickwire::internal::server::room::Snapshot;
 use tickwire::limits;
 use tickwire::sim::Identity;
 

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tickwire::internal::connection::receiver::Piece;
 use tickwire::internal::games;
-use tickwire::internal::net::tap::{Listener, Run, Seen, Taken, Tap, What, Who};
-use tickwire::internal::peer::receiver::Piece;
-use tickwire::internal::room::{Snapshot, Wants};
+use tickwire::internal::server::net::tap::{Listener, Run, Seen, Taken, Tap, What, Who};
+use tickwire::internal::server::room::{Snapshot, Wants};
 use tickwire::limits;
 use tickwire::sim::Identity;
 

@@ -10,12 +10,12 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use tickwire::internal::games;
-use tickwire::internal::net::console::Source;
-use tickwire::internal::net::recorder::Target;
-use tickwire::internal::net::{Players, Server, Tokens};
 use tickwire::internal::packet::credentials;
-use tickwire::internal::replay;
-use tickwire::internal::room::kept;
+use tickwire::internal::server::net::console::Source;
+use tickwire::internal::server::net::recorder::Target;
+use tickwire::internal::server::net::{Players, Server, Tokens};
+use tickwire::internal::server::room::saved_rooms;
+use tickwire::internal::tools::replay;
 use tickwire::limits;
 use tickwire::packet::{Codes, Direction, Value};
 use tungstenite::Message;
@@ -380,7 +380,7 @@ fn a_world_that_is_kept_does_not_contain_tokens_and_its_seats_are_those_of_the_t
     let (_ann, player) = play(server.address(), ANN);
     let (kept, _) = server.kept();
     server.stop();
-    is_without_tokens("the kept world", &kept::write(&kept));
+    is_without_tokens("the kept world", &saved_rooms::write(&kept));
     let keys = &kept[0].1.keys;
     assert_eq!(keys.iter().map(|keyed| u64::from(keyed.player.0)).collect::<Vec<_>>(), [player]);
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tickwire::game::simple::{Deed, Simple};
 use tickwire::game::{Game, Profile};
-use tickwire::internal::net::Server;
+use tickwire::internal::server::net::Server;
 use tickwire::packet::msgpack::write_value;
 use tickwire::packet::{Codes, Decoded, Value};
 use tickwire::sim::{Command, Encoded, Identity, PlayerId, Rng, Sim, Stepped};

@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 use std::{fs, thread};
 
 use tickwire::capture::{self, Record, Untrusted};
-use tickwire::internal::capture::record;
-use tickwire::internal::visible::is_hidden;
+use tickwire::internal::tools::capture::world_record;
+use tickwire::internal::util::escape::is_hidden;
 use tickwire::ws::frame::{self, Opcode};
-use tickwire::ws::upgrade;
+use tickwire::ws::handshake;
 
 use crate::replay::{File, one_step};
 
@@ -27,7 +27,7 @@ fn changed(change: impl for<'a> Fn(&mut Record<'a>) -> bool, room: &str) -> Vec<
         let (_, mut record) = record.expect("a record");
         let name = if change(&mut record) || matches!(record, Record::Table { .. }) { "" } else { room };
         let mut own = Vec::new();
-        record::encode(&mut own, name, &record);
+        world_record::encode(&mut own, name, &record);
         let at = packet.bytes.as_ptr() as usize - bytes.as_ptr() as usize;
         let begin = at - BEFORE;
         let old = u32::from_le_bytes(bytes[begin + 4..begin + 8].try_into().expect("four")) as usize;
@@ -140,7 +140,7 @@ fn hostile_server() -> String {
             let key = head.lines().find_map(|line| line.strip_prefix("Sec-WebSocket-Key: "));
             let answer = match key {
                 Some(key) if !head.contains("/refused") => {
-                    let accept = upgrade::accept_key(key);
+                    let accept = handshake::accept_key(key);
                     let mut answer = format!(
                         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
                          Sec-WebSocket-Accept: {accept}\r\n\r\n"

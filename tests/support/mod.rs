@@ -4,7 +4,7 @@
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use tickwire::internal::net::{Config, Server};
+use tickwire::internal::server::net::{Config, Server};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
 

@@ -2,7 +2,7 @@
 
 use tickwire::game::ActionOf;
 use tickwire::game::{Game, Profile};
-use tickwire::sim::{Command, Encoded, Identity, PlayerId, Rng, Sim, Stepped, frame};
+use tickwire::sim::{Command, Encoded, Identity, PlayerId, Rng, Sim, Stepped, command_frame};
 
 /// Players who come and go.
 const PLAYERS: u32 = 6;
@@ -21,8 +21,8 @@ pub fn three_ways<G: Game>(seed: u32, ticks: u32, mut act: impl FnMut(&mut Rng) 
         let commands = commands::<G>(&worlds[0], &mut random, &mut sequence, &mut act);
         let mut bytes = Vec::new();
         let reversed: Vec<_> = commands.iter().rev().map(Command::encoded).collect();
-        frame::encode_raw(tick, &reversed, &mut bytes).expect("few commands");
-        let decoded = frame::decode(&bytes).expect("our own frame").commands;
+        command_frame::encode_raw(tick, &reversed, &mut bytes).expect("few commands");
+        let decoded = command_frame::decode(&bytes).expect("our own frame").commands;
         if tick % 1_000 == 999 {
             worlds[2] = G::Sim::restore(&worlds[2].snapshot()).expect("our own snapshot");
         }

@@ -1,7 +1,7 @@
 //! Tables that differ from the built-in ones in everything in which tables may: every code is
 //! another, an argument is wider, and an optional packet of each direction is missing.
 
-use tickwire::internal::packet::codes::BUILTIN;
+use tickwire::internal::packet::tables::BUILTIN;
 
 /// Direction and name of the packets that the native dialect lacks.
 const MISSING: [[&str; 2]; 2] = [["to_server", "map_ping"], ["to_client", "leaderboard"]];

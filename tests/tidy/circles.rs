@@ -277,7 +277,7 @@ fn resolve<'a>(
         match *word {
             "self" if i == 0 => {}
             "super" => drop(at.pop()),
-            "crate" | "tickwire" | "tickwire_world" if i == 0 => at = root(word, module),
+            "crate" | "tickwire" | "tickwire_moo_world" if i == 0 => at = root(word, module),
             "internal" if i == 1 && path[0] == "tickwire" => {}
             word if sources.contains_key(&[&at[..], &[word]].concat()) && !is_defined(source, word) => {
                 at.push(word)
@@ -310,7 +310,7 @@ fn is_defined(source: Option<&Source<'_>>, word: &str) -> bool {
 
 fn root<'a>(word: &str, module: &[&'a str]) -> Module<'a> {
     match (word, module) {
-        ("crate", ["games", "moo", "world", ..]) | ("tickwire_world", _) => vec!["games", "moo", "world"],
+        ("crate", ["games", "moo", "world", ..]) | ("tickwire_moo_world", _) => vec!["games", "moo", "world"],
         _ => Vec::new(),
     }
 }

@@ -10,24 +10,24 @@ use super::tree::{Breach, File};
 
 /// Files that name a game all the same, and why.
 pub const ALLOWED: [(&str, &str); 11] = [
-    ("src/limits.rs", "every limit is there, also those of games"),
-    ("src/packet/codes.rs", "captures of before they carried their tables are read by those of moo"),
-    ("src/packet/endpoint.rs", "a path in a capture that names no game is read as one of moo"),
-    ("src/net/pages.rs", "the files of src/web, whose page of the game is that of moo"),
-    ("src/tab/world.rs", "exports moo's world to its page; only this package may export"),
-    ("src/client/own.rs", "a client in Rust names the game whose rules it runs"),
-    ("src/testkit/attack.rs", "misbehaving clients play moo"),
-    ("src/testkit/attack/victim.rs", "misbehaving clients play moo"),
-    ("src/testkit/hostile.rs", "misbehaving clients play moo"),
-    ("src/testkit/returning.rs", "clients that come back play moo"),
-    ("src/cli/rooms.rs", "the name of a flag, which users have in their scripts"),
+    ("src/limits/mod.rs", "every limit is there, also those of games"),
+    ("src/packet/tables.rs", "captures of before they carried their tables are read by those of moo"),
+    ("src/packet/routes.rs", "a path in a capture that names no game is read as one of moo"),
+    ("src/server/net/pages/mod.rs", "the files of src/web, whose page of the game is that of moo"),
+    ("src/wasm/moo_world.rs", "exports moo's world to its page; only this package may export"),
+    ("src/client/local_worlds.rs", "a client in Rust names the game whose rules it runs"),
+    ("src/testing/abuse/attack/mod.rs", "misbehaving clients play moo"),
+    ("src/testing/abuse/attack/victim.rs", "misbehaving clients play moo"),
+    ("src/testing/abuse/misbehavior.rs", "misbehaving clients play moo"),
+    ("src/testing/load/resume_test.rs", "clients that come back play moo"),
+    ("src/cli/room_arg.rs", "the name of a flag, which users have in their scripts"),
 ];
 
 /// Words of games besides the names of their folders: words that could mean nothing else.
 const WORDS: [(&str, &[&str]); 2] = [
     (
         "moo",
-        &["moomoo", "moofoll", "clan", "clans", "hat", "hats", "windmill", "windmills", "tickwire_world"],
+        &["moomoo", "moofoll", "clan", "clans", "hat", "hats", "windmill", "windmills", "tickwire_moo_world"],
     ),
     ("tanks", &["tank"]),
 ];

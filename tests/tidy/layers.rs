@@ -180,7 +180,7 @@ const MACHINE: [&[&str]; 12] = [
     &["tracing"],
 ];
 
-/// What depends on the operating system, and is only in `src/platform/`.
+/// What depends on the operating system, and is only in `src/util/os/`.
 const SYSTEM: [&[&str]; 8] = [
     &["rustix"],
     &["ctrlc"],
@@ -198,7 +198,12 @@ const DECODERS: [&str; 4] = ["packet", "peer", "explain", "inspector"];
 /// Places outside [`DECODERS`] that decode packets to the server.
 pub fn decoders(file: &File) -> Vec<Breach> {
     // A client's own packets, before they are sent.
-    let own = ["src/game/predict", "src/client/in_lockstep.rs", "src/self_check.rs", "src/simulate/peer.rs"];
+    let own = [
+        "src/game/predict",
+        "src/client/bots/lockstep_agent.rs",
+        "src/server/self_check.rs",
+        "src/testing/simulate/lockstep_bot.rs",
+    ];
     let is_own = own.iter().any(|path| file.is_in(path));
     if layer(file).is_none_or(|layer| DECODERS.contains(&layer)) || file.is_test() || is_own {
         return Vec::new();
@@ -228,7 +233,7 @@ pub fn decoders(file: &File) -> Vec<Breach> {
 
 /// Names of this crate and of those without the server, and the layer at their root.
 const CRATES: [(&str, &[&str]); 3] =
-    [("tickwire", &[]), ("tickwire_sim", &["sim"]), ("tickwire_world", &["games", "moo", "world"])];
+    [("tickwire", &[]), ("tickwire_sim", &["sim"]), ("tickwire_moo_world", &["games", "moo", "world"])];
 
 /// The layer of a file, or nothing for `src/lib.rs` and `src/internal`, which only declare, and for what is not under `src/`.
 fn layer(file: &File) -> Option<&str> {
@@ -292,7 +297,7 @@ pub fn systems(file: &File) -> Vec<Breach> {
     let tokens = rust::tokens(&file.text);
     let is_system = |at: &usize| SYSTEM.iter().any(|words| rust::reads(&tokens, *at, words));
     let found = (0..tokens.len()).filter(|at| tokens[*at].kind == Kind::Word && is_system(at));
-    let rule = "calls of one system belong to src/platform/, which has a form of them for every system";
+    let rule = "calls of one system belong to src/util/os/, which has a form of them for every system";
     found.map(|at| Breach::new(file, tokens[at].line, rule)).collect()
 }
 

@@ -58,7 +58,7 @@ fn layers_see_only_what_they_may() {
         &[],
     );
     finds(layers::imports, "src/ws/frame.rs", "mod tests {\n    use super::super::super::net;\n}\n", &[2]);
-    finds(layers::imports, "src/packet/codes.rs", "use crate::{limits, net::{Angle, Body}};\n", &[1, 1]);
+    finds(layers::imports, "src/packet/tables.rs", "use crate::{limits, net::{Angle, Body}};\n", &[1, 1]);
     finds(layers::imports, "src/games/moo/feed/view.rs", "use crate::*;\n", &[1]);
     finds(
         layers::imports,
@@ -66,13 +66,18 @@ fn layers_see_only_what_they_may() {
         "// use crate::net;\nconst A: &str = \"crate::net::X\";\n",
         &[],
     );
-    finds(layers::imports, "src/net/client.rs", "use super::inbox;\nuse crate::client::Bot;\n", &[2]);
-    finds(layers::imports, "src/client/bot.rs", "let a = crate::net::Server::start;\n", &[1]);
-    finds(layers::imports, "src/client/bot.rs", "use crate::testkit::check::Check;\n", &[1]);
-    finds(layers::imports, "src/testkit/crowd.rs", "use crate::client::bot::Bot;\n", &[]);
+    finds(
+        layers::imports,
+        "src/server/net/tcp_client.rs",
+        "use super::inbox;\nuse crate::client::Bot;\n",
+        &[2],
+    );
+    finds(layers::imports, "src/client/bots/mod.rs", "let a = crate::net::Server::start;\n", &[1]);
+    finds(layers::imports, "src/client/bots/mod.rs", "use crate::testkit::check::Check;\n", &[1]);
+    finds(layers::imports, "src/testing/load/crowd.rs", "use crate::client::bot::Bot;\n", &[]);
     finds(layers::imports, "src/games/moo/world/state.rs", "use crate::fixed::Angle;\n", &[]);
     finds(layers::imports, "src/games/moo/world/state.rs", "use tickwire::limits;\n", &[1]);
-    finds(layers::imports, "src/limits.rs", "use super::packet;\n", &[1]);
+    finds(layers::imports, "src/limits/mod.rs", "use super::packet;\n", &[1]);
     finds(layers::imports, "src/newcomer.rs", "//! New.\n", &[1]);
 }
 
@@ -97,7 +102,7 @@ fn the_websocket_layer_needs_no_other_package() {
     report(files.iter().flat_map(|file| surface::packages_of_ws(file, manifest)).collect());
     let text = "use base64::Engine as _;\nuse serde_json::Value;\nfn f() {\n    tickwire_sim::f();\n}\n";
     finds(|file| surface::packages_of_ws(file, manifest), "src/ws/a.rs", text, &[2, 4]);
-    finds(|file| surface::packages_of_ws(file, manifest), "src/net/a.rs", text, &[]);
+    finds(|file| surface::packages_of_ws(file, manifest), "src/server/net/a.rs", text, &[]);
 }
 
 #[test]
@@ -159,7 +164,7 @@ fn a_circle_is_found_behind_modules_re_exports_and_other_names() {
           src/a/b.rs -> src/a/c.rs (Low) -> src/a/mod.rs (Error) -> src/a/b.rs (Top)"]
     );
     let world = ("src/games/moo/world/x.rs", "use crate::y::Y;\npub struct X;\n");
-    let y = ("src/games/moo/world/y.rs", "use tickwire_world::x::X;\npub struct Y;\n");
+    let y = ("src/games/moo/world/y.rs", "use tickwire_moo_world::x::X;\npub struct Y;\n");
     assert_eq!(circle(&[world, y], &[]).len(), 1);
     let parent_alone = ("src/a/mod.rs", "mod b;\n");
     let stale = "src/a has no circle: take it off ALLOWED in tests/tidy/circles.rs";
@@ -184,9 +189,9 @@ fn a_circle_is_found_between_impl_blocks_of_a_type() {
 #[test]
 fn only_the_outer_layers_touch_the_machine() {
     keep(layers::purity);
-    finds(layers::purity, "src/ws/conn.rs", "use std::time::Duration;\n", &[]);
-    finds(layers::purity, "src/ws/conn.rs", "use std::net::TcpStream;\n", &[1]);
-    finds(layers::purity, "src/session.rs", "fn f() {\n    let now = Instant::now();\n}\n", &[2]);
+    finds(layers::purity, "src/ws/connection.rs", "use std::time::Duration;\n", &[]);
+    finds(layers::purity, "src/ws/connection.rs", "use std::net::TcpStream;\n", &[1]);
+    finds(layers::purity, "src/connection/session.rs", "fn f() {\n    let now = Instant::now();\n}\n", &[2]);
     finds(layers::purity, "src/games/moo/feed/view.rs", "use std::{fs, io};\n", &[1]);
     finds(
         layers::purity,
@@ -195,18 +200,18 @@ fn only_the_outer_layers_touch_the_machine() {
         &[],
     );
     finds(layers::purity, "src/games/moo/feed/view.rs", "#[cfg(test)]\nmod tests {}\nuse std::fs;\n", &[3]);
-    finds(layers::purity, "src/net/client.rs", "use std::net::TcpStream;\n", &[]);
-    finds(layers::purity, "src/client/talk.rs", "use std::net::TcpStream;\n", &[]);
-    finds(layers::purity, "src/client/bot.rs", "use std::net::TcpStream;\n", &[1]);
-    finds(layers::purity, "src/testkit/tally.rs", "use std::time::Instant;\n", &[1]);
+    finds(layers::purity, "src/server/net/tcp_client.rs", "use std::net::TcpStream;\n", &[]);
+    finds(layers::purity, "src/client/blocking_client.rs", "use std::net::TcpStream;\n", &[]);
+    finds(layers::purity, "src/client/bots/mod.rs", "use std::net::TcpStream;\n", &[1]);
+    finds(layers::purity, "src/testing/load/report.rs", "use std::time::Instant;\n", &[1]);
 }
 
 #[test]
 fn only_the_platform_depends_on_the_system() {
     keep(layers::systems);
     let linux = "use rustix::net::send;\n#[cfg(target_os = \"linux\")]\nuse std::os::fd::AsFd;\n";
-    finds(layers::systems, "src/net/a.rs", linux, &[1, 2, 3]);
-    finds(layers::systems, "src/platform/linux.rs", linux, &[]);
+    finds(layers::systems, "src/server/net/a.rs", linux, &[1, 2, 3]);
+    finds(layers::systems, "src/util/os/linux.rs", linux, &[]);
     finds(layers::systems, "src/cli/a.rs", "fn f() {\n    g(cfg!(windows));\n}\n", &[2]);
     finds(layers::systems, "src/cli/a.rs", "#[cfg(not(target_family = \"wasm\"))]\nmod a;\n", &[]);
 }
@@ -223,13 +228,13 @@ fn a_game_is_named_in_its_folder_and_where_it_is_registered() {
         breaches.into_iter().map(|breach| (breach.path, breach.line)).collect::<Vec<_>>()
     };
     for (path, name) in [
-        ("src/net/a.rs", "use crate::games::moo::Moo;"),
-        ("src/net/a.rs", "use crate::games::{chess};"),
-        ("src/net/a.rs", "use tickwire_world::World;"),
-        ("src/net/a.rs", "struct ClanAction;"),
-        ("src/net/a.rs", "const MAX_WINDMILLS: u8 = 3;"),
-        ("src/net/a.rs", "let a = \"/moomoo\";"),
-        ("src/net/a.rs", "let a = \"MooMoo dialects\";"),
+        ("src/server/net/a.rs", "use crate::games::moo::Moo;"),
+        ("src/server/net/a.rs", "use crate::games::{chess};"),
+        ("src/server/net/a.rs", "use tickwire_moo_world::World;"),
+        ("src/server/net/a.rs", "struct ClanAction;"),
+        ("src/server/net/a.rs", "const MAX_WINDMILLS: u8 = 3;"),
+        ("src/server/net/a.rs", "let a = \"/moomoo\";"),
+        ("src/server/net/a.rs", "let a = \"MooMoo dialects\";"),
         ("src/cli/a.rs", "/// The game, such as moo."),
         ("src/games/chess/a.rs", "use crate::games::moo::Moo;"),
         ("src/games/a.rs", "fn moo() {}"),
@@ -238,9 +243,9 @@ fn a_game_is_named_in_its_folder_and_where_it_is_registered() {
         assert_eq!(named(path, &format!("//! A.\n{name}\n"), &[(path, "a reason")]), [], "{name}");
     }
     for (path, innocent) in [
-        ("src/net/a.rs", "/// As moo does.\nlet that = chat;\n"),
-        ("src/net/a.rs", "#[cfg(test)]\nmod tests {\n    use crate::games::moo::Moo;\n}\n"),
-        ("src/net/tests.rs", "use crate::games::moo::Moo;\n"),
+        ("src/server/net/a.rs", "/// As moo does.\nlet that = chat;\n"),
+        ("src/server/net/a.rs", "#[cfg(test)]\nmod tests {\n    use crate::games::moo::Moo;\n}\n"),
+        ("src/server/net/tests.rs", "use crate::games::moo::Moo;\n"),
         ("src/games/moo/a.rs", "use crate::games::moo::Moo;\n"),
         ("tests/server/a.rs", "use tickwire::games::moo::Moo;\n"),
     ] {
@@ -248,7 +253,10 @@ fn a_game_is_named_in_its_folder_and_where_it_is_registered() {
     }
     // A game is registered once, and an exception that is not needed any more is found.
     assert_eq!(named("src/games/none/mod.rs", "", &[]), [("src/games/mod.rs".to_owned(), 1)]);
-    assert_eq!(named("src/net/a.rs", "", &[("src/net/a.rs", "a reason")]), [("src/net/a.rs".to_owned(), 1)]);
+    assert_eq!(
+        named("src/server/net/a.rs", "", &[("src/server/net/a.rs", "a reason")]),
+        [("src/server/net/a.rs".to_owned(), 1)]
+    );
 }
 
 #[test]
@@ -256,15 +264,15 @@ fn only_peer_explain_and_inspector_decode_packets_to_the_server() {
     keep(layers::decoders);
     let decode =
         "fn f() {\n    dialect.decode(Direction::ToServer, bytes);\n    ClientPacket::from_decoded(&a);\n}\n";
-    finds(layers::decoders, "src/net/a.rs", decode, &[2, 3]);
-    finds(layers::decoders, "src/peer/a.rs", decode, &[]);
+    finds(layers::decoders, "src/server/net/a.rs", decode, &[2, 3]);
+    finds(layers::decoders, "src/connection/a.rs", decode, &[]);
     finds(
         layers::decoders,
-        "src/net/a.rs",
+        "src/server/net/a.rs",
         "fn f() {\n    dialect.decode(Direction::ToClient, bytes);\n}\n",
         &[],
     );
-    finds(layers::decoders, "src/net/a.rs", &format!("#[cfg(test)]\nmod tests {{\n{decode}}}\n"), &[]);
+    finds(layers::decoders, "src/server/net/a.rs", &format!("#[cfg(test)]\nmod tests {{\n{decode}}}\n"), &[]);
 }
 
 #[test]
@@ -298,8 +306,8 @@ fn nothing_is_left_over() {
     finds(rules::leftovers, "scripts/a.sh", &mark, &[1]);
     finds(rules::leftovers, "src/ws/a.rs", "fn f() {\n    todo!()\n}\n", &[2]);
     finds(rules::leftovers, "tests/a.rs", "#[test]\n#[ignore = \"slow\"]\nfn f() {}\n", &[2]);
-    finds(rules::leftovers, "src/net/a.rs", "fn f() {\n    a.unwrap();\n}\n", &[2]);
-    finds(rules::leftovers, "src/net/a.rs", "#[test]\nfn f() {\n    a.unwrap();\n}\n", &[]);
+    finds(rules::leftovers, "src/server/net/a.rs", "fn f() {\n    a.unwrap();\n}\n", &[2]);
+    finds(rules::leftovers, "src/server/net/a.rs", "#[test]\nfn f() {\n    a.unwrap();\n}\n", &[]);
     finds(rules::leftovers, "src/web/a.js", "console.log(1);\n  debugger;\n", &[1, 2]);
     finds(rules::leftovers, "tests/browser/a.mjs", "console.log(1);\ntest.skip('a', f);\n", &[2]);
 }
@@ -307,10 +315,10 @@ fn nothing_is_left_over() {
 #[test]
 fn unsafe_stays_in_the_shim() {
     keep(rules::no_unsafe);
-    finds(rules::no_unsafe, "src/net/a.rs", "fn f() {\n    unsafe { g() }\n}\n", &[2]);
-    finds(rules::no_unsafe, "src/net/a.rs", "#![allow(unsafe_code)]\n", &[1]);
-    finds(rules::no_unsafe, "src/net/a.rs", "// unsafe\nconst A: &str = \"unsafe\";\n", &[]);
-    finds(rules::no_unsafe, "src/tab/lib.rs", "#[unsafe(no_mangle)]\nfn f() {}\n", &[]);
+    finds(rules::no_unsafe, "src/server/net/a.rs", "fn f() {\n    unsafe { g() }\n}\n", &[2]);
+    finds(rules::no_unsafe, "src/server/net/a.rs", "#![allow(unsafe_code)]\n", &[1]);
+    finds(rules::no_unsafe, "src/server/net/a.rs", "// unsafe\nconst A: &str = \"unsafe\";\n", &[]);
+    finds(rules::no_unsafe, "src/wasm/lib.rs", "#[unsafe(no_mangle)]\nfn f() {}\n", &[]);
 }
 
 #[test]
@@ -330,14 +338,14 @@ fn the_world_is_exact() {
 fn bounds_stand_in_limits() {
     keep(rules::bounds);
     keep(rules::documented_limits);
-    finds(rules::bounds, "src/net/a.rs", "const A: Duration = Duration::from_millis(20);\n", &[1]);
-    finds(rules::bounds, "src/net/a.rs", "let a = Duration::from_secs(1) / hz;\n", &[]);
+    finds(rules::bounds, "src/server/net/a.rs", "const A: Duration = Duration::from_millis(20);\n", &[1]);
+    finds(rules::bounds, "src/server/net/a.rs", "let a = Duration::from_secs(1) / hz;\n", &[]);
     finds(rules::bounds, "src/ws/a.rs", "let a = 4 * 1024;\nlet b = [0; 512];\nlet c = [0; 10];\n", &[1, 2]);
     finds(rules::bounds, "src/ws/a.rs", "let a = Vec::with_capacity(64);\nlet b = [Rfc(6455); 200];\n", &[1]);
     finds(rules::bounds, "src/ws/a.rs", "#[cfg(test)]\nmod tests {\n    const A: u32 = 9999;\n}\n", &[]);
     finds(
         rules::documented_limits,
-        "src/limits.rs",
+        "src/limits/mod.rs",
         "/// Why.\npub const A: u8 = 1;\npub const B: u8 = 2;\n",
         &[3],
     );
@@ -380,7 +388,7 @@ fn documents_are_true_to_the_tree() {
         ),
         File::new("ARCHITECTURE.md", "no word of it\n"),
         File::new(
-            "src/limits.rs",
+            "src/limits/mod.rs",
             "pub const LONELY: u8 = 1;\npub const KEPT: u8 = 1;\nassert!(LONELY > 0);\n",
         ),
         File::new("src/ws/a.rs", "use crate::limits::KEPT;\n"),

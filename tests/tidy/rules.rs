@@ -147,13 +147,13 @@ fn script_leftovers(file: &File) -> Vec<Breach> {
 
 /// The exceptions are the shim that exports to a browser, and the allocator of the benchmarks that counts.
 pub fn no_unsafe(file: &File) -> Vec<Breach> {
-    let excepted = ["src/tab", "tests/benches"];
+    let excepted = ["src/wasm", "tests/benches"];
     if file.extension() != "rs" || excepted.iter().any(|folder| file.is_in(folder)) {
         return Vec::new();
     }
     let tokens = rust::tokens(&file.text);
     let found = tokens.iter().filter(|token| matches!(token.text, "unsafe" | "unsafe_code"));
-    found.map(|token| Breach::new(file, token.line, "unsafe stays in src/tab")).collect()
+    found.map(|token| Breach::new(file, token.line, "unsafe stays in src/wasm")).collect()
 }
 
 /// The same on every machine: no floating point, no order that depends on a hash.
@@ -178,7 +178,7 @@ pub fn exact_world(file: &File) -> Vec<Breach> {
 
 /// In the layers of the server that face the network a time or a size is a name from `limits`, so that all bounds stand in one place.
 pub fn bounds(file: &File) -> Vec<Breach> {
-    let facing = ["src/net", "src/ws", "src/session", "src/session.rs"];
+    let facing = ["src/net", "src/ws", "src/session", "src/connection/session.rs"];
     // Those who use the WebSocket layer alone have no `limits`; a server names its own.
     let is_default = file.path == "src/ws/defaults.rs";
     let is_facing = !is_default && facing.iter().any(|folder| file.is_in(folder));
@@ -191,7 +191,8 @@ pub fn bounds(file: &File) -> Vec<Breach> {
     for (at, token) in tokens.iter().enumerate() {
         let is_value = token.kind == Kind::Number && !tests.iter().any(|range| range.contains(&at));
         if is_value && (is_time(&tokens, at) || is_size(&tokens, at)) {
-            let rule = format!("{}: a bound is a constant of src/limits.rs with unit and reason", token.text);
+            let rule =
+                format!("{}: a bound is a constant of src/limits/mod.rs with unit and reason", token.text);
             breaches.push(Breach::new(file, token.line, rule));
         }
     }

@@ -24,13 +24,13 @@ const PREDICT: (&str, usize) = ("src/web/predict.wasm", 448 * 1024);
 const LEFT_OUT: [&str; 11] = [
     "src/cli",
     "src/limits",
-    "src/limits.rs",
+    "src/limits/mod.rs",
     "src/main.rs",
     "src/net",
     "src/platform",
-    "src/platform.rs",
+    "src/util/os/mod.rs",
     "src/server",
-    "src/server.rs",
+    "src/server/builder/mod.rs",
     "src/simulate",
     "src/testkit",
 ];

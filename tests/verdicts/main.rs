@@ -22,13 +22,13 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use tickwire::capture::{self, End};
-use tickwire::explain::captured::{self, What};
+use tickwire::explain::capture_walk::{self, What};
 use tickwire::explain::{Content, hex};
-use tickwire::internal::capture::writer::{Flow, Writer};
+use tickwire::internal::tools::capture::writer::{Flow, Writer};
 use tickwire::limits;
 use tickwire::packet::Codes;
 use tickwire::ws::frame::{self, Opcode};
-use tickwire::ws::{Side, upgrade};
+use tickwire::ws::{Side, handshake};
 
 use mutants::{Mutant, Packets};
 
@@ -79,13 +79,13 @@ impl Tally {
 fn pieces(mutant: &Mutant) -> Vec<(Side, Vec<u8>)> {
     let format = if mutant.is_json { "json" } else { "msgpack" };
     let target = format!("/play?dialect={}&format={format}", mutant.dialect);
-    let accept = upgrade::accept_key(KEY);
+    let accept = handshake::accept_key(KEY);
     let response = format!(
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
          Sec-WebSocket-Accept: {accept}\r\n\r\n"
     );
     let mut pieces = vec![
-        (Side::Client, upgrade::request("localhost:3000", &target, KEY, &[])),
+        (Side::Client, handshake::request("localhost:3000", &target, KEY, &[])),
         (Side::Server, response.into_bytes()),
     ];
     if mutant.from == Side::Client && mutant.dialect == "native" {
@@ -141,7 +141,7 @@ fn explain(file: &[u8], mutants: &[Mutant]) -> Vec<Explained> {
     // Heads and the hello come before the mutant.
     let mut before: Vec<usize> = mutants.iter().map(|one| 2 + usize::from(has_hello(one))).collect();
     let mut offset = vec![0; mutants.len()];
-    captured::walk(&capture, &codes, (None, native), None, |found| {
+    capture_walk::walk(&capture, &codes, (None, native), None, |found| {
         let What::Item(item) = found.what else { return };
         let (index, line) = (found.client - 1, item.json());
         let explained = &mut all[index];

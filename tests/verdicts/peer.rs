@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use tickwire::game::{Game as _, Profile, Shared};
+use tickwire::internal::connection::receiver::{At, Denied, RoomFacts};
+use tickwire::internal::connection::{Driver, Ending, Endpoint, Receiver};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
-use tickwire::internal::packet::endpoint::PATHS;
-use tickwire::internal::peer::receiver::{At, Denied, RoomFacts};
-use tickwire::internal::peer::{Driver, Ending, Endpoint, Receiver};
+use tickwire::internal::packet::routes::PATHS;
 use tickwire::limits;
 use tickwire::packet::Codes;
 use tickwire::sim::Raw;

@@ -14,7 +14,7 @@ local byte, sub, find, match, format = string.byte, string.sub, string.find, str
 local floor = math.floor
 local concat = table.concat
 
--- Bounds of src/limits.rs; a test compares.
+-- Bounds of src/limits/mod.rs; a test compares.
 local PACKET_DEPTH = 7
 local PACKET_VALUES = 1024
 local CLIENT_PACKET_VALUES = 65536

@@ -165,7 +165,7 @@ local function candidates_of(stream)
     return found, best
 end
 
--- What a connection without an upgrade is, as src/explain/guess.rs has it: each message counts for every dialect that reads it, those that read the
+-- What a connection without an upgrade is, as src/tools/explain/dialect_guess.rs has it: each message counts for every dialect that reads it, those that read the
 -- most are the candidates, and the first of them is taken. The second value says whether any has read one.
 local function guess(way, pinfo)
     local stream, from, to = way.stream, way.from, way.to

@@ -1,5 +1,5 @@
 -- ---- Rules of heads ------------------------------------------------------------------------------------------------
--- The request and the answer of an upgrade, held against the rules in the order of the server's own check (src/ws/lines.rs, http.rs and
+-- The request and the answer of an upgrade, held against the rules in the order of the server's own check (src/ws/head_lines.rs, http.rs and
 -- upgrade.rs). Wireshark's HTTP dissector shows them; this adds the rule.
 
 -- The rule that a head breaks, as far as it is there: `judge_head(bytes, stream)`; nil where none is broken. `stream.asked` keeps what the request
@@ -131,7 +131,7 @@ do
     end
 
     -- Rules that only upgrades to one of the server's endpoints have to observe, and rules that plain HTTP need not observe (`counts` in
-    -- src/explain/head.rs).
+    -- src/tools/explain/parse/http_head.rs).
     local LIMITS = { head_too_long = true, target_too_long = true, too_many_headers = true, too_many_subprotocols = true }
     local OF_UPGRADES = {
         target_form = true, transfer_encoding = true, body_announced = true, method_not_get = true,

@@ -10,12 +10,12 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 
 use super::super::output::{Failure, print};
-use crate::capture::{Capture, Untrusted};
-use crate::explain::captured::{self, Found, Tally, What};
-use crate::explain::paint::Paint;
-use crate::explain::piecemeal::Form;
 use crate::packet::{Codes, Dialect};
-use crate::plural::count;
+use crate::tools::capture::{Capture, Untrusted};
+use crate::tools::explain::capture_walk::{self, Found, Tally, What};
+use crate::tools::explain::color::Paint;
+use crate::tools::explain::print::streaming::Form;
+use crate::util::plural::count;
 use crate::ws::Side;
 
 /// What to show of a capture.
@@ -40,7 +40,7 @@ pub fn run(
     dialects: (Option<&Dialect>, &Dialect),
     wanted: &Wanted<'_>,
 ) -> Result<(), Failure> {
-    let unread = captured::unread(capture);
+    let unread = capture_walk::unread(capture);
     if let Some(words) = &unread
         && !capture.is_readable()
     {
@@ -50,11 +50,11 @@ pub fn run(
     let names = names(capture);
     let is_plain = wanted.form != Form::Json && wanted.packet.is_none();
     if is_plain {
-        let notes: Vec<String> = unread.into_iter().chain(captured::truncated(capture)).collect();
+        let notes: Vec<String> = unread.into_iter().chain(capture_walk::truncated(capture)).collect();
         print(&heading(capture, &notes));
     }
     let mut is_silent = true;
-    let tallies = captured::walk(capture, codes, dialects, wanted.client, |found| {
+    let tallies = capture_walk::walk(capture, codes, dialects, wanted.client, |found| {
         let text = shown(&found, &names, begin_ns, wanted);
         is_silent &= text.is_empty();
         print(&text);
@@ -67,7 +67,7 @@ pub fn run(
     }
     let missed = wanted.packet.filter(|_| is_silent);
     let missed = missed.map(|name| format!("there is no packet or frame {name:?} in this capture"));
-    let wrong: Vec<Failure> = missed.into_iter().chain(captured::cut(capture)).collect();
+    let wrong: Vec<Failure> = missed.into_iter().chain(capture_walk::cut(capture)).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
 }
 

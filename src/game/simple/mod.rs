@@ -10,43 +10,43 @@
 //! and a view that sends the packet `state` of the game's table to every client whenever it changed.
 //! A game in which clients see different things implements [`Game`] itself.
 
-mod agent;
-mod local;
-mod past;
+mod bot_hooks;
+mod bot_policy;
+mod named_values;
+mod prediction;
 mod published;
-mod random;
-mod row;
-mod rules;
-mod tactics;
-mod trial;
+mod random_bot;
+mod random_packet;
+mod rewind;
+mod simple_game;
 mod world;
 
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-pub use local::{Foreseen, Local, LocalState};
-pub use past::Past;
+pub use bot_policy::Tactics;
+pub use named_values::Row;
+pub use prediction::{Foreseen, Local, LocalState};
 use published::once;
 #[doc(hidden)]
 pub use published::{Events, State};
-use random::COMMON;
-pub use row::Row;
-use rules::Told;
-pub use rules::{SimpleGame, Turns};
-pub use tactics::Tactics;
+use random_packet::COMMON;
+pub use rewind::Past;
+use simple_game::Told;
+pub use simple_game::{SimpleGame, Turns};
 use tickwire_sim::{Action as _, Encoded, Identity, PlayerId};
 use world::code_hash;
 pub use world::{Deed, World};
 
-use super::about::Kill;
-use super::agent::Bots;
-use super::answers::answers_commands;
+use super::bots::Bots;
+use super::command_acks::answers_commands;
+use super::dyn_tick::Roster;
+use super::game::{Game, Published, Publisher, Rates, Turn, View};
+use super::info::Kill;
 use super::messages::{Messages, Writer};
-use super::play::{Game, Published, Publisher, Rates, Turn, View};
-use super::predict::StartPredictor;
-use super::tick::Roster;
-use super::verbs::{Ask, Profile, Verbs};
+use super::packet_handler::{Ask, Profile, Verbs};
+use super::prediction::StartPredictor;
 use crate::limits;
 use crate::packet::{Codes, Decoded, Dialect, Direction, Lane};
 
@@ -69,7 +69,7 @@ impl<S: SimpleGame> Game for Simple<S> {
     const TABLES: &'static [(&'static str, &'static str)] = &[S::TABLE];
     const NEEDS: &'static [&'static str] = &["state"];
     const PAGE: Option<&'static str> = Some(S::PAGE);
-    const BOTS: Bots = trial::bots::<S>();
+    const BOTS: Bots = bot_hooks::bots::<S>();
     const PREDICTOR: Option<StartPredictor> = S::PREDICTOR;
     const KILL: Option<Kill> = S::KILL;
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use tickwire_sim::PlayerId;
 
-use super::row::Row;
-use super::rules::Told;
+use super::named_values::Row;
+use super::simple_game::Told;
 use crate::game::Rates;
 use crate::packet::Dialect;
 

@@ -3,14 +3,14 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use tickwire_sim::carry::{Saved, Writer};
 use tickwire_sim::fields::{Bytes, Field, Sink};
+use tickwire_sim::migrate::{Saved, Writer};
 use tickwire_sim::{
     Action, Command, Declared, Identity, Malformed, Membership, PlayerId, Reader, Rejected, Rng, Sim,
-    Stepped, frame,
+    Stepped, command_frame,
 };
 
-use super::rules::{SimpleGame, Told, Turns};
+use super::simple_game::{SimpleGame, Told, Turns};
 
 /// What happens in the world of a simple game: who comes and goes, and what players do.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +31,7 @@ impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for Deed<A> {
             Deed::Join(player, name) => {
                 out.push(0);
                 out.extend(player.0.to_le_bytes());
-                frame::write_text(name, out);
+                command_frame::write_text(name, out);
             }
             Deed::Leave(player) => {
                 out.push(1);

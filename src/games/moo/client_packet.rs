@@ -1,4 +1,4 @@
-//! Typed client packets: one enum for all dialects, so that [`verbs`](super::verbs) do not
+//! Typed client packets: one enum for all dialects, so that [`verbs`](super::packet_handler) do not
 //! depend on any dialect.
 //!
 //! A [`Decoded`] packet becomes a [`ClientPacket`], in which radians are converted to binary angles,

@@ -6,24 +6,24 @@
 
 use std::sync::Arc;
 
-use super::bots::BOTS;
-use super::facts;
-use super::orders::ORDERS;
-use super::predict::OwnWorld;
-use super::served;
-use super::shown::Shown;
-use super::verbs::{Look, Verbs};
-use super::words::words;
-use crate::game::agent::Bots;
-use crate::game::predict::{self, StartPredictor};
+use super::bot_entry::BOTS;
+use super::rules_json;
+use super::operator_commands::ORDERS;
+use super::prediction::OwnWorld;
+use super::table_check;
+use super::published::Shown;
+use super::packet_handler::{Look, Verbs};
+use super::describe::words;
+use crate::game::bots::Bots;
+use crate::game::prediction::{self, StartPredictor};
 use crate::game::{self, Game, Kill, Messages, Order, Profile, Published, Rates, Roster, Turn, Writer};
 use crate::games::moo::feed::{
     Events, Layout, MoomooScratch, MoomooView, NativeScratch, NativeView, Since, State, WorldReader,
 };
 use crate::games::moo::world::{Action, PlayerId, Resource, World, code_hash, rules};
-use crate::packet::codes::BUILTIN;
+use crate::packet::tables::BUILTIN;
 use crate::packet::{Codes, Dialect, Lane};
-use crate::session::says_hello;
+use crate::connection::session::says_hello;
 
 /// The game `moo`.
 #[derive(Debug)]
@@ -35,12 +35,12 @@ impl Game for Moo {
         &[("/play", "native"), ("/", "legacy"), ("/moomoo", "legacy"), ("/server", "letters")];
     const FOREIGN: Option<&'static str> = Some("MooMoo dialects");
     const TABLES: &'static [(&'static str, &'static str)] = &BUILTIN;
-    const RULES: Option<fn() -> String> = Some(facts::json);
+    const RULES: Option<fn() -> String> = Some(rules_json::json);
     const ORDERS: &'static [Order] = &ORDERS;
     const KILL: Option<Kill> =
         Some(Kill { packet: "kill", only_if: None, victim: "victim_name", killer: "killer_name" });
     const BOTS: Bots = BOTS;
-    const PREDICTOR: Option<StartPredictor> = Some(predict::start::<OwnWorld>);
+    const PREDICTOR: Option<StartPredictor> = Some(prediction::start::<OwnWorld>);
 
     type Sim = World;
     type Events = Events;
@@ -54,7 +54,7 @@ impl Game for Moo {
     }
 
     fn check(codes: &Codes) -> Result<(), String> {
-        served::check(codes)
+        table_check::check(codes)
     }
 
     fn lasts(events: &Events) -> bool {

@@ -1,29 +1,29 @@
 //! The game of this server: a MooMoo-like world, in its own dialect and four foreign ones.
 
 #[cfg(not(target_family = "wasm"))]
-mod agreement;
-mod bots;
+mod compare_to_published;
+mod bot_entry;
 #[cfg(not(target_family = "wasm"))]
-pub mod check;
+pub mod checker;
 #[cfg(not(target_family = "wasm"))]
-mod checked;
-pub mod client;
+mod checking_observer;
+pub mod bot;
 pub mod client_packet;
-pub mod facts;
+pub mod rules_json;
 pub mod feed;
 mod game;
-mod needs;
-mod orders;
-pub mod predict;
-mod served;
-mod shown;
+mod row_check;
+mod operator_commands;
+pub mod prediction;
+mod table_check;
+mod published;
 #[cfg(not(target_family = "wasm"))]
-mod trial;
-pub mod verbs;
-mod words;
+mod simulation_hooks;
+pub mod packet_handler;
+mod describe;
 
-pub use tickwire_world as world;
+pub use tickwire_moo_world as world;
 
 pub use game::{Moo, Publisher, Scratch, View};
-pub use shown::Shown;
-pub use words::words;
+pub use published::Shown;
+pub use describe::words;

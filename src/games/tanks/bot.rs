@@ -12,7 +12,7 @@ use tickwire_sim::PlayerId;
 
 use super::rules;
 use crate::game::Dice;
-use crate::game::agent::{Deeds, Outcome};
+use crate::game::bots::{Deeds, Outcome};
 use crate::game::simple::{Row, Tactics};
 use crate::packet::{Decoded, Value};
 

@@ -10,7 +10,7 @@
 
 mod bot;
 mod map;
-mod predict;
+mod prediction;
 mod round;
 mod rules;
 mod shell;
@@ -23,7 +23,7 @@ use tickwire_sim::trig::direction;
 use tickwire_sim::{Declared, Identity, PlayerId, Rng, fields};
 
 use crate::game::Kill;
-use crate::game::predict::{StartPredictor, start};
+use crate::game::prediction::{StartPredictor, start};
 use crate::game::simple::{Local, Row, SimpleGame, Tactics, Turns};
 use crate::packet::{Decoded, Value};
 use map::Map;

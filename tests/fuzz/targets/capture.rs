@@ -7,13 +7,13 @@
 //! an error, and one in a single pass with the same report or none.
 
 use tickwire::capture::{self, Capture, Packet, Record};
-use tickwire::explain::captured;
+use tickwire::explain::capture_walk;
 use tickwire::game::Game as _;
 use tickwire::games::moo::Moo;
-use tickwire::internal::capture::pcapng::{About, write_interface, write_packet, write_section};
-use tickwire::internal::capture::{packet, record};
+use tickwire::internal::tools::capture::pcapng::{About, write_interface, write_packet, write_section};
+use tickwire::internal::tools::capture::{packet, world_record};
 use tickwire::packet::Codes;
-use tickwire::peer::Endpoint;
+use tickwire::connection::Endpoint;
 use tickwire::replay;
 use tickwire::ws::http::RequestHead;
 
@@ -83,11 +83,11 @@ fn records(found: &Capture<'_>) {
         match record {
             Ok((room, record)) => {
                 let mut bytes = Vec::new();
-                record::encode(&mut bytes, room.raw(), &record);
+                world_record::encode(&mut bytes, room.raw(), &record);
                 if let Record::Tick { frame, .. } = record {
                     let _ = tickwire::games::moo::world::command::decode_frame(frame);
                 }
-                assert_eq!(record::decode(&bytes), Ok((room, record)), "from {:02x?}", packet.bytes);
+                assert_eq!(world_record::decode(&bytes), Ok((room, record)), "from {:02x?}", packet.bytes);
             }
             Err(error) => assert!(!error.to_string().is_empty()),
         }
@@ -135,7 +135,7 @@ fn understood(found: &Capture<'_>, bytes: &[u8]) {
     });
     let otherwise = codes.default_dialect().expect("every table has a dialect");
     let mut items = 0;
-    captured::walk(found, &codes, (None, otherwise), None, |_| items += 1);
+    capture_walk::walk(found, &codes, (None, otherwise), None, |_| items += 1);
     let find =
         |about: &tickwire::game::About, head: &RequestHead| Endpoint::find(&codes, about.paths, head).ok();
     let replayed = replay::replay(found, &[Moo::ABOUT], &find, replay::Asked::default());

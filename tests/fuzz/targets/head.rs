@@ -6,11 +6,11 @@
 //! interpret differently, is the same for `httparse`, an independent parser, and round-trips. The
 //! responses are well-formed.
 
-use tickwire::internal::packet::endpoint;
+use tickwire::internal::packet::routes;
 use tickwire::limits::{self, HEAD_BYTES, HEAD_HEADERS};
 use tickwire::packet::Codes;
 use tickwire::ws::http::{HeadReader, RequestHead, ResponseHead, ResponseReader};
-use tickwire::ws::{Violation, upgrade};
+use tickwire::ws::{Violation, handshake};
 
 /// The result of parsing a head, and the number of bytes consumed.
 type Read<T> = Result<Option<(T, usize)>, Violation>;
@@ -28,7 +28,7 @@ pub fn run(bytes: &[u8]) {
     let whole = response(bytes, bytes.len());
     assert_eq!(whole, response(bytes, 1), "a response whole and byte by byte");
     if let Ok(Some((head, _))) = &whole {
-        let _ = upgrade::check_response(head, "dGhlIHNhbXBsZSBub25jZQ==", &["tickwire.v1"]);
+        let _ = handshake::check_response(head, "dGhlIHNhbXBsZSBub25jZQ==", &["tickwire.v1"]);
     }
 }
 
@@ -125,13 +125,13 @@ fn comes_back(head: &RequestHead, bytes: &[u8]) {
 fn is_answered(head: &RequestHead) {
     let codes = Codes::builtin();
     let [dialect, format] = ["dialect", "format"].map(|name| head.query(name));
-    let _ = endpoint::find(&codes, &endpoint::PATHS, head.path(), dialect.as_deref(), format.as_deref());
-    let _ = upgrade::check_origin(head, &["https://game.example".to_owned()]);
-    match upgrade::accept(head, &["tickwire.v1"]) {
+    let _ = routes::find(&codes, &routes::PATHS, head.path(), dialect.as_deref(), format.as_deref());
+    let _ = handshake::check_origin(head, &["https://game.example".to_owned()]);
+    match handshake::accept(head, &["tickwire.v1"]) {
         Ok(accepted) => {
             let key = head.header("Sec-WebSocket-Key").expect("no upgrade without a key");
             let answer = response(&accepted.response, 1).expect("our own answer").expect("whole").0;
-            let agreed = upgrade::check_response(&answer, key, &["tickwire.v1"]);
+            let agreed = handshake::check_response(&answer, key, &["tickwire.v1"]);
             assert_eq!(agreed, Ok(accepted.subprotocol));
         }
         Err(refusal) => assert!(refusal.response().starts_with(b"HTTP/1.1 4")),

@@ -7,7 +7,7 @@
 
 use std::io::{self, Read, Write};
 
-use tickwire::ws::conn::{Conn, Event, Role};
+use tickwire::ws::connection::{Conn, Event, Role};
 use tickwire::ws::frame::{KEY_BYTES, MASK};
 use tickwire::ws::message::{Limits, Message, Reader};
 use tickwire::ws::{CloseCode, Side, Violation};

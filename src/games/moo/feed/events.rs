@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::interest::{HALF_HEIGHT_PX, HALF_WIDTH_PX, Place, Thing, Window};
 use super::objects::{self, Object};
-use super::state::State;
+use super::published_state::State;
 use crate::games::moo::world::trig::{cosine, sine};
 use crate::games::moo::world::{Angle, ClanId, EntityId, Event as WorldEvent, Fixed, PlayerId, World};
 

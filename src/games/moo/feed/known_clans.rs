@@ -6,9 +6,9 @@
 //! client's own player are sent at once, with the clans that they concern. A message never names a
 //! clan or a mate that the client does not know yet.
 
-use super::merge::{Change, changes};
-use super::pace::Pace;
-use super::state::{State, Tag};
+use super::merge_diff::{Change, changes};
+use super::byte_rate::Pace;
+use super::published_state::{State, Tag};
 use crate::games::moo::world::ClanId;
 use crate::games::moo::world::clan::Clan;
 

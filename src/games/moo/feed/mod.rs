@@ -14,19 +14,19 @@
 
 mod events;
 pub mod interest;
-mod known;
+mod known_set;
 mod known_clans;
-mod look;
-mod merge;
+mod in_view;
+mod merge_diff;
 mod moomoo;
 mod native;
 mod objects;
-mod pace;
+mod byte_rate;
 mod publish;
-pub mod server_packet;
-mod state;
-mod typed;
-mod values;
+pub mod outgoing_packet;
+mod published_state;
+mod send_typed;
+mod encode_values;
 
 pub use events::Events;
 pub use interest::Layout;
@@ -34,4 +34,4 @@ pub(crate) use moomoo::{Scratch as MoomooScratch, View as MoomooView};
 pub use native::Pose;
 pub(crate) use native::{Scratch as NativeScratch, Since, View as NativeView};
 pub(crate) use publish::WorldReader;
-pub(crate) use state::State;
+pub(crate) use published_state::State;

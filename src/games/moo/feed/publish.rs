@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use super::events::Events;
 use super::interest::Things;
 use super::objects::{self, Natural, Structures};
-use super::state::{Animal, Clans, Hand, Seen, State};
+use super::published_state::{Animal, Clans, Hand, Seen, State};
 use crate::games::moo::world::{Event, PlayerId, PlayerView, World};
 
 /// Copies the public state out of the world, tick after tick, and shares what has not changed.

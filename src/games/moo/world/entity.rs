@@ -1,11 +1,11 @@
 //! Entities: an entity is a body and exactly one controller.
 
 pub use crate::body::Body;
-use crate::built::Standing;
 use crate::controller::{Animal, Controller};
 use crate::fields::fields;
 pub use crate::id::{Embodied, EntityId, PlayerId};
 use crate::rules::{Biome, Rates};
+use crate::terrain::structure_index::Standing;
 use crate::terrain::Terrain;
 
 /// A body and the only controller that may act on it.

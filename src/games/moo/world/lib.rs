@@ -18,15 +18,9 @@
 //! [`rng`] and [`text`].
 
 pub mod rules;
+pub mod spawn;
 
-mod land;
-pub mod map;
-mod spawn;
-
-mod alike;
 pub mod command;
-mod frame;
-pub mod text;
 
 mod body;
 pub mod controller;
@@ -35,52 +29,38 @@ mod id;
 
 pub mod clan;
 
-mod built;
-mod crowd;
-mod grid;
-mod row;
+mod player_index;
 pub mod terrain;
 
-mod appear;
-mod apply;
-mod clans;
-mod deeds;
+pub mod client_world;
 mod event;
-mod fight;
-mod herd;
-mod life;
-pub mod local;
+mod public_view;
 mod scratch;
-mod shoot;
 mod sim;
-mod start;
 mod state;
-mod step;
-mod touch;
-mod turret;
-mod view;
+mod tick;
 mod world;
 
-mod check;
-mod code;
 mod fields;
+mod rules_hash;
 pub mod snapshot;
+mod validate;
 
 pub use tickwire_sim::{fixed, rng, trig};
 
 #[cfg(test)]
 mod tests;
 
+pub use crate::spawn::map::{Bands, Biome};
 pub use clan::ClanId;
-pub use code::code_hash;
 pub use command::{Action, Command, Rejection, Selection, Spawned};
 pub use controller::{Controller, SceneryKind};
 pub use entity::{Body, Entity, EntityId, PlayerId};
 pub use event::{Event, Outcome};
 pub use fixed::{Angle, Fixed};
-pub use map::{Bands, Biome};
+pub use public_view::{AnimalView, PlayerView, ProjectileView, SceneryView, StructureView};
 pub use rules::{AnimalKind, Resource, TickHz};
+pub use rules_hash::code_hash;
 pub use snapshot::SnapshotError;
 pub use state::Identity;
-pub use view::{AnimalView, PlayerView, ProjectileView, SceneryView, StructureView};
 pub use world::World;

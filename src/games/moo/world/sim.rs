@@ -1,6 +1,6 @@
 //! The world as a room drives it: [`tickwire_sim::Sim`].
 
-use tickwire_sim::carry::Saved;
+use tickwire_sim::migrate::Saved;
 use tickwire_sim::{Declared, Rejected, Sim, Stepped};
 
 use crate::command::{Action, Command};

@@ -15,14 +15,14 @@
 
 use std::fmt;
 
-use tickwire_sim::carry::{Saved, Writer};
+use tickwire_sim::migrate::{Saved, Writer};
 
-use crate::check::check;
-use crate::code::code_hash;
 use crate::controller::Controller;
 pub use crate::fields::SnapshotError;
 use crate::fields::{Bytes, Field, Reader, Sink};
+use crate::rules_hash::code_hash;
 use crate::state::{Identity, State};
+use crate::validate::check;
 use crate::world::World;
 
 /// The first bytes of every snapshot.

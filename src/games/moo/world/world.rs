@@ -4,16 +4,16 @@
 //! executed in `step`, and the public view is in `view`. Only commands and ticks change the state.
 
 use crate::controller::{Controller, Player};
-use crate::crowd::Crowd;
 use crate::entity::Embodied as _;
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::event::Outcome;
 use crate::fields::Field;
-use crate::land::Bands;
-use crate::row::Row;
+use crate::player_index::Crowd;
 use crate::rules::{self, Rates};
 use crate::scratch::Scratch;
 use crate::state::{Identity, State};
+use crate::terrain::biomes::Bands;
+use crate::terrain::sorted_index::Row;
 use crate::terrain::{Obstacle, Terrain};
 use tickwire_sim::Checksum;
 

@@ -1,6 +1,6 @@
 //! A game with one scalar changed, and the report of it.
 
-use tickwire_sim::state::{State, corrupted};
+use tickwire_sim::state_tree::{State, corrupted};
 use tickwire_sim::{Command, Sim as _, Stepped};
 
 use super::*;

@@ -12,7 +12,7 @@ use tickwire_sim::fixed::{Angle, Fixed};
 use super::map::Map;
 use super::rules::{HEALTH, Kind, RELOAD, RESPAWN, TANK_RADIUS, TILES};
 use super::*;
-use crate::game::lockstep::{CHECKSUM, DESYNC_DETAILS, STATE_SYNC_REQUEST};
+use crate::game::lockstep_packets::{CHECKSUM, DESYNC_DETAILS, STATE_SYNC_REQUEST};
 use crate::game::simple::World;
 use crate::games::codes;
 use crate::packet::{Dialect, Direction};

@@ -5,9 +5,9 @@ use super::update::View;
 use crate::game::Writer;
 use crate::games::moo::feed::events::{Event, Events, Ping, Shot, shot_number};
 use crate::games::moo::feed::interest::Place;
-use crate::games::moo::feed::server_packet::ServerPacket;
-use crate::games::moo::feed::state::{State, animal_number};
-use crate::games::moo::feed::typed::Typed as _;
+use crate::games::moo::feed::outgoing_packet::ServerPacket;
+use crate::games::moo::feed::published_state::{State, animal_number};
+use crate::games::moo::feed::send_typed::Typed as _;
 use crate::games::moo::world::{Fixed, fixed, rules};
 use crate::packet::angle::to_radians_2dec;
 

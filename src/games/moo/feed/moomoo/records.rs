@@ -2,7 +2,7 @@
 
 use crate::game::Values;
 use crate::games::moo::feed::objects::{Built, Natural};
-use crate::games::moo::feed::state::{Animal, Seen, animal_number};
+use crate::games::moo::feed::published_state::{Animal, Seen, animal_number};
 use crate::games::moo::world::rules;
 use crate::games::moo::world::{EntityId, Fixed, PlayerId};
 use crate::packet::angle::to_radians_2dec;

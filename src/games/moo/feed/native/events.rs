@@ -4,9 +4,9 @@ use super::records::{half_px, turn8};
 use super::update::{Lists, Scratch, View};
 use crate::game::Writer;
 use crate::games::moo::feed::events::{Event, Events, Named, Ping, shot_number};
-use crate::games::moo::feed::server_packet::ServerPacket;
-use crate::games::moo::feed::state::{State, animal_number};
-use crate::games::moo::feed::typed::Typed as _;
+use crate::games::moo::feed::outgoing_packet::ServerPacket;
+use crate::games::moo::feed::published_state::{State, animal_number};
+use crate::games::moo::feed::send_typed::Typed as _;
 
 impl View {
     /// Writes the events of a tick that concern what the client knows and sees. `state` is the

@@ -3,9 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::game::{Records, Values};
-use crate::games::moo::feed::merge::{Change, changes};
+use crate::games::moo::feed::merge_diff::{Change, changes};
 use crate::games::moo::feed::objects::{Built, Natural};
-use crate::games::moo::feed::state::{Animal, Seen, State, animal_number};
+use crate::games::moo::feed::published_state::{Animal, Seen, State, animal_number};
 use crate::games::moo::world::{Angle, Body, Fixed};
 
 /// A pose in the native layout: the position in half px, the heading in 1/256 turn.

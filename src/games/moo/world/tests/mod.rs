@@ -1,48 +1,10 @@
 //! The world's tests, by what they look at. They may use floating-point numbers, to compute again what is committed.
 
 mod animals;
-mod appear;
-mod beasts;
-mod biomes;
-mod bounds;
-mod check;
-mod clan_bounds;
-mod clans;
-mod clicks;
-mod collision;
-mod commands;
-mod corrupted;
-mod crowd;
-mod deeds;
-mod dying;
-mod edges;
-mod entering;
-mod fighting;
-mod flight;
-mod frame;
-mod gaps;
-mod gathering;
-mod ground;
-mod growing;
-mod hunting;
-mod items;
-mod local;
-mod map;
-mod names;
-mod numbers;
-mod places;
-mod poison;
-mod reckoning;
-mod resting;
-mod shields;
-mod shooting;
-mod snapshot;
-mod spawn;
-mod structures;
-mod touch;
-mod turrets;
-mod walking;
-mod weapons;
+pub mod combat;
+pub mod players;
+pub mod state;
+pub mod terrain;
 
 use crate::command::{Action, Command, Selection};
 use crate::controller::{Controller, Player};
@@ -52,7 +14,7 @@ use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, TickHz};
 use crate::state::Identity;
 use crate::world::World;
-use tickwire_sim::state::{Difference, State};
+use tickwire_sim::state_tree::{Difference, State};
 
 /// A world of that seed on the usual map at the usual rate.
 pub(crate) fn world(seed: u32) -> World {

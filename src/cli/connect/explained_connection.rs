@@ -1,0 +1,258 @@
+//! A connection on which every byte is explained: for the prompt of `tickwire talk`.
+//!
+//! ```text
+//!   payload ──────► frame, masked ──► socket ──► server
+//!                        └──────► explanations ◄────┘
+//! ```
+//!
+//! Frames and raw bytes are sent as given. Each head and frame sent or received yields an
+//! [`Explanation`], in order. Pings and a close are answered as RFC 6455 requires of a client;
+//! these answers are shown as well. Nothing is validated before sending: the purpose is to see how
+//! the server handles broken frames.
+//!
+//! What the server sends has limits: the head and the body of its response ([`Answer`]), and its messages
+//! ([`limits::FROM_SERVERS`]). Beyond, and after a broken rule of the server, the connection ends.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::Instant;
+
+use crate::client::answer::Answer;
+use crate::client::connection::SUBPROTOCOL;
+use crate::client::dial;
+use crate::client::url::Url;
+use crate::limits;
+use crate::packet::{Codes, Dialect, routes};
+use crate::tools::explain::{Content, Conversation, Explanation, Problem};
+use crate::util::os::Watched;
+use crate::ws::frame::{self, Opcode};
+use crate::ws::{CloseCode, Side, handshake};
+
+/// Bytes read at once.
+const READ_BYTES: usize = 16 * 1024;
+/// The status of a granted upgrade.
+const SWITCHING: u16 = 101;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Live<'c> {
+    stream: TcpStream,
+    conversation: Conversation<'c>,
+    json: bool,
+    /// The response to the request.
+    answer: Answer,
+    /// Why this end has ended the connection.
+    given_up: Option<String>,
+    /// Explanations that were not taken yet.
+    items: VecDeque<Explanation<'c>>,
+    /// A close frame was sent.
+    has_closed: bool,
+    is_over: bool,
+}
+
+impl<'c> Live<'c> {
+    /// Connects and sends the request. The path determines the dialect; if it does not, packets are
+    /// looked up in `otherwise`, which the user has asked for, or which is only a default: then the messages at a path
+    /// that is no endpoint are no packets.
+    ///
+    /// # Errors
+    /// The socket's error.
+    pub fn connect(
+        url: &Url,
+        codes: &'c Codes,
+        (otherwise, is_asked): (&'c Dialect, bool),
+    ) -> io::Result<Live<'c>> {
+        let stream = dial::dial(dial::resolve(url)?, None)?;
+        let path = url.target.split('?').next().unwrap_or_default();
+        let mut conversation = match routes::asked(codes, path, None, None) {
+            Err(_) if is_asked => Conversation::in_dialect(otherwise),
+            _ => Conversation::new(codes, otherwise),
+        };
+        conversation.with_our_client();
+        let mut live = Live {
+            stream,
+            conversation,
+            json: false,
+            answer: Answer::new(limits::REFUSAL_BODY_BYTES),
+            given_up: None,
+            items: VecDeque::new(),
+            has_closed: false,
+            is_over: false,
+        };
+        let (path, query) = url.target.split_once('?').unwrap_or((&url.target, ""));
+        live.json = query.split('&').any(|field| field == "format=json");
+        let is_native =
+            routes::asked(codes, path, None, None).is_ok_and(|(dialect, _)| dialect.name() == "native");
+        let offered: &[&str] = if is_native { &[SUBPROTOCOL] } else { &[] };
+        let key = handshake::encode_key(dial::random());
+        live.send_bytes(&handshake::request(&url.authority(), &url.target, &key, offered))?;
+        Ok(live)
+    }
+
+    /// The dialect of the connection.
+    pub fn dialect(&self) -> &'c Dialect {
+        self.conversation.dialect()
+    }
+
+    /// Whether packets are text messages of JSON.
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Whether the upgrade is granted, so that frames may be sent.
+    pub fn is_open(&self) -> bool {
+        self.conversation.is_open() && !self.is_over
+    }
+
+    /// Whether the connection has ended: the server's byte stream has, its response is a whole refusal, or it
+    /// has broken a rule or a limit ([`Live::given_up`]).
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Why this end has ended the connection, if it has.
+    pub fn given_up(&self) -> Option<&str> {
+        self.given_up.as_deref()
+    }
+
+    /// The text of a refusal: the body of a response with another status than 101.
+    pub fn refusal(&self) -> Option<String> {
+        let is_refusal = self.answer.status().is_some_and(|status| status != SWITCHING);
+        let text = String::from_utf8_lossy(self.answer.body());
+        (is_refusal && !text.trim().is_empty()).then(|| text.trim().to_owned())
+    }
+
+    /// Whether a close frame was sent.
+    pub fn has_closed(&self) -> bool {
+        self.has_closed
+    }
+
+    /// The socket, for polling.
+    pub fn socket(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// The next explanation, of a head or frame sent or received.
+    pub fn next_item(&mut self) -> Option<Explanation<'c>> {
+        self.items.pop_front()
+    }
+
+    /// Sends a frame, masked with an unpredictable key.
+    ///
+    /// # Errors
+    /// The socket's error.
+    pub fn send(&mut self, opcode: Opcode, payload: &[u8]) -> io::Result<()> {
+        self.has_closed |= opcode == Opcode::Close;
+        let mut bytes = Vec::new();
+        frame::write(&mut bytes, opcode, Some(dial::random()), payload);
+        self.send_bytes(&bytes)
+    }
+
+    /// Sends raw bytes.
+    ///
+    /// # Errors
+    /// The socket's error.
+    pub fn send_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        self.items.extend(self.conversation.receive(Side::Client, bytes));
+        let deadline = Instant::now() + limits::DIAL_TIME;
+        while !bytes.is_empty() {
+            match self.stream.write(bytes) {
+                Ok(count) => bytes = &bytes[count..],
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    dial::wait(Watched::writing(&self.stream), left)?;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // The server's last bytes matter more.
+                Err(error) if is_gone(&error) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads once whatever is available, and sends the required answers.
+    ///
+    /// # Errors
+    /// The socket's error.
+    pub fn read(&mut self) -> io::Result<()> {
+        let mut buffer = [0; READ_BYTES];
+        match self.stream.read(&mut buffer) {
+            Ok(0) => self.end(),
+            Ok(count) => self.hear(&buffer[..count])?,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error) if is_gone(&error) => self.end(),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.is_over = true;
+        for side in [Side::Client, Side::Server] {
+            self.items.extend(self.conversation.finish(side));
+        }
+    }
+
+    /// Ends the connection without waiting for the server.
+    fn give_up(&mut self, reason: Option<String>) {
+        // The server may have ended it already.
+        let _ = self.stream.shutdown(Shutdown::Both);
+        self.given_up = reason;
+        self.end();
+    }
+
+    fn hear(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let read = if self.answer.is_whole() { Ok(()) } else { self.answer.receive(bytes) };
+        self.take_items(bytes)?;
+        let is_refused = self.answer.is_whole() && self.answer.status() != Some(SWITCHING);
+        if let Err(error) = read {
+            self.give_up(Some(error.to_string()));
+        } else if is_refused {
+            self.give_up(None);
+        } else if self.conversation.has_failed(Side::Server) {
+            self.give_up(Some("the server broke a rule or a limit of this client".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn take_items(&mut self, bytes: &[u8]) -> io::Result<()> {
+        for item in self.conversation.receive(Side::Server, bytes) {
+            let (answer, was_open) = (answer(&item), self.answer.status() == Some(SWITCHING));
+            let failure = item.problem().and_then(Problem::close_code);
+            self.items.push_back(item);
+            match answer {
+                // After a violation of ours the server reads no answer.
+                Some((opcode, payload)) if !self.has_closed && self.is_open() => {
+                    self.send(opcode, &payload)?
+                }
+                // RFC 6455 section 7.1.7.
+                None if was_open && !self.has_closed && self.conversation.has_failed(Side::Server) => {
+                    let code = failure.unwrap_or(CloseCode::PROTOCOL_ERROR.get());
+                    self.send(Opcode::Close, &code.to_be_bytes())?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The answer that a client owes to a frame: the payload of a ping, the code of a close frame.
+fn answer(item: &Explanation<'_>) -> Option<(Opcode, Vec<u8>)> {
+    /// Bytes of the code.
+    const CODE: usize = 2;
+    let frame = item.frames.first()?;
+    match (frame.header?.opcode, &frame.content) {
+        (Opcode::Ping, _) => Some((Opcode::Pong, frame.payload.clone())),
+        (Opcode::Close, Content::Close(_)) => {
+            Some((Opcode::Close, frame.payload.iter().take(CODE).copied().collect()))
+        }
+        _ => None,
+    }
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted)
+}

@@ -1,0 +1,306 @@
+//! Parses a line typed at the prompt of `tickwire talk` into an [`Input`].
+//!
+//! The line is read in the connection's dialect; an error states what is wrong with the line. A
+//! packet is typed as JSON, by its name or its code, with its arguments in order or by name; or as
+//! a name and `argument=value`. This module uses no socket.
+
+use std::time::Duration;
+
+use crate::packet::{Dialect, Direction, Row, Value, json};
+use crate::tools::explain::hex;
+use crate::ws::frame::Opcode;
+
+/// Longest time to wait, in seconds: a day.
+const SECONDS_MOST: f64 = 86_400.0;
+
+/// The text of `help`.
+pub const HELP: &str = "\
+move sequence=1 direction=16384      a packet by its name; omitted arguments are nil
+[\"move\", {\"sequence\": 1}]            the same as JSON, with the name or the code
+[\"move\", [1, null, 16384]]           the same, with the arguments in order
+ping WORDS, pong WORDS               a control frame; with argument=value, the packet of that name
+text WORDS                           a text message
+close 1000 WORDS                     a close frame; without a code, its body is empty
+hex 81 85 37fa213d 7f9f4d5158        these bytes unchanged, whether or not they are frames
+wait SECONDS                         wait this long
+expect NAME SECONDS                  wait for a packet by name or code, for a frame such as close, or for a
+                                     close frame with this reason; SECONDS is optional
+packets                              list the packets that a client can send here
+quit                                 close the connection and exit
+";
+
+/// A parsed line.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// An empty line, or a comment that begins with `#`.
+    Nothing,
+    /// A single frame, masked like every client frame.
+    Frame(Opcode, Vec<u8>),
+    /// Raw bytes.
+    Bytes(Vec<u8>),
+    /// Wait.
+    Wait(Duration),
+    /// Wait for this packet or frame, for the given time if any.
+    Expect(String, Option<Duration>),
+    /// Print the help.
+    Help,
+    /// List the packets.
+    Packets,
+    /// End.
+    Quit,
+}
+
+/// The protocol of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Speech<'a> {
+    /// Codes and types.
+    pub dialect: &'a Dialect,
+    /// Whether packets are text messages of JSON.
+    pub json: bool,
+}
+
+/// Parses a line.
+///
+/// # Errors
+/// One line that states what is wrong.
+pub fn parse(line: &str, speech: Speech<'_>) -> Result<Input, String> {
+    let line = line.trim();
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let rest = rest.trim();
+    let is_packet = first_word(rest).contains('=');
+    let text = || rest.as_bytes().to_vec();
+    match word {
+        "" => Ok(Input::Nothing),
+        _ if word.starts_with('#') => Ok(Input::Nothing),
+        "ping" if !is_packet => Ok(Input::Frame(Opcode::Ping, text())),
+        "pong" if !is_packet => Ok(Input::Frame(Opcode::Pong, text())),
+        "text" => Ok(Input::Frame(Opcode::Text, text())),
+        "close" => close(rest).map(|body| Input::Frame(Opcode::Close, body)),
+        "hex" => hex::parse(rest).map(Input::Bytes),
+        "wait" => seconds(rest).map(Input::Wait),
+        "expect" => expect(rest),
+        "help" if rest.is_empty() => Ok(Input::Help),
+        "packets" if rest.is_empty() => Ok(Input::Packets),
+        "quit" if rest.is_empty() => Ok(Input::Quit),
+        _ => packet(line, speech),
+    }
+}
+
+fn close(rest: &str) -> Result<Vec<u8>, String> {
+    if rest.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (code, reason) = rest.split_once(' ').unwrap_or((rest, ""));
+    let code: u16 = code.parse().map_err(|_| format!("{code:?} is not a close code"))?;
+    Ok([&code.to_be_bytes()[..], reason.trim().as_bytes()].concat())
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: Option<f64> = text.parse().ok();
+    let seconds = seconds.filter(|seconds| (0.0..=SECONDS_MOST).contains(seconds));
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| format!("{text:?} is not a number of seconds, 0 to {SECONDS_MOST}"))
+}
+
+fn expect(rest: &str) -> Result<Input, String> {
+    let (name, time) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    match (name, time.trim()) {
+        ("", _) => Err("expect needs the name of a packet or a frame".to_owned()),
+        (name, "") => Ok(Input::Expect(name.to_owned(), None)),
+        (name, time) => Ok(Input::Expect(name.to_owned(), Some(seconds(time)?))),
+    }
+}
+
+/// The message for a packet typed in any of its forms.
+fn packet(line: &str, speech: Speech<'_>) -> Result<Input, String> {
+    let (row, values) = match line.starts_with('[') {
+        true => as_json(line, speech.dialect)?,
+        false => as_words(line, speech.dialect)?,
+    };
+    let encoded = speech.dialect.encode(Direction::ToServer, &row.name, &values);
+    let message = encoded.map_err(|error| error.to_string())?;
+    if !speech.json {
+        return Ok(Input::Frame(Opcode::Binary, message));
+    }
+    let text = speech.dialect.json_from_msgpack(Direction::ToServer, &message);
+    let text = text.map_err(|error| error.to_string())?;
+    Ok(Input::Frame(Opcode::Text, text.into_bytes()))
+}
+
+/// `["move", {"direction": 90}]`, `["move", [1, null, 90]]`, `[3, [1, null, 90]]`
+fn as_json<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Value>), String> {
+    let value = json::read(line, Direction::ToServer).map_err(|broken| broken.to_string())?;
+    let Value::Array(mut parts) = value else { return Err("a packet must be an array".to_owned()) };
+    if parts.is_empty() || parts.len() > 2 {
+        return Err("a packet must be [name, arguments]".to_owned());
+    }
+    let arguments = parts.drain(1..).next().unwrap_or(Value::Array(Vec::new()));
+    let name = parts[0].as_str().map_or_else(|| parts[0].to_string(), str::to_owned);
+    let row = find(dialect, &name)?;
+    match arguments {
+        Value::Array(values) => Ok((row, values)),
+        Value::Map(pairs) => {
+            let pairs =
+                pairs.into_iter().map(|(name, value)| (name.as_str().unwrap_or_default().to_owned(), value));
+            in_order(row, pairs.collect())
+        }
+        _ => Err("arguments must be an array in order, or an object by name".to_owned()),
+    }
+}
+
+/// `move sequence=1 direction=90`
+fn as_words<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Value>), String> {
+    let mut rest = line;
+    let row = find(dialect, next_word(&mut rest))?;
+    let mut pairs = Vec::new();
+    while !rest.trim_start().is_empty() {
+        let word = next_word(&mut rest);
+        let (name, value) =
+            word.split_once('=').ok_or_else(|| format!("{word:?} is not argument=value; see help"))?;
+        pairs.push((name.to_owned(), as_value(value)));
+    }
+    in_order(row, pairs)
+}
+
+/// A value as `explain` and the dissector print it: JSON, or `nil`. Any other value is text; the text `nil`
+/// needs quotes.
+fn as_value(text: &str) -> Value {
+    match text {
+        "nil" => Value::Nil,
+        _ => json::read(text, Direction::ToServer).unwrap_or_else(|_| Value::from(text)),
+    }
+}
+
+fn first_word(text: &str) -> &str {
+    text.split_whitespace().next().unwrap_or_default()
+}
+
+/// Takes the word up to the next blank outside quotes and brackets.
+fn next_word<'a>(rest: &mut &'a str) -> &'a str {
+    let text = rest.trim_start();
+    let (mut depth, mut is_quoted, mut is_escaped) = (0u32, false, false);
+    let end = text.char_indices().find(|(_, sign)| {
+        match sign {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_quoted => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            '[' | '{' if !is_quoted => depth += 1,
+            ']' | '}' if !is_quoted => depth = depth.saturating_sub(1),
+            _ => return sign.is_whitespace() && !is_quoted && depth == 0,
+        }
+        false
+    });
+    let (word, after) = text.split_at(end.map_or(text.len(), |(at, _)| at));
+    *rest = after;
+    word
+}
+
+/// A packet by its code, or else by its name.
+fn find<'a>(dialect: &'a Dialect, name: &str) -> Result<&'a Row, String> {
+    let has_code = |row: &&Row| row.code(dialect.name()).is_some_and(|code| code.to_string() == name);
+    let by_code = dialect.rows(Direction::ToServer).find(has_code);
+    by_code.or_else(|| dialect.row(Direction::ToServer, name)).ok_or_else(|| {
+        format!("{} has no packet {name:?} that a client can send; `packets` lists them", dialect.name())
+    })
+}
+
+/// Values in the order of the row; missing values are nil, and are left out at the end.
+fn in_order(row: &Row, pairs: Vec<(String, Value)>) -> Result<(&Row, Vec<Value>), String> {
+    let mut values = vec![Value::Nil; row.arguments.len()];
+    for (name, value) in pairs {
+        let place = row.argument(&name).ok_or_else(|| {
+            let names: Vec<&str> = row.arguments.iter().map(|argument| argument.name.as_str()).collect();
+            format!("{} has no argument {name:?}; its arguments are [{}]", row.name, names.join(", "))
+        })?;
+        values[place] = value;
+    }
+    while values.last().is_some_and(Value::is_nil) {
+        values.pop();
+    }
+    Ok((row, values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Codes;
+
+    fn parsed(dialect: &str, json: bool, line: &str) -> Result<Input, String> {
+        let dialect = Codes::builtin().dialect(dialect).expect("built in");
+        parse(line, Speech { dialect: &dialect, json })
+    }
+
+    #[test]
+    fn a_packet_is_the_same_in_all_its_forms() {
+        let expected = Input::Frame(Opcode::Binary, vec![0x92, 3, 0x93, 1, 0xc0, 0xcd, 0x40, 0]);
+        for line in [
+            "move sequence=1 direction=16384",
+            "  move  direction=16384   sequence=1 ",
+            r#"["move", {"direction": 16384, "sequence": 1}]"#,
+            r#"["move", [1, null, 16384]]"#,
+            "[3,[1,null,16384]]",
+            "3 sequence=1 direction=16384",
+            // As explain and as the dissector print it.
+            "move sequence=1 tick=null direction=16384",
+            "move sequence=1 tick=nil direction=16384",
+        ] {
+            assert_eq!(parsed("native", false, line), Ok(expected.clone()), "{line}");
+        }
+        let text = Input::Frame(Opcode::Text, b"[3,[1,null,16384]]".to_vec());
+        assert_eq!(parsed("native", true, "move sequence=1 direction=16384"), Ok(text));
+        let named = parsed("native", false, r#"chat sequence=2 text="hi \"you\" there""#);
+        assert_eq!(named, parsed("native", false, r#"[5, [2, null, "hi \"you\" there"]]"#));
+        let within = parsed("legacy", false, r#"enter_game data={"name": "ann", "skin": 3}"#);
+        assert!(within.is_err(), "the argument has another name: {within:?}");
+        let nested = parsed("legacy", false, r#"["enter_game", [{"name": "ann", "skin": 3}]]"#);
+        assert!(matches!(nested, Ok(Input::Frame(Opcode::Binary, _))), "{nested:?}");
+    }
+
+    #[test]
+    fn other_inputs() {
+        for (line, expected) in [
+            ("", Input::Nothing),
+            ("# wait 3", Input::Nothing),
+            ("ping", Input::Frame(Opcode::Ping, Vec::new())),
+            ("ping are you there", Input::Frame(Opcode::Ping, b"are you there".to_vec())),
+            ("ping nonce=7", Input::Frame(Opcode::Binary, vec![0x92, 6, 0x91, 7])),
+            ("text [1]", Input::Frame(Opcode::Text, b"[1]".to_vec())),
+            ("close", Input::Frame(Opcode::Close, Vec::new())),
+            ("close 1000 bye bye", Input::Frame(Opcode::Close, [&[3, 0xe8][..], b"bye bye"].concat())),
+            ("hex 81 00", Input::Bytes(vec![0x81, 0])),
+            ("wait 0.5", Input::Wait(Duration::from_millis(500))),
+            ("expect welcome", Input::Expect("welcome".to_owned(), None)),
+            ("expect close 2", Input::Expect("close".to_owned(), Some(Duration::from_secs(2)))),
+            ("help", Input::Help),
+            ("packets", Input::Packets),
+            ("quit", Input::Quit),
+        ] {
+            assert_eq!(parsed("native", false, line), Ok(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn errors_are_one_line() {
+        for (line, word) in [
+            ("fly", "\"fly\""),
+            ("welcome", "no packet"),
+            ("move speed=3", "sequence, tick, direction"),
+            ("move", "sequence"),
+            ("move 1", "argument=value"),
+            ("move sequence=fast", "sequence"),
+            ("[3", "JSON"),
+            ("[]", "[name, arguments]"),
+            ("[3, 4]", "arguments"),
+            ("close soon", "close code"),
+            ("hex 8", "two"),
+            ("wait", "seconds"),
+            ("wait -1", "seconds"),
+            ("wait 1e99", "seconds"),
+            ("expect", "needs the name"),
+        ] {
+            let error = parsed("native", false, line).expect_err(line);
+            assert!(error.contains(word) && error.lines().count() == 1, "{line}: {error}");
+        }
+    }
+}

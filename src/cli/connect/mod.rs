@@ -1,0 +1,361 @@
+//! `tickwire talk`: a prompt that is connected to a server and explains each frame sent and
+//! received.
+//!
+//! It reads lines of standard input, typed or from a script, and prints one line for each frame, or
+//! its drawing. The exit code is 1 when a line of a script is invalid or an expected frame does not
+//! come. One thread waits for the terminal and the socket at once, so the output is in the order of
+//! the events.
+
+pub(crate) mod explained_connection;
+pub(crate) mod input;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, ErrorKind, IsTerminal};
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+
+use super::color::Color;
+use super::console::Lines;
+use super::game_list::Games;
+use super::output::{Failure, clear_line, print};
+use super::tables;
+use crate::cli::connect::explained_connection::Live;
+use crate::cli::connect::input::{Input, Speech};
+use crate::client::url::Url;
+use crate::client::{dial, room_list};
+use crate::limits;
+use crate::packet::{Codes, Dialect, Direction, Row, grammar};
+use crate::tools::explain::color::Paint;
+use crate::util::escape;
+use crate::util::os::{self, StandardInput};
+use crate::ws::frame::Opcode;
+use crate::ws::{CloseCode, Side};
+
+/// The prompt on a terminal.
+const PROMPT: &str = "talk: ";
+
+/// Options of `talk`.
+#[derive(Debug, Args)]
+pub struct TalkArgs {
+    /// URL of the server, such as ws://localhost:3000. A path, such as /play, /server or /, is requested
+    /// as it is and selects the dialect; without a path, --dialect selects both.
+    #[arg(value_name = "URL")]
+    url: Url,
+    /// Dialect to use, such as native, legacy or letters. Default: that of the first path of the game that
+    /// the server plays.
+    #[arg(long, value_name = "NAME")]
+    dialect: Option<String>,
+    /// Encoding of the packets: MessagePack, or JSON in text messages.
+    #[arg(long, value_name = "FORMAT", default_value = "msgpack")]
+    format: Format,
+    /// Hide packets with this name or code, or frames of this type, such as ping; may be repeated.
+    #[arg(long, value_name = "NAME|CODE")]
+    quiet: Vec<String>,
+    /// Draw each frame in full instead of printing one line.
+    #[arg(long)]
+    full: bool,
+    /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, one
+    /// such file, or a capture that carries its tables.
+    #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
+    codes: Option<std::path::PathBuf>,
+    /// When to use colours.
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    color: Color,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Msgpack,
+    Json,
+}
+
+/// Connects, and carries out the lines.
+pub fn run(args: &TalkArgs, games: &Games) -> Result<(), Failure> {
+    let codes = tables::load(args.codes.as_deref(), games)?;
+    let paths = game_paths(args, games);
+    let (dialect, _) =
+        tables::spoken_at(&codes, paths, &args.url, args.dialect.as_deref(), args.url.is_exact())?;
+    check_quiet(&args.quiet, &dialect)?;
+    let mut url = args.url.clone();
+    if !url.is_exact() {
+        url = url.for_dialect(paths, dialect.name());
+    }
+    if args.format == Format::Json {
+        url.target.push_str(if url.target.contains('?') { "&format=json" } else { "?format=json" });
+    }
+    let codes = in_room(&codes, url.room(), paths);
+    let live = Live::connect(&url, &codes, (&dialect, args.dialect.is_some()))
+        .map_err(|error| format!("{url}: {error}"))?;
+    let mut talk = Talk {
+        live,
+        args,
+        paint: args.color.paint(),
+        is_terminal: io::stdin().is_terminal(),
+        input: StandardInput::open().map_err(failure)?,
+        is_prompted: false,
+        lines: Lines::within(limits::TALK_LINE_BYTES),
+        typed: VecDeque::new(),
+        is_input_over: false,
+        line_number: 0,
+        heard: VecDeque::new(),
+    };
+    talk.open()?;
+    if talk.is_terminal {
+        print("type help for a list of commands\n");
+    }
+    talk.converse()?;
+    talk.leave()
+}
+
+/// The tables, with the paths of the room.
+fn in_room(codes: &Codes, room: &str, paths: &[(&str, &str)]) -> Codes {
+    let paths = paths.iter().map(|(path, dialect)| ((*path).to_owned(), (*dialect).to_owned())).collect();
+    codes.clone().with_paths(BTreeMap::from([(room.to_owned(), paths)]))
+}
+
+/// The paths of the game at the URL. If the dialect is given, or the server does not say what it
+/// plays, as other servers do not, they are those of the program's first game.
+fn game_paths(args: &TalkArgs, games: &Games) -> &'static [(&'static str, &'static str)] {
+    let first = games.kinds[0].about.paths;
+    if games.kinds.len() == 1 || args.dialect.is_some() {
+        return first;
+    }
+    let found = dial::resolve(&args.url).and_then(|to| room_list::game_at(&args.url, to));
+    let named = found.ok().flatten().and_then(|name| games.named(&name).ok());
+    named.map_or(first, |kind| kind.about.paths)
+}
+
+/// Checks that each name is that of a packet or of a kind of frame: a mistyped name would hide
+/// nothing.
+fn check_quiet(quiet: &[String], dialect: &Dialect) -> Result<(), Failure> {
+    let rows = || [Direction::ToServer, Direction::ToClient].into_iter().flat_map(|way| dialect.rows(way));
+    let is_packet = |name: &String| {
+        let has_code = |row: &Row| row.code(dialect.name()).is_some_and(|code| code.to_string() == *name);
+        rows().any(|row| row.name == *name || has_code(row))
+    };
+    let opcodes: Vec<&str> = (0..=u8::MAX).filter_map(Opcode::new).map(Opcode::name).collect();
+    let unknown = quiet.iter().find(|name| !is_packet(name) && !opcodes.contains(&name.as_str()));
+    unknown.map_or(Ok(()), |name| {
+        Err(format!(
+            "--quiet: {} has no packet {name:?} (`tickwire codes` lists the packets), and the frame types are {}",
+            dialect.name(),
+            opcodes.join(", ")
+        ))
+    })
+}
+
+/// A running conversation.
+struct Talk<'a, 'c> {
+    live: Live<'c>,
+    args: &'a TalkArgs,
+    paint: Paint,
+    is_terminal: bool,
+    input: StandardInput,
+    /// Whether the prompt is on the screen, with nothing known after it.
+    is_prompted: bool,
+    lines: Lines,
+    typed: VecDeque<String>,
+    is_input_over: bool,
+    /// The number of the current line, from 1.
+    line_number: usize,
+    /// The names by which each server frame can be expected, since the last expected frame.
+    heard: VecDeque<Vec<String>>,
+}
+
+impl Talk<'_, '_> {
+    /// Waits for the response to the request.
+    fn open(&mut self) -> Result<(), Failure> {
+        let deadline = Instant::now() + limits::DIAL_TIME;
+        while !self.live.is_open() && !self.live.is_over() {
+            self.wait(Some(deadline), false)?;
+            self.show();
+            if Instant::now() >= deadline && !self.live.is_open() && !self.live.is_over() {
+                let seconds = limits::DIAL_TIME.as_secs();
+                return Err(format!("the server did not complete its response within {seconds} s"));
+            }
+        }
+        self.show();
+        if !self.live.is_over() {
+            return Ok(());
+        }
+        if let Some(text) = self.live.refusal() {
+            self.say(&format!("the response says: {}\n", escape::line(&text)));
+        }
+        let why = self.live.given_up().map_or(String::new(), |reason| format!(": {reason}"));
+        Err(format!("the server did not accept the upgrade{why}"))
+    }
+
+    /// Carries out the lines until none is left.
+    fn converse(&mut self) -> Result<(), Failure> {
+        loop {
+            self.show();
+            if self.is_terminal && self.live.is_over() {
+                return Ok(());
+            }
+            let Some(line) = self.typed.pop_front() else {
+                if self.is_input_over {
+                    return Ok(());
+                }
+                self.prompt();
+                self.wait(None, true)?;
+                continue;
+            };
+            self.line_number += 1;
+            let done = self.carry_out(&line);
+            match done {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(error) if self.is_terminal => self.say(&format!("{error}\n")),
+                Err(error) => return Err(format!("line {}: {error}", self.line_number)),
+            }
+        }
+    }
+
+    /// Carries out a line; returns whether another may follow.
+    fn carry_out(&mut self, line: &str) -> Result<bool, Failure> {
+        if line.len() > limits::TALK_LINE_BYTES {
+            return Err(format!("more than {} bytes", limits::TALK_LINE_BYTES));
+        }
+        let speech = Speech { dialect: self.live.dialect(), json: self.live.is_json() };
+        match input::parse(line, speech)? {
+            Input::Nothing => {}
+            Input::Quit => return Ok(false),
+            Input::Help => self.say(input::HELP),
+            Input::Packets => self.say(&self.packets()),
+            Input::Wait(time) => self.pause(time)?,
+            Input::Expect(name, time) => self.expect(&name, time)?,
+            _ if self.live.is_over() => return Err("the connection has ended".to_owned()),
+            Input::Frame(opcode, payload) => self.live.send(opcode, &payload).map_err(failure)?,
+            Input::Bytes(bytes) => self.live.send_bytes(&bytes).map_err(failure)?,
+        }
+        Ok(true)
+    }
+
+    /// Shows the received frames, for this time or until the connection has ended.
+    fn pause(&mut self, time: Duration) -> Result<(), Failure> {
+        let deadline = Instant::now() + time;
+        while Instant::now() < deadline && !self.live.is_over() {
+            self.wait(Some(deadline), false)?;
+            self.show();
+        }
+        Ok(())
+    }
+
+    /// Waits for a frame of this name after the last expected one.
+    fn expect(&mut self, name: &str, time: Option<Duration>) -> Result<(), Failure> {
+        let time = time.unwrap_or(limits::TALK_EXPECT_TIME);
+        let deadline = Instant::now() + time;
+        loop {
+            self.show();
+            if let Some(place) = self.heard.iter().position(|names| names.iter().any(|known| known == name)) {
+                self.heard.drain(..=place);
+                return Ok(());
+            }
+            if self.live.is_over() {
+                return Err(format!("expected {name}, but the connection has ended"));
+            }
+            if Instant::now() >= deadline {
+                return Err(format!("expected {name}, which did not arrive within {} s", time.as_secs_f64()));
+            }
+            self.wait(Some(deadline), false)?;
+        }
+    }
+
+    /// Closes the connection, and shows the server's answer.
+    fn leave(&mut self) -> Result<(), Failure> {
+        if self.live.is_open() && !self.live.has_closed() {
+            let code = CloseCode::NORMAL.get().to_be_bytes();
+            self.live.send(Opcode::Close, &code).map_err(failure)?;
+        }
+        self.show();
+        self.pause(limits::CLOSE_TIME)?;
+        self.say(if self.live.is_over() {
+            "the connection has ended\n"
+        } else {
+            "left; the server has not ended the connection\n"
+        });
+        self.live.given_up().map_or(Ok(()), |reason| Err(reason.to_owned()))
+    }
+
+    /// Waits for the server, and for a line if one is wanted, until the deadline.
+    fn wait(&mut self, deadline: Option<Instant>, wants_line: bool) -> Result<(), Failure> {
+        let time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let socket = Some(self.live.socket()).filter(|_| !self.live.is_over());
+        let input = Some(&mut self.input).filter(|_| wants_line);
+        let waited = os::poll_with_input(socket, input, time.unwrap_or(limits::TALK_LOOK));
+        let (is_spoken, is_typed) = waited.map_err(failure)?;
+        if is_spoken {
+            self.live.read().map_err(failure)?;
+        }
+        if is_typed { self.read_lines() } else { Ok(()) }
+    }
+
+    fn read_lines(&mut self) -> Result<(), Failure> {
+        let mut buffer = [0; limits::READ_BYTES];
+        let count = match self.input.read(&mut buffer) {
+            Ok(count) => count,
+            Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {
+                return Ok(());
+            }
+            Err(error) => return Err(error.to_string()),
+        };
+        let heard: Vec<String> = buffer[..count].iter().filter_map(|byte| self.lines.take(*byte)).collect();
+        self.is_prompted &= heard.is_empty();
+        self.typed.extend(heard);
+        if count == 0 {
+            self.is_input_over = true;
+            self.typed.extend(self.lines.end());
+        }
+        Ok(())
+    }
+
+    /// Shows all frames sent and received.
+    fn show(&mut self) {
+        while let Some(item) = self.live.next_item() {
+            let names = item.names();
+            let is_quiet = names.iter().any(|name| self.args.quiet.contains(name));
+            if !is_quiet {
+                let text =
+                    if self.args.full { item.painted(self.paint) + "\n" } else { item.said(self.paint) };
+                self.say(&text);
+            }
+            if item.from == Side::Server {
+                if self.heard.len() == limits::TALK_HEARD {
+                    self.heard.pop_front();
+                }
+                self.heard.push_back(names);
+            }
+        }
+    }
+
+    /// Prints lines above the prompt, which is then written again.
+    fn say(&mut self, text: &str) {
+        if std::mem::take(&mut self.is_prompted) {
+            clear_line();
+        }
+        print(text);
+    }
+
+    fn prompt(&mut self) {
+        if self.is_terminal && !self.is_prompted {
+            print(PROMPT);
+            self.is_prompted = true;
+        }
+    }
+
+    /// The packets that a client can send.
+    fn packets(&self) -> String {
+        let dialect = self.live.dialect();
+        let line = |row: &Row| {
+            let code = row.code(dialect.name()).map(ToString::to_string).unwrap_or_default();
+            let arguments = grammar::print_arguments(&row.arguments);
+            format!("{code:>4}  {:<14}{arguments}\n{:20}{}\n", row.name, "", row.meaning)
+        };
+        dialect.rows(Direction::ToServer).map(line).collect()
+    }
+}
+
+fn failure(error: io::Error) -> Failure {
+    error.to_string()
+}

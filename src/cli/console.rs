@@ -1,0 +1,146 @@
+//! The operator's console on standard input: each line is a command, and its answer goes to
+//! standard output, or to standard error if standard output carries a capture.
+//!
+//! Lines come from a terminal, a pipe or a file; a terminal gets a prompt. The end of the input
+//! stops only the console: a server started without input keeps running. At most
+//! [`limits::OPERATOR_LINE_BYTES`] of a line are kept, and the console does not read the terminal
+//! while another program is in its foreground.
+
+use std::io::{self, ErrorKind, IsTerminal};
+use std::thread;
+
+use super::output::Failure;
+use crate::limits;
+use crate::server::net::Console;
+use crate::server::net::console::Source;
+use crate::util::os::{self, StandardInput};
+
+/// The operator's prompt on a terminal.
+const PROMPT: &str = "> ";
+
+/// Starts the console, in a thread that ends with the input or the program. Answers are printed
+/// with `print`.
+///
+/// # Errors
+/// The thread cannot be started.
+pub fn start(console: Console, print: fn(&str)) -> Result<(), Failure> {
+    let spawned = thread::Builder::new().name("console".to_owned()).spawn(move || run(&console, print));
+    spawned.map(drop).map_err(|error| format!("cannot start the console's thread: {error}"))
+}
+
+fn run(console: &Console, print: fn(&str)) {
+    let is_terminal = io::stdin().is_terminal();
+    let Ok(mut input) = StandardInput::open() else { return };
+    let (mut lines, mut buffer) = (Lines::default(), [0; limits::OPERATOR_LINE_BYTES]);
+    if is_terminal {
+        print("type help for a list of commands\n");
+        print(PROMPT);
+    }
+    loop {
+        let count = match read(&mut input, is_terminal, &mut buffer) {
+            Ok(count) => count,
+            Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => continue,
+            Err(_) => return,
+        };
+        let mut heard: Vec<String> = buffer[..count].iter().filter_map(|byte| lines.take(*byte)).collect();
+        if count == 0 {
+            heard.extend(lines.end());
+        }
+        for line in heard {
+            if let Some(answer) = console.run(&line, Source::Terminal) {
+                print(&answer.text);
+            }
+            if is_terminal && !console.is_over() {
+                print(PROMPT);
+            }
+        }
+        if count == 0 {
+            return;
+        }
+    }
+}
+
+/// Waits for bytes; 0 is the end. The terminal is read only in the foreground: a shell stops a
+/// program that reads in the background.
+fn read(input: &mut StandardInput, is_terminal: bool, buffer: &mut [u8]) -> io::Result<usize> {
+    while !input.wait(limits::TERMINAL_LOOK)? || is_terminal && !os::is_in_front() {
+        if is_terminal && !os::is_in_front() {
+            thread::sleep(limits::TERMINAL_LOOK);
+        }
+    }
+    input.read(buffer)
+}
+
+/// Splits bytes into lines.
+#[derive(Debug)]
+pub struct Lines {
+    line: Vec<u8>,
+    most_bytes: usize,
+}
+
+/// The operator's lines.
+impl Default for Lines {
+    fn default() -> Lines {
+        Lines::within(limits::OPERATOR_LINE_BYTES)
+    }
+}
+
+impl Lines {
+    /// Lines of at most this many bytes. A longer line is cut just past the bound, so that its
+    /// reader can detect it.
+    pub fn within(most_bytes: usize) -> Lines {
+        Lines { line: Vec::new(), most_bytes }
+    }
+
+    /// Takes a byte; returns the line that it ends.
+    pub fn take(&mut self, byte: u8) -> Option<String> {
+        if byte == b'\n' {
+            return Some(self.give());
+        }
+        if self.line.len() <= self.most_bytes {
+            self.line.push(byte);
+        }
+        None
+    }
+
+    /// Ends the input; returns an unterminated last line.
+    pub fn end(&mut self) -> Option<String> {
+        Some(self.give()).filter(|line| !line.is_empty())
+    }
+
+    /// Bytes that are not UTF-8 are replaced: no command contains any, and a text is then sent as
+    /// it would be shown.
+    fn give(&mut self) -> String {
+        let line = String::from_utf8_lossy(&self.line).into_owned();
+        self.line.clear();
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(bytes: &[u8]) -> Vec<String> {
+        let mut lines = Lines::default();
+        let mut heard: Vec<String> = bytes.iter().filter_map(|byte| lines.take(*byte)).collect();
+        heard.extend(lines.end());
+        heard
+    }
+
+    #[test]
+    fn a_line_ends_with_its_end_or_the_inputs() {
+        assert_eq!(lines(b"help\n\nstats\r\nsay hi"), ["help", "", "stats\r", "say hi"]);
+        assert_eq!(lines(b"help\n"), ["help"]);
+        assert_eq!(lines(b""), [""; 0]);
+        assert_eq!(lines(b"say \xff\n"), ["say \u{fffd}"]);
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_not_kept() {
+        let long = [vec![b'a'; 100 * limits::OPERATOR_LINE_BYTES], b"\nstats".to_vec()].concat();
+        let heard = lines(&long);
+        assert_eq!(heard[0].len(), limits::OPERATOR_LINE_BYTES + 1, "one more than can be read");
+        assert_eq!(heard[1], "stats");
+    }
+}

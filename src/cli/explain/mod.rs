@@ -1,0 +1,274 @@
+//! `tickwire explain`: any bytes of a conversation, drawn and named.
+//!
+//! The input is hexadecimal on the command line, or a file or standard input with hexadecimal,
+//! bytes or a capture. The output is a report, a line for each frame, or JSON.
+
+mod file;
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::color::Color;
+use super::game_list::Games;
+use super::output::{Failure, print, tell_error};
+use super::tables;
+use crate::limits;
+use crate::packet::{Codes, Dialect};
+use crate::tools::capture;
+use crate::tools::explain::color::Paint;
+use crate::tools::explain::input::{self, Piece};
+use crate::tools::explain::print::streaming::{self, Form};
+use crate::tools::explain::{self, Conversation, Explanation, capture_walk};
+use crate::ws::Side;
+use file::Wanted;
+
+/// The name of standard input in messages.
+const STDIN: &str = "standard input";
+/// Characters of the longest file name on Linux.
+const NAME_CHARS: usize = 255;
+
+/// Options of `explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// The bytes in hex, with or without `0x`, optionally separated by spaces, colons, commas or
+    /// line breaks; or a file, or - for standard input. A file may be a capture, raw bytes, or text
+    /// that contains only hex, in which > begins a line of bytes from the client and < a line from
+    /// the server. If there is a file with these digits as its name, it is read, and a note says
+    /// so; to explain the digits instead, put a space before them.
+    #[arg(required = true, value_name = "HEX|-|FILE")]
+    what: Vec<OsString>,
+    /// Dialect of the packets: native, legacy, letters, letters-2024 or letters-2023. Default: the
+    /// dialect of the request's path. If a capture lacks the request, the dialect is guessed from
+    /// the packets and marked as a guess. In all other cases it is native.
+    #[arg(long, value_name = "NAME")]
+    dialect: Option<String>,
+    /// Sender of the bytes: client or server. Default: masked frames are from a client, unmasked
+    /// frames from a server.
+    #[arg(long, value_name = "SENDER", value_parser = ["client", "server"])]
+    from: Option<String>,
+    /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, one
+    /// such file, or a capture that carries its tables. A capture that carries its tables is explained by those.
+    #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
+    codes: Option<PathBuf>,
+    /// Print one line per frame: > for frames from a client, < for frames from a server. This is
+    /// the default for a capture.
+    #[arg(long, conflicts_with_all = ["json", "full"])]
+    line: bool,
+    /// Draw each frame of a capture in full.
+    #[arg(long, conflicts_with = "json")]
+    full: bool,
+    /// Print one line of JSON; for a capture, one line per frame.
+    #[arg(long)]
+    json: bool,
+    /// For a capture: show only the connection with this number in the list of connections.
+    #[arg(long, value_name = "NUMBER")]
+    client: Option<usize>,
+    /// For a capture: show only packets with this name or code, or frames of this type, such as
+    /// close. The exit status is 1 if there are none.
+    #[arg(long, value_name = "NAME|CODE")]
+    packet: Option<String>,
+    /// When to use colours.
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    color: Color,
+}
+
+/// Prints the explanation.
+pub fn run(args: &ExplainArgs, games: &Games) -> Result<(), Failure> {
+    let given = args.codes.as_deref().map(tables::given).transpose()?;
+    let pieces = match contents(&args.what)? {
+        Some((name, contents)) if input::is_capture(&contents) => {
+            return explain_capture(args, &contents, given).map_err(|error| format!("{name}: {error}"));
+        }
+        Some((name, contents)) => input::read(&contents).map_err(|error| format!("{name}: {error}"))?,
+        None => vec![Piece { from: None, bytes: typed(&words(&args.what)?)? }],
+    };
+    let codes = given.unwrap_or_else(|| Arc::clone(&games.codes));
+    let dialect = dialect(args, &codes)?;
+    if args.client.is_some() || args.packet.is_some() {
+        return Err("--client and --packet need a capture, and this input is not one".to_owned());
+    }
+    let begin = || match args.dialect {
+        Some(_) => Conversation::in_dialect(dialect),
+        None => Conversation::new(&codes, dialect),
+    };
+    let form = match (args.json, args.line) {
+        (true, _) => Form::Json,
+        (_, true) => Form::Line,
+        _ => Form::Full,
+    };
+    if let [Piece { from, bytes }] = &pieces[..] {
+        let side = from.or(side(args)).unwrap_or_else(|| explain::guess_side(bytes));
+        streaming::write(begin, (side, bytes), (form, args.color.paint()), print);
+        return Ok(());
+    }
+    let mut is_first = true;
+    both(begin(), &pieces, side(args), |explanation| {
+        let between = if std::mem::take(&mut is_first) || form != Form::Full { "" } else { "\n" };
+        print(&format!("{between}{}", shown(&explanation, form, args.color.paint())));
+    });
+    Ok(())
+}
+
+/// The dialect that is asked for, otherwise that of the page's game.
+fn dialect<'c>(args: &ExplainArgs, codes: &'c Codes) -> Result<&'c Dialect, Failure> {
+    match (&args.dialect, codes.default_dialect()) {
+        (None, Some(dialect)) => Ok(dialect),
+        (asked, _) => Ok(tables::named(codes, asked.as_deref().unwrap_or(tables::DIALECT))?),
+    }
+}
+
+/// A capture, by the packet tables that it carries, or else the given ones.
+fn explain_capture(args: &ExplainArgs, contents: &[u8], given: Option<Arc<Codes>>) -> Result<(), Failure> {
+    let capture = capture::read(contents).map_err(|error| error.to_string())?;
+    let codes = capture_walk::codes(&capture, given)?;
+    let dialect = dialect(args, &codes)?;
+    let asked = args.dialect.as_ref().map(|_| dialect);
+    let form = if args.full { Form::Full } else { Form::Line };
+    let wanted = Wanted {
+        client: args.client,
+        packet: args.packet.as_deref(),
+        form: if args.json { Form::Json } else { form },
+        paint: args.color.paint(),
+    };
+    file::run(&capture, &codes, (asked, dialect), &wanted)
+}
+
+/// The conversation of two sides, in order.
+fn both<'c>(
+    mut conversation: Conversation<'c>,
+    pieces: &[Piece],
+    otherwise: Option<Side>,
+    mut each: impl FnMut(Explanation<'c>),
+) {
+    for Piece { from, bytes } in pieces {
+        let side = from.or(otherwise).unwrap_or_else(|| explain::guess_side(bytes));
+        conversation.receive_each(side, bytes, &mut each);
+    }
+    [Side::Client, Side::Server].into_iter().flat_map(|side| conversation.finish(side)).for_each(each);
+}
+
+fn side(args: &ExplainArgs) -> Option<Side> {
+    args.from.as_deref().map(|who| if who == "client" { Side::Client } else { Side::Server })
+}
+
+fn shown(explanation: &Explanation<'_>, form: Form, paint: Paint) -> String {
+    match form {
+        Form::Json => explanation.json() + "\n",
+        Form::Line => explanation.said(paint),
+        Form::Full => explanation.painted(paint),
+    }
+}
+
+/// The contents of a file or standard input, and its name; `None` if the bytes are on the command
+/// line. Text with a dot or a slash is a file name, since hexadecimal has neither; so is any other
+/// text that names an existing file.
+fn contents(what: &[OsString]) -> Result<Option<(String, Vec<u8>)>, Failure> {
+    let is_name = |word: &&OsString| {
+        *word == "-" || word.to_str().is_none_or(|word| word.contains(['.', '/', std::path::MAIN_SEPARATOR]))
+    };
+    let (name, contents) = match what {
+        [dash] if dash == "-" => (STDIN.to_owned(), bounded(io::stdin().lock(), STDIN)?),
+        [file] if is_name(&file) || is_file(file) => {
+            let name = file.display().to_string();
+            let opened = File::open(Path::new(file)).map_err(|error| format!("{name}: {error}"))?;
+            if let Some(note) = file.to_str().and_then(note) {
+                tell_error(&note);
+            }
+            let contents = bounded(opened, &name)?;
+            (name, contents)
+        }
+        words => {
+            let beside = words.iter().find(is_name);
+            return beside
+                .map_or(Ok(None), |file| Err(format!("cannot combine {} with other input", file.display())));
+        }
+    };
+    Ok(Some((name, contents)))
+}
+
+/// The words of the command line, none of which is the name of a file.
+fn words(what: &[OsString]) -> Result<Vec<String>, Failure> {
+    let text = |word: &OsString| word.to_str().map(str::to_owned);
+    let words: Option<Vec<String>> = what.iter().map(text).collect();
+    words.ok_or_else(|| "hexadecimal is text, but this input is not UTF-8".to_owned())
+}
+
+/// Whether a readable file of this name exists.
+fn is_file(name: &OsStr) -> bool {
+    std::fs::metadata(name).is_ok_and(|about| !about.is_dir())
+}
+
+/// The note on a file whose name is hexadecimal as well.
+fn note(file: &str) -> Option<String> {
+    let bytes = explain::hex::parse(file).ok()?;
+    let bytes = format!(" {}", explain::hex::print(&bytes));
+    Some(format!("reading the file {file:?}; to explain the bytes instead: tickwire explain {bytes:?}"))
+}
+
+/// Parses hexadecimal from the command line. If the text looks like a missing file, the error names
+/// it.
+fn typed(what: &[String]) -> Result<Vec<u8>, Failure> {
+    explain::hex::parse(&what.join(" ")).map_err(|error| match what {
+        [name] if may_be_meant_as_file(name) => {
+            format!("there is no file {name:?}, and as hexadecimal it is invalid: {error}")
+        }
+        _ => error,
+    })
+}
+
+/// Whether the text may be a file name: it has characters other than those of hexadecimal, and is
+/// no longer than a name.
+fn may_be_meant_as_file(text: &str) -> bool {
+    let is_of_hex = |sign: char| sign.is_ascii_hexdigit() || sign.is_whitespace() || ":,xX".contains(sign);
+    text.chars().count() <= NAME_CHARS && !text.chars().all(is_of_hex)
+}
+
+fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
+    let mut contents = Vec::new();
+    let mut reader = reader.take(limits::EXPLAIN_PASTED_BYTES + 1);
+    reader.read_to_end(&mut contents).map_err(|error| format!("{name}: {error}"))?;
+    if let Some(packed) = capture::compressed_file::format(&contents) {
+        return Err(format!("{name}: {packed}"));
+    }
+    let mut bound = limits::EXPLAIN_PASTED_BYTES;
+    if input::is_capture(&contents) {
+        bound = limits::EXPLAIN_BYTES;
+        reader.set_limit(bound + 1 - contents.len() as u64);
+        reader.read_to_end(&mut contents).map_err(|error| format!("{name}: {error}"))?;
+    }
+    if contents.len() as u64 > bound {
+        return Err(format!("{name}: longer than the maximum of {} MiB", bound >> 20));
+    }
+    Ok(contents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn invalid_hexadecimal_may_be_a_missing_file() {
+        let refused = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            typed(&words).expect_err("it is no hexadecimal")
+        };
+        assert_eq!(
+            refused(&["zz"]),
+            "there is no file \"zz\", and as hexadecimal it is invalid: 'z' is not a hexadecimal digit"
+        );
+        for (words, error) in [
+            (&["81", "zz"][..], "'z' is not a hexadecimal digit"),
+            (&["818"], "\"818\" has an odd number of digits: each byte needs two"),
+            (&["x1"], "'x' is not a hexadecimal digit"),
+            (&[&"81 ".repeat(100), "z"], "'z' is not a hexadecimal digit"),
+            (&[&"z".repeat(NAME_CHARS + 1)], "'z' is not a hexadecimal digit"),
+        ] {
+            assert_eq!(refused(words), error, "{words:?}");
+        }
+    }
+}

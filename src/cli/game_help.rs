@@ -1,0 +1,138 @@
+//! What the help of the server's flags says of the games of the program.
+
+use clap::Command;
+use tickwire_sim::Declared;
+
+use super::game_list::Games;
+use super::serve::MAP_SIZE;
+use crate::game::About;
+
+/// Completes the help of the flags of `serve`. A flag that none of these games has is not shown.
+pub fn of_games(command: Command, games: &Games) -> Command {
+    let about = games.about();
+    let said = [
+        ("game", Some(game(&about))),
+        ("tick_hz", Some(tick_hz(&about))),
+        ("foreign_update_hz", foreign(&about)),
+        ("map_size", map_size(&about)),
+    ];
+    said.into_iter().fold(command, |command, (flag, text)| {
+        command.mut_arg(flag, |argument| match text {
+            Some(text) => argument.help(text),
+            None => argument.hide(true),
+        })
+    })
+}
+
+/// Columns of the help if the terminal does not say how many it has.
+const COLUMNS: usize = 100;
+/// A number of columns below is no width of a screen: a terminal without a size has 0.
+const COLUMNS_LEAST: usize = 20;
+
+/// Gives the help a width if the variable `COLUMNS` has an unusable one. Clap reads the variable where the
+/// terminal has no size, and would wrap the help to any width.
+pub fn within_columns(command: Command, columns: Option<&str>) -> Command {
+    match width(columns) {
+        Some(columns) => command.term_width(columns),
+        None => command,
+    }
+}
+
+/// The width in place of these columns; `None` to let clap find one.
+fn width(columns: Option<&str>) -> Option<usize> {
+    let columns: usize = columns?.trim().parse().ok()?;
+    (columns < COLUMNS_LEAST).then_some(COLUMNS)
+}
+
+fn game(games: &[&About]) -> String {
+    let names: Vec<&str> = games.iter().map(|about| about.name).collect();
+    let options = games.iter().filter(|about| !about.options.is_empty()).map(|about| {
+        let option = |own: &Declared| format!("{} ({})", own.flag, own.unit).replace(" ()", "");
+        let options: Vec<String> = about.options.iter().map(option).collect();
+        format!("{} of {}", options.join(", "), about.name)
+    });
+    let options: Vec<String> = options.collect();
+    let options =
+        if options.is_empty() { String::new() } else { format!(" Options: {}.", options.join("; ")) };
+    let first = names.first().copied().unwrap_or_default();
+    format!(
+        "The game of the default room, and of rooms that name none, one of: {}.{options} Default: {first}",
+        names.join(", ")
+    )
+}
+
+fn tick_hz(games: &[&About]) -> String {
+    let allowed: Vec<_> =
+        games.iter().map(|about| format!("{} {}", about.name, about.tick_rates_in_words())).collect();
+    let usual =
+        games.iter().filter_map(|about| Some(format!("{} {}", about.name, about.tick_rates.first()?)));
+    let usual: Vec<String> = usual.collect();
+    format!(
+        "Ticks per second of the world, as its game allows: {}. Default: {}",
+        allowed.join("; "),
+        usual.join("; ")
+    )
+}
+
+fn foreign(games: &[&About]) -> Option<String> {
+    let dialects: Vec<&str> = games.iter().filter_map(|about| about.foreign).collect();
+    let dialects = Some(dialects.join(" and ")).filter(|dialects| !dialects.is_empty())?;
+    Some(format!("Updates per second for clients of the {dialects}, at most the tick rate"))
+}
+
+fn map_size(games: &[&About]) -> Option<String> {
+    let mut options = games.iter().flat_map(|about| about.options);
+    let own = options.find(|option| option.flag == MAP_SIZE)?;
+    Some(format!(
+        "Length of the {}, in {}, {} to {}. Default: {}",
+        own.meaning, own.unit, own.least, own.most, own.default
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::cli::{Cli, Registered};
+    use crate::games;
+
+    fn help(games: &Games) -> String {
+        of_games(Cli::command(), games).term_width(0).render_help().to_string()
+    }
+
+    #[test]
+    fn the_help_names_every_game_with_its_options_and_rates() {
+        let help = help(&Games::built_in());
+        for about in games::ABOUT {
+            let rates = format!("{} {}", about.name, about.tick_rates_in_words());
+            let options = about.options.iter().map(|option| format!("{} (", option.flag));
+            for said in options.chain([about.name.to_owned(), rates]) {
+                assert!(help.contains(&said), "{said} is not in:\n{help}");
+            }
+        }
+        for said in ["--map-size", "of the MooMoo dialects", "1440 to 32000. Default: 14400"] {
+            assert!(help.contains(said), "{said} is not in:\n{help}");
+        }
+    }
+
+    #[test]
+    fn columns_that_no_screen_has_do_not_narrow_the_help() {
+        assert_eq!([Some("0"), Some("19"), Some(" 7 ")].map(width), [Some(COLUMNS); 3]);
+        assert_eq!([None, Some("20"), Some("80"), Some("wide"), Some("-1"), Some("")].map(width), [None; 6]);
+        let lines = |mut command: Command| command.render_long_help().to_string().lines().count();
+        let [narrow, usual] = [Some("0"), None].map(|columns| within_columns(Cli::command(), columns));
+        assert_eq!(lines(narrow), lines(usual.term_width(COLUMNS)));
+    }
+
+    #[test]
+    fn a_program_without_them_does_not_show_the_flags_of_other_games() {
+        let tanks = Registered::of::<crate::game::Simple<crate::games::tanks::Tanks>>();
+        let help = help(&Games::of(&[tanks]).expect("its tables are good"));
+        assert!(help.contains("one of: tanks. Options: round (s) of tanks. Default: tanks"), "{help}");
+        assert!(help.contains("tanks 60. Default: tanks 60"), "{help}");
+        for other in ["moo", "map-size"] {
+            assert!(!help.to_lowercase().contains(other), "{other} is in:\n{help}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The games of a program, and the packet tables of all of them.
+
+use std::sync::Arc;
+
+use super::output::Failure;
+use super::value_parsers::number;
+use crate::game::{About, Game};
+use crate::games;
+use crate::packet::Codes;
+use crate::server::embedded;
+use crate::server::net::Kind;
+use crate::testing::simulate;
+
+/// Values of options of a game, by name.
+pub type OptionValues = Vec<(&'static str, u32)>;
+
+/// A game of a program: as its server starts it, and as a simulation does.
+#[derive(Debug, Clone, Copy)]
+pub struct Registered {
+    /// As a server starts it.
+    pub kind: Kind,
+    /// As a simulation starts it.
+    pub trial: simulate::Kind,
+    /// As a server inside this program starts it.
+    pub embedded: embedded::Kind,
+}
+
+impl Registered {
+    /// A game by its type.
+    pub const fn of<G: Game>() -> Registered {
+        Registered {
+            kind: Kind::of::<G>(),
+            trial: simulate::Kind::of::<G>(),
+            embedded: embedded::Kind::of::<G>(),
+        }
+    }
+}
+
+/// The games of a program, and the packet tables of all of them.
+#[derive(Debug, Clone)]
+pub struct Games {
+    /// The games; the first is the one of the default room.
+    pub kinds: Vec<Kind>,
+    /// The same games for simulations, in any order.
+    pub trials: Vec<simulate::Kind>,
+    /// The same games for servers inside this program, in any order.
+    pub embedded: Vec<embedded::Kind>,
+    /// Their packet tables.
+    pub codes: Arc<Codes>,
+}
+
+impl Games {
+    /// The games of this project.
+    pub fn built_in() -> Games {
+        Games { kinds: games::all(), trials: games::all(), embedded: games::all(), codes: games::codes() }
+    }
+
+    /// These games alone.
+    ///
+    /// # Errors
+    /// A table of theirs cannot be used: its file, line and reason; or none was given.
+    pub fn of(games: &[Registered]) -> Result<Games, Failure> {
+        let kinds: Vec<Kind> = games.iter().map(|game| game.kind).collect();
+        let trials = games.iter().map(|game| game.trial).collect();
+        let embedded = games.iter().map(|game| game.embedded).collect();
+        kinds.first().ok_or("a server needs a game")?;
+        let abouts: Vec<&About> = kinds.iter().map(|kind| kind.about).collect();
+        let codes = About::codes_of(&abouts)?;
+        Ok(Games { codes: Arc::new(codes), trials, embedded, kinds })
+    }
+
+    /// The game of this name.
+    ///
+    /// # Errors
+    /// There is no such game; lists the games.
+    pub fn named(&self, name: &str) -> Result<Kind, Failure> {
+        let known = self.kinds.iter().find(|kind| kind.about.name == name).copied();
+        known.ok_or_else(|| {
+            let names: Vec<&str> = self.kinds.iter().map(|kind| kind.about.name).collect();
+            format!("unknown game {name:?}; the games are: {}", names.join(", "))
+        })
+    }
+
+    /// The game of this name for a simulation, or else the first.
+    ///
+    /// # Errors
+    /// There is no such game; lists the games.
+    pub fn trial(&self, name: Option<&str>) -> Result<simulate::Kind, Failure> {
+        let first = || self.kinds.first().copied().ok_or_else(|| "this program has no game".to_owned());
+        let kind = name.map_or_else(first, |name| self.named(name))?;
+        simulate::Kind::find(&self.trials, kind.about)
+            .ok_or_else(|| format!("the game {} cannot be simulated", kind.about.name))
+    }
+
+    /// The game of this name for a server inside this program, or else the first.
+    ///
+    /// # Errors
+    /// There is no such game; lists the games.
+    pub fn embedded(&self, name: Option<&str>) -> Result<embedded::Kind, Failure> {
+        let first = || self.kinds.first().copied().ok_or_else(|| "this program has no game".to_owned());
+        let kind = name.map_or_else(first, |name| self.named(name))?;
+        embedded::Kind::find(&self.embedded, kind.about)
+            .ok_or_else(|| format!("the game {} cannot be embedded", kind.about.name))
+    }
+
+    /// The same games, this one first: the value of `--game`, whose options follow behind commas. With
+    /// the values of these options, by name.
+    ///
+    /// # Errors
+    /// There is no such game or option, or the value of an option is out of its bounds.
+    pub fn beginning_with(&self, text: &str) -> Result<(Games, OptionValues), Failure> {
+        let (name, rest) = text.split_once(',').map_or((text, None), |(name, rest)| (name, Some(rest)));
+        let first = self.named(name)?;
+        let mut options: OptionValues = Vec::new();
+        for option in rest.into_iter().flat_map(|rest| rest.split(',')) {
+            let (key, value) =
+                option.split_once('=').ok_or_else(|| format!("{option:?} must be OPTION=VALUE"))?;
+            let Some(own) = first.about.options.iter().find(|own| own.flag == key) else {
+                let names: Vec<&str> = first.about.options.iter().map(|own| own.flag).collect();
+                return Err(format!(
+                    "{key}: unknown option; the options of {name} are: {}",
+                    names.join(", ")
+                ));
+            };
+            if options.iter().any(|(known, _)| *known == own.name) {
+                return Err(format!("{key} is given twice"));
+            }
+            let number = number(value, own.least, own.most);
+            options.push((own.name, number.map_err(|problem| format!("{key}={value}: {problem}"))?));
+        }
+        let others = self.kinds.iter().filter(|kind| kind.about.name != name).copied();
+        let kinds = std::iter::once(first).chain(others).collect();
+        let (trials, embedded) = (self.trials.clone(), self.embedded.clone());
+        Ok((Games { kinds, trials, embedded, codes: Arc::clone(&self.codes) }, options))
+    }
+
+    /// What there is to know of each game.
+    pub fn about(&self) -> Vec<&'static About> {
+        self.kinds.iter().map(|kind| kind.about).collect()
+    }
+
+    /// Whether these are the games of this project.
+    pub fn are_built_in(&self) -> bool {
+        self.kinds.iter().all(|kind| games::ABOUT.iter().any(|own| own.name == kind.about.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_game_is_named_with_its_options_and_refused_by_name() {
+        let games = Games::built_in();
+        let first =
+            |text| games.beginning_with(text).map(|(games, options)| (games.kinds[0].about.name, options));
+        assert_eq!(first("tanks"), Ok(("tanks", vec![])));
+        assert_eq!(first("tanks,round=60"), Ok(("tanks", vec![("round_s", 60)])));
+        assert_eq!(first("moo,map-size=2000"), Ok(("moo", vec![("map_size_px", 2000)])));
+        for (text, problem) in [
+            ("tanks,round", "\"round\" must be OPTION=VALUE"),
+            ("tanks,map-size=2000", "map-size: unknown option; the options of tanks are: round"),
+            ("tanks,round=1", "round=1: must be a whole number from 5 to 3600"),
+            ("tanks,round=60,round=60", "round is given twice"),
+        ] {
+            assert_eq!(first(text), Err(problem.to_owned()));
+        }
+        let problem = first("chess").expect_err("no such game");
+        assert!(problem.starts_with("unknown game \"chess\"; the games are: moo, "), "{problem}");
+    }
+}

@@ -1,0 +1,51 @@
+//! Lockstep: `--lockstep`, `--snapshot-interval-ticks`, `--checksum-interval-ticks` and `--self-check`.
+
+use clap::{Args, ValueEnum};
+
+use crate::limits;
+use crate::server::room::lockstep::{Access, Rules};
+
+/// The options of `serve` for clients that run the world themselves.
+#[derive(Debug, Args)]
+pub struct LockstepArgs {
+    /// Which clients may follow a room in lockstep, which shows them its whole world: off; token, those
+    /// with a player's token and those on this machine; open, all.
+    #[arg(long, value_name = "WHO", default_value = "token", env = "TICKWIRE_LOCKSTEP")]
+    lockstep: Who,
+    /// Ticks between two snapshots for clients in lockstep. A client that joins runs the ticks since
+    /// the last one.
+    #[arg(long, value_name = "TICKS", default_value_t = limits::LOCKSTEP_SNAPSHOT_TICKS, env = "TICKWIRE_SNAPSHOT_INTERVAL_TICKS",
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::LOCKSTEP_INTERVAL_TICKS_MOST)))]
+    snapshot_interval_ticks: u32,
+    /// Ticks between two checksums of clients in lockstep.
+    #[arg(long, value_name = "TICKS", default_value_t = limits::LOCKSTEP_CHECKSUM_TICKS, env = "TICKWIRE_CHECKSUM_INTERVAL_TICKS",
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::LOCKSTEP_INTERVAL_TICKS_MOST)))]
+    checksum_interval_ticks: u32,
+    /// Follow what this server sends to its clients, and compare it with a world of its own that it runs in
+    /// lockstep. What differs is logged, with the client, the tick and the field.
+    #[arg(long, env = "TICKWIRE_SELF_CHECK")]
+    pub self_check: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Who {
+    Off,
+    Token,
+    Open,
+}
+
+impl LockstepArgs {
+    /// The settings of every room.
+    pub fn rules(&self) -> Rules {
+        let access = match self.lockstep {
+            Who::Off => Access::Off,
+            Who::Token => Access::Token,
+            Who::Open => Access::Open,
+        };
+        Rules {
+            access,
+            snapshot_ticks: self.snapshot_interval_ticks,
+            checksum_ticks: self.checksum_interval_ticks,
+        }
+    }
+}

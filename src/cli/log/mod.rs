@@ -1,0 +1,259 @@
+//! The log: lines on standard error, written by a separate thread.
+//!
+//! Any thread can log, and lines are written in order. A logging thread never waits: a terminal
+//! paused with Ctrl-S, or a pipe that nobody drains, stops only the writing thread, not the game.
+//! Lines over the rate limit of their kind are dropped and counted ([`rate_limit`]). At most
+//! [`limits::LOG_LINES`] wait; further lines are dropped and counted, and the last quarter of the
+//! queue takes only warnings and errors. A closed standard error causes no panic.
+
+mod rate_limit;
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::Instant;
+
+use rate_limit::{Kinds, Lines};
+use tracing::{Level, Metadata};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::Format;
+
+use super::color::Color;
+use super::output::Failure;
+use crate::limits;
+use crate::util::escape;
+use crate::util::plural::count;
+
+/// The log of this process, once started.
+#[derive(Debug)]
+pub struct Log {
+    queue: Queue,
+    kinds: Kinds,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    /// Lines in the queue or being written.
+    waiting: AtomicUsize,
+    /// Lines left out since the last one that was written.
+    left_out: AtomicU64,
+}
+
+/// The writer into which a thread puts its lines.
+#[derive(Debug, Clone)]
+struct Queue {
+    lines: SyncSender<Vec<u8>>,
+    counts: Arc<Counts>,
+    /// The number of waiting lines below which another is accepted.
+    room: usize,
+}
+
+impl Queue {
+    fn new(lines: SyncSender<Vec<u8>>) -> Queue {
+        Queue { lines, counts: Arc::default(), room: limits::LOG_LINES }
+    }
+}
+
+impl MakeWriter<'_> for Queue {
+    type Writer = Queue;
+
+    fn make_writer(&self) -> Queue {
+        self.clone()
+    }
+
+    /// A stalled queue must keep room for errors among less important lines.
+    fn make_writer_for(&self, about: &Metadata<'_>) -> Queue {
+        let matters = *about.level() <= Level::WARN;
+        let room = if matters { limits::LOG_LINES } else { limits::LOG_LINES - limits::LOG_LINES_KEPT };
+        Queue { room, ..self.clone() }
+    }
+}
+
+impl Write for Queue {
+    /// Takes one whole line, as the formatter writes it.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let waiting = self.counts.waiting.fetch_add(1, Ordering::AcqRel);
+        if waiting >= self.room || self.lines.try_send(line.to_vec()).is_err() {
+            self.counts.waiting.fetch_sub(1, Ordering::AcqRel);
+            self.counts.left_out.fetch_add(1, Ordering::AcqRel);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The words of `--log` that are not modules.
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+/// The common prefix of all modules that log.
+const OURS: &str = "tickwire";
+
+/// Parses a filter. A word that is neither a level nor one of our modules is an error: it would
+/// silently match nothing.
+fn filter(text: &str) -> Result<EnvFilter, Failure> {
+    let refused = |part: &str| {
+        let levels = "off, error, warn, info, debug or trace";
+        format!(
+            "--log: {part:?} is not a level: use {levels}, or a module's level, such as tickwire::net=debug; separate several with commas"
+        )
+    };
+    let is_known = |part: &str| {
+        let is_level = LEVELS.iter().any(|level| part.eq_ignore_ascii_case(level));
+        is_level || part.is_empty() || part.starts_with(OURS) || part.starts_with('[')
+    };
+    if let Some(part) = text.split(',').find(|part| !is_known(part)) {
+        return Err(refused(part));
+    }
+    EnvFilter::try_new(text).map_err(|_| refused(text))
+}
+
+impl Log {
+    /// Starts logging the lines that the filter selects. The formatter escapes values, and the rest
+    /// is escaped when the line is written.
+    ///
+    /// # Errors
+    /// The filter is invalid, or the thread cannot be started.
+    pub fn start(filter: &str) -> Result<Log, Failure> {
+        let filter = self::filter(filter)?;
+        let (lines, queued) = sync_channel(limits::LOG_LINES);
+        let (queue, kinds) = (Queue::new(lines), Kinds::new());
+        let for_thread = (Arc::clone(&queue.counts), kinds.clone());
+        thread::Builder::new()
+            .name("log".to_owned())
+            .spawn(move || write_lines(&queued, &for_thread.0, &for_thread.1, io::stderr()))
+            .map_err(|error| format!("cannot start the log's thread: {error}"))?;
+        tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(queue.clone())
+            .with_ansi(Color::Auto.is_on(&io::stderr()))
+            .event_format(Lines { form: Format::default().with_target(false), kinds: kinds.clone() })
+            .init();
+        Ok(Log { queue, kinds })
+    }
+
+    /// Waits until all lines are written, at most [`limits::LOG_FLUSH_TIME`].
+    pub fn finish(&self) {
+        let mut queue = self.queue.clone();
+        for line in self.kinds.summary() {
+            let _ = queue.write(line.as_bytes());
+        }
+        let deadline = Instant::now() + limits::LOG_FLUSH_TIME;
+        while self.queue.counts.waiting.load(Ordering::Acquire) > 0 && Instant::now() < deadline {
+            thread::sleep(limits::LOG_FLUSH_LOOK);
+        }
+    }
+}
+
+/// The thread's loop. A failed write is ignored: there is nowhere to report it.
+fn write_lines(queued: &Receiver<Vec<u8>>, counts: &Counts, kinds: &Kinds, mut out: impl Write) {
+    let mut summary_at = Instant::now() + limits::LOG_SUMMARY_EVERY;
+    loop {
+        let now = Instant::now();
+        if now >= summary_at {
+            summary_at = now + limits::LOG_SUMMARY_EVERY;
+            for line in kinds.summary() {
+                let _ = out.write_all(escape::printed(&line).as_bytes());
+            }
+        }
+        let line = match queued.recv_timeout(summary_at - now) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        let left_out = counts.left_out.swap(0, Ordering::AcqRel);
+        if left_out > 0 {
+            let _ = writeln!(
+                out,
+                "dropped {} because the log was not read fast enough",
+                count(left_out, "log line")
+            );
+        }
+        let _ = out.write_all(escape::printed(&String::from_utf8_lossy(&line)).as_bytes());
+        counts.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_that_would_let_nothing_through_is_refused() {
+        for text in [
+            "info",
+            "off",
+            "WARN",
+            "Debug",
+            "tickwire",
+            "tickwire::net=debug",
+            "info,tickwire::net=trace,",
+            "[client]=debug",
+        ] {
+            assert!(filter(text).is_ok(), "{text}");
+        }
+        for (text, part) in [
+            ("verbose", "verbose"),
+            ("info,loud", "loud"),
+            ("net=debug", "net=debug"),
+            ("a=b=c", "a=b=c"),
+            ("tickwire::net=loud", "tickwire::net=loud"),
+        ] {
+            let error = filter(text).expect_err(text);
+            assert!(
+                error.starts_with(&format!("--log: {part:?} is not a level: use off, error, warn, ")),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_line_that_would_steer_the_terminal_is_escaped() {
+        let (lines, queued) = sync_channel(1);
+        lines.send("\x1b[32mINFO\x1b[0m name=a\u{9b}2J\u{202e}b\n".into()).expect("there is room");
+        drop(lines);
+        let mut out = Vec::new();
+        write_lines(
+            &queued,
+            &Counts { waiting: AtomicUsize::new(1), ..Counts::default() },
+            &Kinds::new(),
+            &mut out,
+        );
+        let expected = "\x1b[32mINFO\x1b[0m name=a\\u009b2J\\u202eb\n";
+        assert_eq!(String::from_utf8(out).expect("text"), expected);
+    }
+
+    #[test]
+    fn past_the_bound_lines_are_left_out_and_counted() {
+        let (lines, queued) = sync_channel(2);
+        let mut queue = Queue::new(lines);
+        for line in ["one\n", "two\n", "three\n", "four\n"] {
+            queue.write_all(line.as_bytes()).expect("who logs never fails");
+        }
+        let counts = Arc::clone(&queue.counts);
+        drop(queue);
+        let mut out = Vec::new();
+        write_lines(&queued, &counts, &Kinds::new(), &mut out);
+        let text = String::from_utf8(out).expect("text");
+        assert_eq!(text, "dropped 2 log lines because the log was not read fast enough\none\ntwo\n");
+        assert_eq!(counts.waiting.load(Ordering::Acquire), 0);
+    }
+
+    #[test]
+    fn a_queue_that_nobody_empties_keeps_room_for_warnings() {
+        let (lines, queued) = sync_channel(limits::LOG_LINES);
+        let queue = Queue::new(lines);
+        let of_level = |room: usize| Queue { room, ..queue.clone() };
+        let (mut infos, mut warnings) =
+            (of_level(limits::LOG_LINES - limits::LOG_LINES_KEPT), of_level(limits::LOG_LINES));
+        (0..limits::LOG_LINES).for_each(|_| infos.write_all(b"info\n").expect("never fails"));
+        warnings.write_all(b"warning\n").expect("never fails");
+        let waiting: Vec<Vec<u8>> = queued.try_iter().collect();
+        assert_eq!(waiting.len(), limits::LOG_LINES - limits::LOG_LINES_KEPT + 1);
+        assert_eq!(waiting.last().map(Vec::as_slice), Some(&b"warning\n"[..]));
+    }
+}

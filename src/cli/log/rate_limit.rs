@@ -1,0 +1,183 @@
+//! A rate limit for the log lines of each kind: a kind is a place in the code that logs.
+//!
+//! Connections that come and go thousands of times a second would otherwise write megabytes. Each
+//! kind has its own token bucket, so that its lines (errors and warnings too) are never left out
+//! because of another kind. There are as many kinds as logging places in the program. Time is an
+//! argument.
+
+use std::collections::HashMap;
+use std::fmt::{self, Write};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tracing::callsite::Identifier;
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::fmt::format::{Format, Writer};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::registry::LookupSpan;
+
+use crate::limits;
+use crate::server::admission::address_rate_limits::Rate;
+use crate::util::sync::Mutex;
+
+/// The rate limit of one kind.
+const RATE: Rate = Rate { every: limits::LOG_KIND_EVERY, burst: limits::LOG_KIND_BURST };
+
+/// See the [module](self). Cloning shares it.
+#[derive(Debug, Clone)]
+pub struct Kinds {
+    started: Instant,
+    kinds: Arc<Mutex<HashMap<Identifier, Kind>>>,
+}
+
+#[derive(Debug, Default)]
+struct Kind {
+    /// When the bucket is full again.
+    full_at: Duration,
+    /// Lines left out since the last summary.
+    left_out: u64,
+    /// The common beginning of the lines, once one was left out.
+    name: String,
+}
+
+impl Kind {
+    /// Whether a line is written. `name` names the kind, if it has no name yet.
+    fn take(&mut self, now: Duration, name: impl FnOnce() -> String) -> bool {
+        let is_written = RATE.take(&mut self.full_at, now).is_ok();
+        if !is_written {
+            if self.left_out == 0 {
+                self.name = name();
+            }
+            self.left_out += 1;
+        }
+        is_written
+    }
+}
+
+impl Kinds {
+    /// Kinds without any lines yet.
+    pub fn new() -> Kinds {
+        Kinds { started: Instant::now(), kinds: Arc::default() }
+    }
+
+    /// Whether the event's line is written.
+    fn take(&self, event: &Event<'_>) -> bool {
+        let mut kinds = self.kinds.lock();
+        let kind = kinds.entry(event.metadata().callsite()).or_default();
+        kind.take(self.started.elapsed(), || name(event))
+    }
+
+    /// A line for each kind with lines left out since the last summary.
+    pub fn summary(&self) -> Vec<String> {
+        let mut kinds = self.kinds.lock();
+        let left_out = kinds.values_mut().filter(|kind| kind.left_out > 0);
+        let line = |kind: &mut Kind| {
+            let count = std::mem::take(&mut kind.left_out);
+            let lines = if count == 1 { "line" } else { "lines" };
+            format!("suppressed {count} more {lines} like {:?}\n", kind.name)
+        };
+        let mut lines: Vec<String> = left_out.map(line).collect();
+        lines.sort_unstable();
+        lines
+    }
+}
+
+/// The usual line format, for the lines that are written.
+#[derive(Debug)]
+pub struct Lines {
+    /// The form.
+    pub form: Format,
+    /// Decides which lines are written.
+    pub kinds: Kinds,
+}
+
+impl<S, N> FormatEvent<S, N> for Lines
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    /// For an event that is left out no byte is written, and so no line.
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        out: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        if self.kinds.take(event) { self.form.format_event(context, out, event) } else { Ok(()) }
+    }
+}
+
+/// The common part of the lines of the event's kind: its message up to the first colon, which
+/// precedes the values.
+fn name(event: &Event<'_>) -> String {
+    struct Message(String);
+    impl Visit for Message {
+        fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+            if field.name() == "message" {
+                // Writing to a string does not fail.
+                let _ = write!(self.0, "{value:?}");
+            }
+        }
+    }
+    let mut message = Message(String::new());
+    event.record(&mut message);
+    let name = message.0.split(':').next().unwrap_or_default();
+    format!("{} {name}", event.metadata().level())
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::{info, warn};
+
+    use super::*;
+
+    /// Keeps the written bytes.
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_flood_of_one_kind_is_cut_and_counted_and_takes_no_line_from_another() {
+        let (kinds, kept) = (Kinds::new(), Kept::default());
+        let lines = Lines { form: Format::default(), kinds: kinds.clone() };
+        let writer = kept.clone();
+        let subscriber = tracing_subscriber::fmt().event_format(lines).with_writer(move || writer.clone());
+        tracing::subscriber::with_default(subscriber.finish(), || {
+            for number in 0..10_000 {
+                info!(number, "client left: for its own reasons, {number}");
+            }
+            warn!("the world fell behind");
+        });
+        let text = String::from_utf8(kept.0.lock().clone()).expect("text");
+        let count = |part: &str| text.lines().filter(|line| line.contains(part)).count();
+        let (left, warnings) = (count("client left"), count("the world fell behind"));
+        assert!(left >= limits::LOG_KIND_BURST as usize && left < 10_000, "{left}");
+        assert_eq!((warnings, text.lines().count()), (1, left + 1), "{text}");
+        let expected = format!(
+            "suppressed {} more lines like \"INFO client left\"
+",
+            10_000 - left
+        );
+        assert_eq!(kinds.summary(), [expected]);
+        assert_eq!(kinds.summary(), [""; 0], "each is told once");
+    }
+
+    #[test]
+    fn in_the_long_run_a_kind_has_eight_lines_a_second() {
+        let mut kind = Kind::default();
+        let tries = (0..20_000).map(Duration::from_millis);
+        let written = tries.filter(|now| kind.take(*now, String::new)).count();
+        assert_eq!(written, limits::LOG_KIND_BURST as usize + 20 * 8 - 1);
+        assert_eq!(kind.left_out, 20_000 - written as u64);
+    }
+}

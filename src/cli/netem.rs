@@ -1,0 +1,199 @@
+//! `tickwire net`: a network simulator between clients and a server.
+
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+use clap::Args;
+
+use super::log::Log;
+use super::output::{Failure, print, warn_of_other_localhost};
+use super::{signals, value_parsers};
+use crate::server::net::Relay;
+use crate::server::net::netem_proxy::{self, Options, Totals};
+use crate::util::netem::{self, Conditions, Counts, PRESETS, Preset};
+use crate::util::plural::count;
+
+/// Options of `net`.
+#[derive(Debug, Args)]
+pub struct NetArgs {
+    /// Address and port to listen on, for the clients; port 0 picks a free port.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:3001", env = "TICKWIRE_NET_LISTEN", value_parser = value_parsers::bind)]
+    listen: SocketAddr,
+    /// The server to which connections are passed on.
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:3000", env = "TICKWIRE_NET_TO", value_parser = server)]
+    to: SocketAddr,
+    /// Named conditions: lan, wifi, 4g, transatlantic or train. The other options override its parts.
+    #[arg(long, value_name = "NAME", env = "TICKWIRE_NET_PRESET", value_parser = preset)]
+    preset: Option<Preset>,
+    /// Average time that bytes take in each direction, such as 150ms.
+    #[arg(long, value_name = "TIME", env = "TICKWIRE_NET_DELAY", value_parser = netem::time)]
+    delay: Option<Duration>,
+    /// How much the delay of each segment varies around the average, such as 30ms; at most the delay.
+    #[arg(long, value_name = "TIME", env = "TICKWIRE_NET_JITTER", value_parser = netem::time)]
+    jitter: Option<Duration>,
+    /// Share of segments that are lost, such as 2%. A loss holds up everything behind it until the segment
+    /// is sent again.
+    #[arg(long, value_name = "PERCENT", env = "TICKWIRE_NET_LOSS", value_parser = netem::loss)]
+    loss: Option<u32>,
+    /// Bytes or bits a second in each direction, for each connection, such as 250kB or 2Mbit; or none.
+    #[arg(long, value_name = "RATE", env = "TICKWIRE_NET_RATE", value_parser = rate)]
+    rate: Option<Rate>,
+    /// The same from clients to the server only.
+    #[arg(long, value_name = "RATE", env = "TICKWIRE_NET_RATE_UP", value_parser = rate)]
+    rate_up: Option<Rate>,
+    /// The same from the server to clients only.
+    #[arg(long, value_name = "RATE", env = "TICKWIRE_NET_RATE_DOWN", value_parser = rate)]
+    rate_down: Option<Rate>,
+    /// Seed of the losses and of the delays within the jitter.
+    #[arg(long, value_name = "NUMBER", default_value = "1", env = "TICKWIRE_NET_SEED")]
+    seed: u64,
+    /// Print the address and the summary as lines of JSON.
+    #[arg(long)]
+    json: bool,
+    /// Log filter: off, error, warn, info, debug or trace, or a module's level, such as
+    /// tickwire::net=debug; separate several with commas.
+    #[arg(long, value_name = "FILTER", default_value = "info", env = "TICKWIRE_LOG")]
+    log: String,
+}
+
+/// Bytes a second, or none for any number.
+#[derive(Debug, Clone, Copy)]
+struct Rate(Option<u64>);
+
+fn rate(text: &str) -> Result<Rate, String> {
+    netem::rate(text).map(Rate)
+}
+
+fn preset(name: &str) -> Result<Preset, String> {
+    let names = || PRESETS.map(|preset| preset.name).join(", ");
+    netem::preset(name).ok_or_else(|| format!("expected one of {}", names()))
+}
+
+/// The address of a server: the first IPv4 address of its host, or else the first.
+fn server(text: &str) -> Result<SocketAddr, String> {
+    let expected = "expected a host and a port, such as 127.0.0.1:3000";
+    let found: Vec<SocketAddr> =
+        text.to_socket_addrs().map_err(|error| format!("{expected} ({error})"))?.collect();
+    let chosen = found.iter().find(|address| address.is_ipv4()).or(found.first());
+    chosen.copied().ok_or_else(|| expected.to_owned())
+}
+
+impl NetArgs {
+    /// The preset with what the other options override.
+    fn conditions(&self) -> Result<Conditions, String> {
+        let mut conditions = self.preset.map(|preset| preset.conditions).unwrap_or_default();
+        conditions.delay = self.delay.unwrap_or(conditions.delay);
+        conditions.jitter = self.jitter.unwrap_or(conditions.jitter);
+        conditions.loss_ppm = self.loss.unwrap_or(conditions.loss_ppm);
+        conditions.up = self.rate_up.or(self.rate).map_or(conditions.up, |rate| rate.0);
+        conditions.down = self.rate_down.or(self.rate).map_or(conditions.down, |rate| rate.0);
+        conditions.check().map(|()| conditions).map_err(|rule| format!("--{rule}"))
+    }
+}
+
+/// Passes connections on until Ctrl-C or SIGTERM, then prints a summary.
+pub fn run(args: &NetArgs) -> Result<(), Failure> {
+    let conditions = args.conditions()?;
+    let log = Log::start(&args.log)?;
+    let stopped = signals::stopped()?;
+    let options = Options { listen: args.listen, to: args.to, conditions, seed: args.seed };
+    let relay = Relay::start(options).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            format!("{} is in use; choose another with --listen ADDR:PORT", args.listen)
+        }
+        io::ErrorKind::QuotaExceeded => error.to_string(),
+        _ => format!("cannot listen on {}: {error}", args.listen),
+    })?;
+    print(&banner(args, &conditions, relay.address()));
+    warn_of_other_localhost(relay.address());
+    let _ = stopped.recv();
+    let totals = relay.stop();
+    print(&if args.json { json(&totals) } else { summary(&totals) });
+    log.finish();
+    Ok(())
+}
+
+fn banner(args: &NetArgs, conditions: &Conditions, address: SocketAddr) -> String {
+    let (to, keeps) = (args.to, netem_proxy::keeps_addresses(args.to));
+    if args.json {
+        let line = serde_json::json!({
+            "listen": address.to_string(),
+            "to": to.to_string(),
+            "conditions": conditions.to_string(),
+            "stall_ms": milliseconds(conditions.timeout()),
+            "seed": args.seed,
+            "keeps_addresses": keeps,
+            "is_exposed": !address.ip().is_loopback(),
+        });
+        return format!("{line}\n");
+    }
+    let words = conditions.to_string().replace('=', " ").replace(',', ", ");
+    let preset = args.preset.map_or(String::new(), |preset| format!(" ({}: {})", preset.name, preset.about));
+    let stall = match conditions.loss_ppm {
+        0 => String::new(),
+        _ => {
+            format!("; a lost segment stalls its connection for {:.0} ms", milliseconds(conditions.timeout()))
+        }
+    };
+    let addresses = if keeps {
+        "the server sees each client at an address of its own, 127.x.y.z"
+    } else {
+        "the server sees all clients at one address: only on Linux, with a server at 127.0.0.1, can each keep its own"
+    };
+    let exposed = exposed(args, address);
+    format!(
+        "net http://{address}/ to {to}\n  each way: {words}{preset}\n  seed {}{stall}\n  {addresses}\n{exposed}",
+        args.seed
+    )
+}
+
+/// A line for the banner if other machines may reach the relay, and with it a server that they may not
+/// reach otherwise.
+fn exposed(args: &NetArgs, address: SocketAddr) -> String {
+    if address.ip().is_loopback() {
+        return String::new();
+    }
+    format!(
+        "  warning: --listen {}: other machines reach the server at {} through net; it adds X-Forwarded-For, \
+         so that the server does not treat them as local (127.0.0.1 keeps them out)\n",
+        args.listen, args.to
+    )
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
+}
+
+fn summary(totals: &Totals) -> String {
+    let Totals { connections, refused, failed, bytes: [up, down], counts, delays } = totals;
+    let Counts { segments, losses, stalls } = counts;
+    let delay = |per_mille| delays.per_mille(per_mille).map_or(0.0, milliseconds);
+    format!(
+        "{}, {refused} refused, {failed} without the server\n\
+         {up} bytes up, {down} bytes down in {}\n\
+         {losses} lost, {stalls} stalled\n\
+         delay p50 {:.1} ms, p99 {:.1} ms\n",
+        count(*connections, "connection"),
+        count(*segments, "segment"),
+        delay(500),
+        delay(990),
+    )
+}
+
+fn json(totals: &Totals) -> String {
+    let delay = |per_mille| totals.delays.per_mille(per_mille).map(milliseconds);
+    let line = serde_json::json!({
+        "connections": totals.connections,
+        "refused": totals.refused,
+        "failed": totals.failed,
+        "bytes_up": totals.bytes[0],
+        "bytes_down": totals.bytes[1],
+        "segments": totals.counts.segments,
+        "losses": totals.counts.losses,
+        "stalls": totals.counts.stalls,
+        "delay_p50_ms": delay(500),
+        "delay_p99_ms": delay(990),
+    });
+    format!("{line}\n")
+}

@@ -1,0 +1,117 @@
+//! `tickwire replay --serve`: a capture in a browser.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::path::Path;
+
+use super::game_list::Games;
+use super::output::{Failure, print, warn_of_other_localhost};
+use super::signals;
+use crate::game::About;
+use crate::games;
+use crate::limits;
+use crate::server::net::{Served, Watched};
+use crate::tools::playback::{End, Room, Watch};
+
+/// Serves until Ctrl-C or SIGTERM.
+///
+/// # Errors
+/// The file cannot be watched, or the address cannot be used, in words.
+pub fn run(file: &Path, listen: SocketAddr, games: &Games) -> Result<(), Failure> {
+    let watch = read(file, games).map_err(|error| format!("{}: {error}", file.display()))?;
+    if let Some(why) = watch.why_nothing() {
+        return Err(format!("{}: {why}", file.display()));
+    }
+    let mut rooms = Vec::new();
+    for (name, room) in watch.rooms() {
+        if let Room::Ready(show) = room {
+            rooms.push((name.clone(), show.about()));
+        }
+    }
+    rooms.retain(|(_, about)| has_rules(about));
+    if rooms.is_empty() {
+        return Err(format!("{}: {}", file.display(), without_rules(&watch)));
+    }
+    let stopped = signals::stopped()?;
+    let served = Served { file: file.to_owned(), rooms, codes: games.codes.clone() };
+    let server = Watched::start(listen, served).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => format!("{listen} is in use; choose another with --listen ADDR:PORT"),
+        _ => format!("cannot listen on {listen}: {error}"),
+    })?;
+    print(&text(&watch, server.address()));
+    warn_of_other_localhost(server.address());
+    drop(watch);
+    let _ = stopped.recv();
+    server.stop();
+    Ok(())
+}
+
+/// Whether the page can compute the world of this game: its WebAssembly module has the rules of this
+/// project's games only.
+fn has_rules(about: &About) -> bool {
+    games::ABOUT.iter().any(|own| own.name == about.name)
+}
+
+/// Why no room can be watched: the games, and the page that has their rules.
+fn without_rules(watch: &Watch) -> String {
+    let mut names = BTreeSet::new();
+    for room in watch.rooms().values() {
+        if let Room::Ready(show) = room {
+            names.insert(show.about().name);
+        }
+    }
+    let names = names.into_iter().collect::<Vec<_>>().join(", ");
+    format!(
+        "the page of --serve has no rules of {names}: a tab edition of the program has them \
+         (scripts/tab-edition.sh --program FILE.rs FOLDER); open its page with ?watch and choose this file"
+    )
+}
+
+/// Reads the records of the file, piece by piece.
+fn read(file: &Path, games: &Games) -> io::Result<Watch> {
+    let (mut file, mut buffer) = (File::open(file)?, vec![0; limits::WATCH_SEND_BYTES]);
+    let mut watch = Watch::new(games.about());
+    while watch.end().is_none() {
+        match file.read(&mut buffer)? {
+            0 => watch.finish(),
+            count => watch.feed(&buffer[..count]),
+        }
+    }
+    Ok(watch)
+}
+
+/// A line for each room, with its URL; then what is to be said of the file.
+fn text(watch: &Watch, address: SocketAddr) -> String {
+    let mut text = String::from("\n");
+    for (name, room) in watch.rooms() {
+        let path = if name.is_empty() { String::new() } else { format!("r/{name}/") };
+        match room {
+            Room::Ready(show) if !has_rules(show.about()) => {
+                let game = show.about().name;
+                text += &format!("  room {name} cannot be watched: the page has no rules of {game}\n");
+            }
+            Room::Ready(show) => {
+                let seconds = (show.last() - show.first()) / show.identity().tick_hz.max(1);
+                let (game, first, last) = (show.about().name, show.first(), show.last());
+                let long = format!("{}:{:02}", seconds / 60, seconds % 60);
+                text +=
+                    &format!("  watch  http://{address}/{path}  {game}, {long}, ticks {first} to {last}\n");
+                if let Some(why) = show.ended() {
+                    text += &format!("         up to tick {last}: {why}\n");
+                }
+            }
+            Room::Refused(why) => text += &format!("  room {name} cannot be watched: {why}\n"),
+            Room::Coming(_) => {}
+        }
+    }
+    match watch.end() {
+        Some(End::Cut(at)) => text += &format!("  the file ends in the middle of the block at byte {at}\n"),
+        Some(End::Damaged(why)) => {
+            text += &format!("  the file is damaged {why}; what is before it is served\n")
+        }
+        Some(End::Whole) | None => {}
+    }
+    text + "\n"
+}

@@ -1,0 +1,106 @@
+//! Who may play: `--token-file`, `TICKWIRE_TOKENS` and `--spectators`.
+
+use std::env::{self, VarError};
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use clap::builder::FalseyValueParser;
+use tracing::warn;
+
+use super::output::Failure;
+use crate::limits;
+use crate::server::admission::tokens::{Players, Tokens};
+use crate::util::os;
+use crate::util::plural::count;
+
+/// The variable with the text of a token file.
+const VARIABLE: &str = "TICKWIRE_TOKENS";
+
+/// The options of `serve` that say who may play.
+#[derive(Debug, Args)]
+pub struct PlayerArgs {
+    /// Only clients with a token from this file may play; each line has a name and a token. With an
+    /// empty file, everyone watches. The environment variable TICKWIRE_TOKENS can hold the same text, with
+    /// lines or semicolons between the tokens. Default: everyone plays.
+    #[arg(long, value_name = "FILE", env = "TICKWIRE_TOKEN_FILE")]
+    token_file: Option<PathBuf>,
+    /// With a token file, clients without a token may watch. Otherwise they are closed.
+    #[arg(long, env = "TICKWIRE_SPECTATORS", value_parser = FalseyValueParser::new())]
+    spectators: bool,
+}
+
+impl PlayerArgs {
+    /// Who may play.
+    ///
+    /// # Errors
+    /// The tokens cannot be read; the error contains none.
+    pub fn read(&self) -> Result<Players, Failure> {
+        let variable = match env::var(VARIABLE) {
+            Ok(text) => Some(text),
+            Err(VarError::NotPresent) => None,
+            Err(VarError::NotUnicode(_)) => return Err(format!("{VARIABLE}: is not UTF-8")),
+        };
+        let tokens = match (&self.token_file, variable) {
+            (Some(_), Some(_)) => {
+                return Err(format!("--token-file and {VARIABLE} cannot be combined: use one of them"));
+            }
+            (Some(file), None) => Some(of_file(file)?),
+            (None, Some(text)) => {
+                let read = Tokens::read(&text.replace(';', "\n"));
+                Some(read.map_err(|bad| format!("{VARIABLE}: {bad}"))?)
+            }
+            (None, None) => None,
+        };
+        if self.spectators && tokens.is_none() {
+            return Err(format!("--spectators needs --token-file or {VARIABLE}: without, everyone plays"));
+        }
+        Ok(Players { tokens, spectators: self.spectators })
+    }
+
+    /// Warns in the log if every user of this machine can read the tokens.
+    pub fn warn(&self) {
+        let Some(file) = &self.token_file else { return };
+        if fs::metadata(file).is_ok_and(|about| os::everyone_reads(&about)) {
+            warn!("every user of this machine can read {}: make it private with chmod 600", file.display());
+        }
+    }
+}
+
+fn of_file(file: &Path) -> Result<Tokens, Failure> {
+    let failure = |problem: &dyn fmt::Display| format!("--token-file {}: {problem}", file.display());
+    let about = fs::metadata(file).map_err(|error| failure(&error))?;
+    if about.is_dir() || about.len() > limits::TOKEN_FILE_BYTES {
+        return Err(failure(&format!("must be a file of at most {} bytes", limits::TOKEN_FILE_BYTES)));
+    }
+    let bytes = fs::read(file).map_err(|error| failure(&error))?;
+    let text = String::from_utf8(bytes).map_err(|_| failure(&"is not UTF-8"))?;
+    Tokens::read(&text).map_err(|bad| failure(&bad))
+}
+
+/// A line for the banner, if not everyone may play.
+pub fn line(players: &Players) -> String {
+    let Some(tokens) = &players.tokens else { return String::new() };
+    if tokens.is_empty() {
+        return "  nobody plays: there are no tokens, so everyone watches\n".to_owned();
+    }
+    let others = if players.spectators { "watch" } else { "are closed" };
+    format!("  {} for players; clients without one {others}\n", count(tokens.len(), "token"))
+}
+
+/// A given token; no command-line error repeats it.
+#[derive(Clone)]
+pub struct Given(pub String);
+
+impl From<String> for Given {
+    fn from(text: String) -> Given {
+        Given(text)
+    }
+}
+
+impl fmt::Debug for Given {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Given(…)")
+    }
+}

@@ -1,0 +1,302 @@
+//! `tickwire replay`: replays a captured session, tick by tick.
+//!
+//! It reads a capture file and reports what it replayed and whether the result is the same, as text
+//! or JSON. The exit status is 0 if the result is the same, 1 if it differs, and 2 if the file
+//! cannot be read or replayed.
+
+mod bisect_report;
+mod streaming;
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Read, Write as _};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::game_list::Games;
+use super::output::{Failure, print, tell_error, written};
+use super::tables;
+use super::{playback, value_parsers};
+use crate::connection::Endpoint;
+use crate::limits;
+use crate::tools::capture::{self, Untrusted};
+use crate::tools::explain::input;
+use crate::tools::replay::json::{self, counts, hex};
+use crate::tools::replay::{self, Asked, Changed, Differing, Fields, NotReplayable, Report};
+
+/// The file name that means standard input.
+const DASH: &str = "-";
+/// The first bytes of a capture, or of a packed file.
+const MAGIC_BYTES: u64 = capture::compressed_file::MAGIC_BYTES as u64;
+/// Exit status if the result differs.
+const DIFFERS: u8 = 1;
+/// Exit status if the file cannot be replayed, or the report cannot be written.
+const NO_VERDICT: u8 = 2;
+
+/// Options of `replay`.
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// Capture written by a server (with --capture or `capture on`), or - for standard input.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Say which entities and fields differ, from which tick on, recorded and replayed: the world of the
+    /// commands in the clients' bytes beside that of the recorded command frames.
+    #[arg(long)]
+    diff: bool,
+    /// Stop after so many ticks of the world, with its checksum; with --json, the whole state is printed.
+    #[arg(long, value_name = "TICK")]
+    to_tick: Option<u32>,
+    /// Compare with another capture of what should be the same world, by the recorded command frames: the
+    /// first tick whose commands differ, and the first after which the worlds do, with the fields.
+    #[arg(long, value_name = "OTHER", conflicts_with_all = ["diff", "to_tick"])]
+    bisect: Option<PathBuf>,
+    /// Watch it in a browser: serve the game's page and the capture to this machine alone, until Ctrl-C. For
+    /// example: tickwire replay --serve session.pcapng
+    #[arg(long, conflicts_with_all = ["diff", "to_tick", "bisect", "json"])]
+    serve: bool,
+    /// Loopback address and port to listen on with --serve; port 0 picks a free port.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:3000", value_parser = value_parsers::bind, requires = "serve")]
+    listen: SocketAddr,
+    /// Replay nothing: write the packets of FILE without the records of the world, for tcpdump and other tools that read one link
+    /// type in a file. An existing file is not overwritten; - is standard output.
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["diff", "to_tick", "bisect", "serve", "json"])]
+    packets: Option<PathBuf>,
+    /// Print one JSON object instead of text.
+    #[arg(long)]
+    json: bool,
+    /// Packet tables of a capture that carries none (see `tickwire codes --help`). A capture that
+    /// carries its tables is replayed by those. --serve does not need it.
+    #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
+    codes: Option<PathBuf>,
+}
+
+/// Why there is no report.
+enum NoReport {
+    Unreadable(Failure),
+    NotReplayable(NotReplayable),
+}
+
+/// Runs the capture again and prints the result.
+pub fn run(args: &ReplayArgs, games: &Games) -> ExitCode {
+    if args.serve {
+        let Err(reason) = playback::run(&args.file, args.listen, games) else { return ExitCode::SUCCESS };
+        tell_error(&reason);
+        return ExitCode::from(NO_VERDICT);
+    }
+    if let Some(out) = &args.packets {
+        let Err(reason) = write_packets(&args.file, out) else { return ExitCode::SUCCESS };
+        tell_error(&reason);
+        return ExitCode::from(NO_VERDICT);
+    }
+    let compared = match &args.bisect {
+        Some(other) => parted(args, other, games),
+        None => report(args, games).map(|rooms| {
+            let is_same = rooms.iter().all(|(_, report)| report.is_same());
+            (if args.json { format!("{:#}\n", json::rooms(&rooms)) } else { rooms_as_text(&rooms) }, is_same)
+        }),
+    };
+    let status = match compared {
+        Ok((text, is_same)) => {
+            print(&text);
+            if is_same { ExitCode::SUCCESS } else { ExitCode::from(DIFFERS) }
+        }
+        Err(refusal) => {
+            match refusal {
+                NoReport::NotReplayable(reason) if args.json => {
+                    print(&format!("{:#}\n", json::refused(&reason)))
+                }
+                NoReport::NotReplayable(reason) => print(&format!("not replayable: {reason}\n")),
+                NoReport::Unreadable(reason) => tell_error(&reason),
+            }
+            ExitCode::from(NO_VERDICT)
+        }
+    };
+    match written() {
+        Ok(()) => status,
+        Err(reason) => {
+            tell_error(&reason);
+            ExitCode::from(NO_VERDICT)
+        }
+    }
+}
+
+/// Writes the packets of a capture without the records of the world.
+fn write_packets(file: &Path, out: &Path) -> Result<(), Failure> {
+    let bytes = read(file)?;
+    let capture = capture::read(&bytes).map_err(|error| format!("{}: {error}", name(file)))?;
+    let packets = capture.packets_alone().map_err(|reason| format!("{}: {reason}", name(file)))?;
+    let written = if out.as_os_str() == DASH {
+        io::stdout().lock().write_all(&packets)
+    } else {
+        File::create_new(out).and_then(|mut out| out.write_all(&packets))
+    };
+    written.map_err(|error| format!("--packets {}: {error}", out.display()))
+}
+
+fn report(args: &ReplayArgs, games: &Games) -> Result<Vec<(Untrusted, Report)>, NoReport> {
+    let given = args.codes.as_deref().map(tables::given).transpose().map_err(NoReport::Unreadable)?;
+    let asked =
+        Asked { fields: args.diff, to_tick: args.to_tick, state: args.json && args.to_tick.is_some() };
+    if asked == Asked::default()
+        && args.file.as_os_str() != DASH
+        && let Ok(rooms) = streaming::reports(&args.file, &games.about(), given.clone())
+    {
+        return Ok(rooms);
+    }
+    let bytes = read(&args.file).map_err(NoReport::Unreadable)?;
+    let unreadable = |error| NoReport::Unreadable(format!("{}: {error}", name(&args.file)));
+    let capture = capture::read(&bytes).map_err(unreadable)?;
+    let codes = replay::codes(&capture, given).map_err(NoReport::NotReplayable)?;
+    replay::replay(
+        &capture,
+        &games.about(),
+        &|about, head| Endpoint::find(&codes, about.paths, head).ok(),
+        asked,
+    )
+    .map_err(NoReport::NotReplayable)
+}
+
+/// Two recordings: what is printed, and whether they are the same.
+fn parted(args: &ReplayArgs, other: &Path, games: &Games) -> Result<(String, bool), NoReport> {
+    let mut files = Vec::new();
+    for file in [&*args.file, other] {
+        files.push((file, read(file).map_err(NoReport::Unreadable)?));
+    }
+    let mut captures = Vec::new();
+    for (file, bytes) in &files {
+        let unreadable = |error| NoReport::Unreadable(format!("{}: {error}", name(file)));
+        captures.push(capture::read(bytes).map_err(unreadable)?);
+    }
+    let bisected = replay::bisect(&captures[0], &captures[1], &games.about());
+    let bisected = bisected.map_err(NoReport::NotReplayable)?;
+    let text = if args.json {
+        format!("{:#}\n", json::bisected(&bisected))
+    } else {
+        bisect_report::as_text(&bisected)
+    };
+    Ok((text, bisected.is_same()))
+}
+
+/// The fields that differ.
+fn fields_as_text(fields: &Fields) -> String {
+    let mut text = String::new();
+    match fields.tick {
+        Some(tick) => _ = writeln!(text, "fields after tick {tick}: recorded, not replayed"),
+        None => text.push_str("fields: none differs between the decoded commands and the recorded ones\n"),
+    }
+    fields.places.iter().for_each(|place| _ = writeln!(text, "  {place}"));
+    if let Some(tick) = fields.foreign {
+        let _ = writeln!(
+            text,
+            "from tick {tick} on, the recorded commands lead to another checksum than the recorded one: the program that \
+            recorded it computes otherwise, and its state cannot be known"
+        );
+    }
+    text
+}
+
+/// Reads a whole file, pipe or standard input, up to the bound.
+fn read(file: &Path) -> Result<Vec<u8>, Failure> {
+    let failure = |reason: &dyn std::fmt::Display| format!("{}: {reason}", name(file));
+    let mut source: Box<dyn Read> = if file.as_os_str() == DASH {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(file).map_err(|error| failure(&error))?)
+    };
+    let too_long = || failure(&format!("more than {} bytes", limits::CAPTURE_READ_BYTES));
+    // A file that states its length is checked before it is read.
+    if fs::metadata(file).is_ok_and(|about| about.len() > limits::CAPTURE_READ_BYTES) {
+        return Err(too_long());
+    }
+    let length = fs::metadata(file).map_or(0, |about| if about.is_file() { about.len() } else { 0 });
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+    let mut take = |bytes: &mut Vec<u8>, most: u64| {
+        source.as_mut().take(most).read_to_end(bytes).map_err(|error| failure(&error))
+    };
+    take(&mut bytes, MAGIC_BYTES)?;
+    if let Some(packed) = capture::compressed_file::format(&bytes) {
+        return Err(failure(&packed));
+    }
+    // A device may produce bytes forever that are not a capture.
+    if input::is_capture(&bytes) {
+        take(&mut bytes, limits::CAPTURE_READ_BYTES)?;
+    }
+    if bytes.len() as u64 > limits::CAPTURE_READ_BYTES {
+        return Err(too_long());
+    }
+    Ok(bytes)
+}
+
+/// The name of the file in messages.
+fn name(file: &Path) -> String {
+    if file.as_os_str() == DASH { "standard input".to_owned() } else { file.display().to_string() }
+}
+
+/// The reports of all rooms. That of a default room alone has no heading.
+fn rooms_as_text(rooms: &[(Untrusted, Report)]) -> String {
+    let text = |(name, report): &(Untrusted, Report)| match name.raw() {
+        "" if rooms.len() == 1 => as_text(report),
+        "" => format!("default room\n{}", as_text(report)),
+        _ => format!("room {name}\n{}", as_text(report)),
+    };
+    rooms.iter().map(text).collect()
+}
+
+fn as_text(report: &Report) -> String {
+    let mut text = String::new();
+    let width = counts(report).iter().map(|(_, name, _)| name.len()).max().unwrap_or_default();
+    for (_, name, count) in counts(report) {
+        writeln!(text, "{name:<width$}  {count}").expect("writing to a string does not fail");
+    }
+    writeln!(text, "{:<width$}  {}", "first tick", report.first_tick)
+        .expect("writing to a string does not fail");
+    writeln!(text, "{:<width$}  {:016x}", "checksum", report.checksum)
+        .expect("writing to a string does not fail");
+    if let Some(tick) = report.ends_at {
+        text.push_str(&format!(
+            "this room does not have the tick that was asked for: it has those from {} to {tick}\n",
+            report.first_tick
+        ));
+    }
+    if let Some(offset) = report.cut_at {
+        text.push_str(&format!(
+            "the file ends in the middle of the block at byte {offset}: this report covers the part before it\n"
+        ));
+    }
+    if let Some(packet) = report.truncated_at {
+        text.push_str(&format!(
+            "packet {packet} is truncated by the capture (snapshot length): this report covers the packets before it\n"
+        ));
+    }
+    if let Some((client, Differing { recorded, replayed })) = &report.answer {
+        let packet = recorded.as_ref().or(replayed.as_ref()).map_or(0, |frame| frame.packet);
+        text.push_str(&format!("different answer: client {client}, packet {packet}\n"));
+        text.push_str(&format!("  recorded  {}\n  replayed  {}\n", hex(recorded), hex(replayed)));
+    }
+    if let Some(fields) = &report.fields {
+        text.push_str(&fields_as_text(fields));
+    }
+    let Some(difference) = &report.difference else {
+        return if report.is_same() { text + "same\n" } else { text };
+    };
+    text.push_str(&format!("differs at tick {}", difference.tick));
+    if let Some((recorded, replayed)) = difference.checksums {
+        text.push_str(&format!(": checksum {replayed:016x}, recorded {recorded:016x}"));
+    }
+    text.push('\n');
+    if let Some((tick, Changed { command, recorded, decoded })) = &difference.command {
+        let (player, sequence) = (command.0.0, command.1);
+        text.push_str(&format!(
+            "first differing command: tick {tick}, player {player}, sequence {sequence}\n"
+        ));
+        text.push_str(&format!("  recorded  {}\n", recorded));
+        match decoded {
+            Some(command) => text.push_str(&format!("  decoded   {command}\n")),
+            None => text.push_str("  decoded   nothing: the client never sent it\n"),
+        }
+    }
+    text
+}

@@ -1,0 +1,66 @@
+//! Replays a file in one pass, on two threads: one reads the file and hears its clients, the other runs
+//! the worlds.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+use crate::game::About;
+use crate::limits;
+use crate::packet::Codes;
+use crate::tools::capture::Untrusted;
+use crate::tools::replay::{Kept, Pass, Report, Unfit, Worlds};
+
+/// Bytes that are read at a time: they are still in the core's cache when they are looked at.
+const PART_BYTES: usize = 256 * 1024;
+
+/// The reports of a file, if all of it comes out the same.
+///
+/// # Errors
+/// [`Unfit`]: it is no file that can be read twice, or something in it needs another look.
+pub(super) fn reports(
+    file: &Path,
+    games: &[&'static About],
+    given: Option<Arc<Codes>>,
+) -> Result<Vec<(Untrusted, Report)>, Unfit> {
+    let is_file = |about: &fs::Metadata| about.is_file() && about.len() <= limits::CAPTURE_READ_BYTES;
+    if !fs::metadata(file).is_ok_and(|about| is_file(&about)) {
+        return Err(Unfit);
+    }
+    let source = File::open(file).map_err(|_| Unfit)?;
+    let (send, records) = mpsc::channel::<Vec<Arc<Kept>>>();
+    thread::scope(|scope| {
+        let worlds = scope.spawn(move || {
+            let mut worlds = Worlds::new(games);
+            records.iter().try_for_each(|records| worlds.run(&records))?;
+            Ok(worlds.ran())
+        });
+        let (pass, rest) = read(source, Pass::new(games, given), send)?;
+        pass.finish(rest, || worlds.join().unwrap_or(Err(Unfit)))
+    })
+}
+
+/// Passes the whole file. Returns how many bytes were not used at its end.
+fn read(source: File, mut pass: Pass, records: mpsc::Sender<Vec<Arc<Kept>>>) -> Result<(Pass, usize), Unfit> {
+    let mut source = source.take(limits::CAPTURE_READ_BYTES + 1);
+    let (mut bytes, mut filled) = (vec![0; PART_BYTES], 0);
+    loop {
+        // A block that is longer.
+        if filled == bytes.len() {
+            bytes.resize(2 * filled, 0);
+        }
+        match source.read(&mut bytes[filled..]) {
+            Ok(0) if source.limit() == 0 => return Err(Unfit),
+            Ok(0) => return Ok((pass, filled)),
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(_) => return Err(Unfit),
+        }
+        let used = pass.receive(&bytes[..filled])?;
+        bytes.copy_within(used..filled, 0);
+        filled -= used;
+        records.send(pass.records()).map_err(|_| Unfit)?;
+    }
+}

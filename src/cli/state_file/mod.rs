@@ -1,0 +1,396 @@
+//! `--keep`: worlds that go on over a restart of the server, also of one with other rules.
+//!
+//! ```text
+//!  start    FILE.part is created, locked against other servers, and filled with zeros: a full disk, or a
+//!           directory without rights, is an error now
+//!           FILE is read. One of another kind is refused; a damaged one becomes FILE.damaged
+//!  running  FILE becomes FILE.outdated, because its worlds go on
+//!  stop     FILE.part is written, synced and renamed to FILE; FILE.outdated is removed
+//!           an error: the worlds go to another directory, and the failure says where
+//! ```
+//! A server that is killed leaves FILE.outdated, and its next run begins new worlds: a player whose things
+//! were lost after the last stop must not get older ones back.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, ErrorKind, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use tickwire_sim::Identity;
+use tracing::{error, info, warn};
+
+use super::output::Failure;
+use crate::limits;
+use crate::server::net::{Core, Kind};
+use crate::server::room::{Kept, Options, saved_rooms};
+use crate::util::os;
+use crate::util::plural::count;
+
+const PART: &str = "part";
+const OUTDATED: &str = "outdated";
+const DAMAGED: &str = "damaged";
+/// Tries to lock a file that another server renames meanwhile.
+const LOCK_TRIES: u32 = 10;
+
+/// The worlds that an earlier run has kept, and what became of them.
+#[derive(Debug, Default)]
+pub struct Keep {
+    place: Option<Place>,
+    /// Worlds of rooms that have not begun, by their rooms' names.
+    rooms: Vec<(String, Kept)>,
+    /// What to tell once there is a log: whether it is bad news, and the sentence.
+    told: Vec<(bool, String)>,
+    /// Whether the outdated file has a world that no other file has.
+    is_needed: bool,
+}
+
+/// The file of this run.
+#[derive(Debug)]
+struct Place {
+    file: PathBuf,
+    /// Locked for the whole run, and written at its end.
+    part: File,
+    /// The kind of the file at the start, which decides its name when the worlds go on.
+    before: Before,
+    /// The file of the last run, under the name that it has now.
+    aside: Option<PathBuf>,
+    /// Whether the unfinished file has the worlds of this run.
+    is_full: bool,
+}
+
+/// The kind of the file at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Before {
+    Absent,
+    Empty,
+    Worlds,
+    Damaged,
+}
+
+impl Keep {
+    /// The worlds in this file; none if there is no such file yet, or if it is damaged. Holds the file for
+    /// this run.
+    ///
+    /// # Errors
+    /// The file is of another kind, another server uses it, or it could not be written at the end.
+    pub fn open(file: Option<&Path>) -> Result<Keep, Failure> {
+        let Some(file) = file else { return Ok(Keep::default()) };
+        let refused = |why: &dyn std::fmt::Display| format!("--keep {}: {why}", file.display());
+        // A link stays, and what it leads to is replaced.
+        let file = &fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+        let part = lock(&beside(file, PART)).map_err(|why| refused(&why))?;
+        if !is_ours(&part) {
+            let name = beside(file, PART);
+            return Err(refused(&format!(
+                "{} is another program's file; choose another name",
+                name.display()
+            )));
+        }
+        let mut keep = Keep::default();
+        if adopt(file) {
+            let sentence = "the last run could not give its worlds this name; they go on now";
+            keep.told.push((true, format!("{}: {sentence}", file.display())));
+            drop(part);
+            let told = keep.told;
+            let mut keep = Keep::open(Some(file))?;
+            keep.told.extend(told);
+            return Ok(keep);
+        }
+        let before = Before::Absent;
+        let mut place = Place { file: file.clone(), part, before, aside: None, is_full: false };
+        let (before, rooms, sentence) = read(file).map_err(|why| refused(&why))?;
+        (place.before, keep.rooms) = (before, rooms);
+        keep.told.extend(sentence.map(|sentence| (true, format!("{}: {sentence}", file.display()))));
+        place.reserve().map_err(|error| {
+            refused(&format!("the worlds could not be written at the end: {error}; free some space, or choose another directory"))
+        })?;
+        keep.place = Some(place);
+        Ok(keep)
+    }
+
+    /// A room whose world goes on, if one of this name was kept and can go on with these rules, or
+    /// else begins.
+    pub fn room(&mut self, game: &Kind, identity: &Identity, options: Options) -> Box<Core> {
+        let at = self.rooms.iter().position(|(name, _)| **name == *options.name);
+        let Some((name, kept)) = at.map(|at| self.rooms.swap_remove(at)) else {
+            return (game.begin)(identity, options);
+        };
+        let title = if name.is_empty() { "the default room".to_owned() } else { format!("room {name}") };
+        match (game.carry)(identity, &kept, options.clone()) {
+            Ok((room, changes)) => {
+                let (tick, players) = (room.handle().tick(), count(kept.keys.len(), "player"));
+                self.told
+                    .push((false, format!("{title} goes on after tick {tick}: {players} may come back")));
+                self.told.extend(changes.into_iter().map(|change| (false, format!("{title}: {change}"))));
+                room
+            }
+            Err(why) => {
+                self.is_needed = true;
+                self.told.push((true, format!("{title} begins anew: its world cannot go on: {why}")));
+                (game.begin)(identity, options)
+            }
+        }
+    }
+
+    /// Tells what became of the worlds.
+    pub fn tell(&self) {
+        for (name, _) in &self.rooms {
+            let file = self.place.as_ref().map(|place| place.file.display().to_string()).unwrap_or_default();
+            warn!(
+                "{file} has a world of the room {name:?}, which this server does not have: it stays in the file; --room {name} goes on with it"
+            );
+        }
+        for (is_bad, sentence) in &self.told {
+            if *is_bad { warn!("{sentence}") } else { info!("{sentence}") }
+        }
+    }
+
+    /// Sets the file aside, because its worlds go on now.
+    ///
+    /// # Errors
+    /// It cannot be renamed, and so could not be replaced at the end.
+    pub fn begin(&mut self) -> Result<(), Failure> {
+        let Some(place) = &mut self.place else { return Ok(()) };
+        let file = place.file.display().to_string();
+        let set_aside = place.set_aside();
+        set_aside.map_err(|error| format!("--keep {file}: cannot be replaced: {error}"))?;
+        if let Some(aside) = &place.aside {
+            let aside = aside.display();
+            match place.before {
+                Before::Damaged => warn!("the damaged file of --keep is {aside} now"),
+                _ if self.is_needed => warn!("{aside} has the worlds that cannot go on"),
+                _ => info!("until the server stops, {aside} has the worlds with which it begins"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the worlds of this run, completely or not at all, or to the first of these directories in which
+    /// that is possible. The second part of `worlds` are the titles of rooms whose worlds are missing.
+    ///
+    /// # Errors
+    /// Worlds are missing, or are in another file: the failure says in which.
+    pub fn write(
+        self,
+        worlds: (Vec<(String, Kept)>, Vec<String>),
+        elsewhere: &[PathBuf],
+    ) -> Result<(), Failure> {
+        let Some(mut place) = self.place else { return Ok(()) };
+        let (mut worlds, late) = worlds;
+        let others = self.rooms.into_iter();
+        let others: Vec<_> = others.filter(|(name, _)| worlds.iter().all(|(own, _)| own != name)).collect();
+        worlds.extend(others);
+        let bytes = saved_rooms::write(&worlds);
+        if bytes.len() as u64 > limits::KEPT_BYTES {
+            let (file, length, most) = (place.file.display(), bytes.len(), limits::KEPT_BYTES);
+            error!("{file}: {length} bytes of worlds are more than the {most} with which a server starts");
+        }
+        if let Err(why) = place.finish(&bytes) {
+            let told = place.rescue(&bytes, &why, elsewhere);
+            error!("{told}");
+            return Err(told);
+        }
+        if late.is_empty() {
+            if place.before == Before::Worlds && !self.is_needed {
+                place.aside.as_ref().map(fs::remove_file);
+            }
+            return Ok(());
+        }
+        let (file, rooms) = (place.file.display(), late.join(", "));
+        let before = place.aside.as_ref().map_or(String::new(), |aside| {
+            format!("; their worlds of the last stop are in {}", aside.display())
+        });
+        Err(format!("--keep {file}: these rooms did not answer in time and are not in it: {rooms}{before}"))
+    }
+}
+
+/// Removes the file and what belongs to it.
+pub fn remove(file: &Path) {
+    for path in [file.to_owned(), beside(file, PART), beside(file, OUTDATED)] {
+        let _ = fs::remove_file(path);
+    }
+}
+
+impl Place {
+    /// Fills the unfinished file with zeros, as many bytes as the worlds may take.
+    fn reserve(&self) -> io::Result<()> {
+        let before = fs::metadata(&self.file).map_or(0, |about| about.len());
+        let zeros = vec![0; before.max(limits::KEPT_RESERVE_BYTES) as usize];
+        let mut part = &self.part;
+        part.rewind()?;
+        part.write_all(&zeros)?;
+        part.set_len(zeros.len() as u64)?;
+        part.sync_all()
+    }
+
+    fn set_aside(&mut self) -> io::Result<()> {
+        let word = match self.before {
+            Before::Absent => return Ok(()),
+            Before::Empty => return fs::remove_file(&self.file),
+            Before::Worlds => OUTDATED,
+            Before::Damaged => DAMAGED,
+        };
+        let aside = unused(&self.file, word)?;
+        fs::rename(&self.file, &aside)?;
+        os::sync_directory(directory(&self.file));
+        self.aside = Some(aside);
+        Ok(())
+    }
+
+    /// Writes the worlds. The mark comes last, so that a file with a mark is complete.
+    fn finish(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let (mark, rest) = bytes.split_at(saved_rooms::MAGIC.len());
+        self.part.rewind()?;
+        self.part.write_all(&[0; saved_rooms::MAGIC.len()])?;
+        self.part.write_all(rest)?;
+        self.part.set_len(bytes.len() as u64)?;
+        self.part.sync_all()?;
+        self.part.rewind()?;
+        self.part.write_all(mark)?;
+        self.part.sync_all()?;
+        let part = beside(&self.file, PART);
+        self.is_full = os::is_at(&self.part, &part);
+        fs::rename(part, &self.file)?;
+        os::sync_directory(directory(&self.file));
+        Ok(())
+    }
+
+    /// Finds another place for worlds that could not be written. Returns the failure, which says where they are.
+    fn rescue(&self, bytes: &[u8], why: &io::Error, elsewhere: &[PathBuf]) -> Failure {
+        let file = self.file.display();
+        if self.is_full {
+            let part = beside(&self.file, PART);
+            return format!(
+                "--keep {file}: {why}; the worlds are in {}, and go on from there",
+                part.display()
+            );
+        }
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
+        let chance = u32::from_le_bytes(os::random());
+        for directory in elsewhere {
+            let other = directory.join(format!("{name}.{chance:08x}"));
+            let written = os::create_private(&other)
+                .and_then(|mut other| other.write_all(bytes).and_then(|()| other.sync_all()));
+            if written.is_ok() {
+                os::sync_directory(directory);
+                let other = other.display();
+                return format!("--keep {file}: {why}; the worlds are in {other}: move that file to {file}");
+            }
+            let _ = fs::remove_file(other);
+        }
+        format!("--keep {file}: {why}; no other directory takes the worlds either: they are lost")
+    }
+}
+
+impl Drop for Place {
+    /// Removes the unfinished file, unless it has worlds or is another server's.
+    fn drop(&mut self) {
+        let part = beside(&self.file, PART);
+        if !self.is_full && os::is_at(&self.part, &part) {
+            let _ = fs::remove_file(part);
+        }
+    }
+}
+
+/// A path with another word at its end.
+fn beside(file: &Path, word: &str) -> PathBuf {
+    let mut path = file.as_os_str().to_owned();
+    path.push(format!(".{word}"));
+    PathBuf::from(path)
+}
+
+fn directory(file: &Path) -> &Path {
+    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A name for this file that no other file has.
+fn unused(file: &Path, word: &str) -> io::Result<PathBuf> {
+    let name = |number: u32| match number {
+        0 => beside(file, word),
+        number => beside(file, &format!("{word}.{number}")),
+    };
+    let mut names = (0..limits::KEPT_ASIDE).map(name);
+    let is_free = |name: &PathBuf| fs::symlink_metadata(name).is_err();
+    let all = || {
+        io::Error::other(format!("{} to .{} exist; remove some", name(0).display(), limits::KEPT_ASIDE - 1))
+    };
+    names.find(is_free).ok_or_else(all)
+}
+
+/// Opens and locks a file until the end of this program.
+fn lock(path: &Path) -> Result<File, String> {
+    for _ in 0..LOCK_TRIES {
+        let file = os::open_private(path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => "no such directory; create it first".to_owned(),
+            _ => format!("{} cannot be written: {error}", path.display()),
+        })?;
+        match file.try_lock() {
+            // Another server may have renamed the file before it was locked here.
+            Ok(()) if !os::is_at(&file, path) => {}
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => {
+                return Err("another server uses this file; stop it, or choose another file".to_owned());
+            }
+            Err(TryLockError::Error(error)) => {
+                return Err(format!("{} cannot be locked: {error}", path.display()));
+            }
+        }
+    }
+    Err("other servers that use this file keep starting; choose another file".to_owned())
+}
+
+/// Whether an unfinished file is empty or begins as an earlier run has left it, with zeros or with the mark.
+fn is_ours(mut part: &File) -> bool {
+    let mut head = [0; saved_rooms::MAGIC.len()];
+    let read = part.read(&mut head);
+    read.is_ok_and(|count| {
+        count == 0 || head.starts_with(saved_rooms::MARK) || head == [0; saved_rooms::MAGIC.len()]
+    })
+}
+
+/// Renames a finished file that the last run could not rename.
+fn adopt(file: &Path) -> bool {
+    let part = beside(file, PART);
+    let is_finished = read(&part).is_ok_and(|(before, ..)| before == Before::Worlds);
+    is_finished && fs::rename(part, file).is_ok()
+}
+
+/// The kind of a file of kept worlds, its worlds by room, and a sentence if it has none.
+type Contents = (Before, Vec<(String, Kept)>, Option<String>);
+
+/// Reads a file of kept worlds.
+fn read(file: &Path) -> Result<Contents, String> {
+    let about = match fs::metadata(file) {
+        Ok(about) => about,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let outdated = beside(file, OUTDATED);
+            let sentence = format!(
+                "the last run did not stop cleanly, so its worlds are lost and begin anew; {} has those of the stop before: move it to this name to go on from there",
+                outdated.display()
+            );
+            return Ok((Before::Absent, Vec::new(), outdated.exists().then_some(sentence)));
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    if !about.is_file() {
+        return Err("is not a regular file; choose another name".to_owned());
+    }
+    if about.len() > limits::KEPT_BYTES {
+        return Err(format!(
+            "has {} bytes; a file of worlds has at most {}",
+            about.len(),
+            limits::KEPT_BYTES
+        ));
+    }
+    let bytes = fs::read(file).map_err(|error| error.to_string())?;
+    match saved_rooms::read(&bytes) {
+        _ if bytes.is_empty() => Ok((Before::Empty, Vec::new(), None)),
+        _ if !bytes.starts_with(saved_rooms::MARK) => {
+            Err("is not a file of kept worlds, and would be overwritten; choose another name".to_owned())
+        }
+        Ok(rooms) => Ok((Before::Worlds, rooms, None)),
+        Err(why) => Ok((Before::Damaged, Vec::new(), Some(format!("{why}; all worlds begin anew")))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

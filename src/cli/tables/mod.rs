@@ -1,0 +1,227 @@
+//! `tickwire codes`: the packet tables, the `--codes` directory, and the choice of a dialect.
+
+pub mod print;
+pub(super) mod typescript;
+pub(super) mod wireshark;
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::game_list::Games;
+use super::output::{Failure, print};
+use super::tables::print::Format;
+use crate::client::url::Url;
+use crate::connection::Endpoint;
+use crate::limits;
+use crate::packet::{Codes, Dialect};
+use crate::tools::capture;
+use crate::ws::http::{Headers, RequestHead};
+
+/// The dialect if neither a path nor the command line names one.
+pub const DIALECT: &str = "native";
+
+const FORMATS: [&str; 5] = ["text", "markdown", "json", "wireshark", "typescript"];
+
+/// Options of `codes`.
+#[derive(Debug, Args)]
+pub struct CodesArgs {
+    /// Output format: text, markdown or json; wireshark for the dissector of these tables;
+    /// typescript for the types of a client.
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = FORMATS)]
+    format: String,
+    /// Packet tables to print instead of the built-in tables: a directory of `.tsv` files, in it or in
+    /// its folders, one such file, or a capture that carries its tables.
+    #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
+    codes: Option<PathBuf>,
+}
+
+/// Prints the tables.
+pub fn run(args: &CodesArgs, games: &Games) -> Result<(), Failure> {
+    let codes = load(args.codes.as_deref(), games)?;
+    let format = match args.format.as_str() {
+        "markdown" => Format::Markdown,
+        "json" => Format::Json,
+        "wireshark" => Format::Wireshark,
+        "typescript" => Format::Typescript,
+        _ => Format::Text,
+    };
+    print(&print::print(&codes, format));
+    Ok(())
+}
+
+/// The tables of the games, or the [given](given) ones.
+///
+/// # Errors
+/// As [`given`].
+pub fn load(tables: Option<&Path>, games: &Games) -> Result<Arc<Codes>, Failure> {
+    tables.map_or_else(|| Ok(Arc::clone(&games.codes)), given)
+}
+
+/// The tables of a directory, every `.tsv` file in it and in its folders, in the order of their paths; or
+/// of one such file; or those that a capture carries.
+///
+/// # Errors
+/// The directory or a file cannot be read, or a table is invalid; the message names the
+/// file, the line and the reason.
+pub fn given(folder: &Path) -> Result<Arc<Codes>, Failure> {
+    let unreadable = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    let is_table = |path: &Path| path.extension().is_some_and(|extension| extension == "tsv");
+    if folder.is_file() && is_table(folder) {
+        let text = fs::read_to_string(folder).map_err(|error| unreadable(folder, error))?;
+        let texts = [(folder.display().to_string(), text)];
+        return Ok(Arc::new(Codes::from_texts(&texts).map_err(|error| error.to_string())?));
+    }
+    if folder.is_file() {
+        let mut bytes = Vec::new();
+        let opened = File::open(folder).map(|file| file.take(limits::CAPTURE_TABLES_BYTES));
+        let read = opened.and_then(|mut file| file.read_to_end(&mut bytes));
+        read.map_err(|error| unreadable(folder, error))?;
+        return carried(&bytes).map_err(|why| format!("{}: {why}", folder.display()));
+    }
+    let entries = |folder: &Path| -> Result<Vec<PathBuf>, Failure> {
+        let entries = fs::read_dir(folder).map_err(|error| unreadable(folder, error))?;
+        Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
+    };
+    let (mut paths, others): (Vec<PathBuf>, Vec<PathBuf>) =
+        entries(folder)?.into_iter().partition(|path| is_table(path));
+    // A folder for each game, as in packet_codes/. One that may not be read has no table for this user.
+    let below = others.iter().filter(|path| path.is_dir()).filter_map(|path| entries(path).ok());
+    paths.extend(below.flatten().filter(|path| is_table(path)));
+    paths.sort();
+    let mut texts = Vec::new();
+    for path in &paths {
+        let text = fs::read_to_string(path).map_err(|error| unreadable(path, error))?;
+        texts.push((path.display().to_string(), text));
+    }
+    if texts.is_empty() {
+        return Err(format!("{}: no .tsv file in this directory or in its folders", folder.display()));
+    }
+    Ok(Arc::new(Codes::from_texts(&texts).map_err(|error| error.to_string())?))
+}
+
+/// The tables that a capture carries, of which this is the beginning.
+fn carried(bytes: &[u8]) -> Result<Arc<Codes>, String> {
+    let neither = "neither a directory of .tsv files, nor one such file, nor a capture";
+    if let Some(packed) = capture::compressed_file::format(bytes) {
+        return Err(packed.to_string());
+    }
+    let capture = capture::read(bytes).map_err(|error| format!("{neither}: {error}"))?;
+    match capture.tables()? {
+        None => Err("this capture carries no packet tables".to_owned()),
+        carried => Codes::of_capture(carried, None),
+    }
+}
+
+/// The dialect of this name.
+///
+/// # Errors
+/// No dialect has this name; the message lists the existing ones.
+pub fn named<'c>(codes: &'c Codes, name: &str) -> Result<&'c Arc<Dialect>, Failure> {
+    codes.dialects().find(|dialect| dialect.name() == name).ok_or_else(|| {
+        let known: Vec<&str> = codes.dialects().map(|dialect| dialect.name()).collect();
+        format!("unknown dialect {name:?}; the dialects are {}", known.join(", "))
+    })
+}
+
+/// The dialect at a URL, and whether it is JSON: the dialect of the URL's path as the server reads
+/// it, or else the requested one. A path that the server will refuse counts as no path: the user
+/// may want to see the refusal.
+///
+/// # Errors
+/// The dialect does not exist, or the path names another one than requested.
+pub fn spoken(
+    codes: &Codes,
+    paths: &[(&str, &str)],
+    url: &Url,
+    asked: Option<&str>,
+) -> Result<(Arc<Dialect>, bool), Failure> {
+    spoken_at(codes, paths, url, asked, url.room_page().is_none())
+}
+
+/// The same, where the caller decides whether the URL names an endpoint: `/` is one, or the page of a room.
+///
+/// # Errors
+/// As [`spoken`].
+pub fn spoken_at(
+    codes: &Codes,
+    paths: &[(&str, &str)],
+    url: &Url,
+    asked: Option<&str>,
+    is_endpoint: bool,
+) -> Result<(Arc<Dialect>, bool), Failure> {
+    let first = paths.first().map_or("", |(_, dialect)| dialect);
+    let asked_dialect = named(codes, asked.unwrap_or(first));
+    let head = RequestHead {
+        method: "GET".to_owned(),
+        target: url.target.clone(),
+        is_http_1_0: false,
+        headers: Headers::default(),
+    };
+    match Endpoint::find(codes, paths, &head) {
+        Ok(found) if is_endpoint => {
+            let is_other = asked.is_some() && asked_dialect?.name() != found.dialect.name();
+            if is_other {
+                let name = found.dialect.name();
+                return Err(format!(
+                    "{url} selects the dialect {name}: leave out either its path and query, or --dialect"
+                ));
+            }
+            Ok((found.dialect, found.is_json))
+        }
+        _ => Ok((Arc::clone(asked_dialect?), false)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::packet::routes::PATHS;
+
+    fn asked_at(url: &str, asked: Option<&str>) -> Result<(String, bool), Failure> {
+        let (dialect, json) = spoken(&Codes::builtin(), &PATHS, &url.parse().expect("a URL"), asked)?;
+        Ok((dialect.name().to_owned(), json))
+    }
+
+    #[test]
+    fn the_path_selects_the_dialect_and_otherwise_the_flag() {
+        for (url, asked, name, json) in [
+            ("ws://a:1", None, "native", false),
+            ("ws://a:1/", Some("letters-2023"), "letters-2023", false),
+            ("ws://a:1/play", None, "native", false),
+            ("ws://a:1/server", None, "letters", false),
+            ("ws://a:1/moomoo", Some("legacy"), "legacy", false),
+            ("ws://a:1/server?dialect=letters%2D2024", None, "letters-2024", false),
+            ("ws://a:1?dialect=native", Some("native"), "native", false),
+            ("ws://a:1/play?format=json", None, "native", true),
+            // A path that the server will refuse.
+            ("ws://a:1/nothing/here", None, "native", false),
+            ("ws://a:1/nothing/here", Some("letters"), "letters", false),
+            ("ws://a:1/server?dialect=morse", Some("legacy"), "legacy", false),
+        ] {
+            assert_eq!(asked_at(url, asked), Ok((name.to_owned(), json)), "{url} {asked:?}");
+        }
+    }
+
+    #[test]
+    fn a_path_and_a_flag_that_differ_are_refused() {
+        let refused = |url, asked| asked_at(url, Some(asked)).expect_err(url);
+        assert_eq!(
+            refused("ws://a:1/server", "legacy"),
+            "ws://a:1/server selects the dialect letters: leave out either its path and query, or --dialect"
+        );
+        assert!(
+            refused("ws://a:1/server?dialect=legacy", "letters").contains(" selects the dialect legacy: ")
+        );
+        for url in ["ws://a:1", "ws://a:1/play", "ws://a:1/nothing/here"] {
+            assert_eq!(
+                refused(url, "morse"),
+                "unknown dialect \"morse\"; the dialects are legacy, letters-2023, letters-2024, letters, native"
+            );
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Prints the dissector for Wireshark and tshark: its parts in `scripts/wireshark/parts/`, and
+//! between them the packet tables and the rules of this program.
+//!
+//! `scripts/wireshark/tickwire.lua` is the output for the built-in tables; a test compares the two.
+
+use std::fmt::Write as _;
+
+use crate::packet::Codes;
+use crate::packet::msgpack::Rule;
+use crate::packet::tables::Table;
+use crate::ws::close::CloseCode;
+use crate::ws::violation::{Answer, Violation};
+
+macro_rules! parts {
+    ($($name:literal)+) => {
+        [$(include_str!(concat!("../../../scripts/wireshark/parts/", $name))),+]
+    };
+}
+
+/// What precedes the tables.
+const HEAD: &str = include_str!("../../../scripts/wireshark/parts/1-head.lua");
+/// What follows them.
+const PARTS: [&str; 11] = parts! {
+    "3-msgpack.lua" "4-json.lua" "5-types.lua" "6-walk.lua" "7-glance.lua" "8-dissect.lua" "8-frames.lua"
+    "8-heads.lua" "8-judge.lua" "8-single.lua" "8-tcp.lua"
+};
+/// A Lua file can have 200 local names; no code follows the last part, which has a block of its own.
+const LAST: &str = include_str!("../../../scripts/wireshark/parts/9-world.lua");
+
+/// The whole file.
+pub fn print(codes: &Codes) -> String {
+    let mut out = HEAD.to_owned();
+    out.push_str("-- table:begin, from packet_codes/\nlocal TABLES = {\n");
+    codes.tables.iter().for_each(|one| out.push_str(&table(one)));
+    out.push_str("}\n-- table:end\n\n-- rules:begin, from src/ws/ and src/packet/\nlocal RULES = {\n");
+    out.push_str(&rules());
+    out.push_str("}\n-- rules:end\n\n");
+    PARTS.iter().for_each(|part| out.push_str(part));
+    out + "do\n" + LAST + "end\n"
+}
+
+/// A table as a long string of Lua: a line with its dialects, and one for each packet: direction,
+/// name, a code for each dialect, arguments.
+fn table(table: &Table) -> String {
+    let mut text = String::new();
+    for (at, line) in table.text.lines().enumerate() {
+        let cells: Vec<&str> = line.split('\t').collect();
+        // Loading the table has checked the columns: direction, name, lane, …, arguments, meaning.
+        let codes = cells.get(3..cells.len().saturating_sub(2)).unwrap_or_default();
+        let leading = if at == 0 { &[][..] } else { &cells[..2] };
+        let arguments = if at == 0 { None } else { cells.iter().rev().nth(1) };
+        let shown: Vec<&str> = leading.iter().chain(codes).chain(arguments).copied().collect();
+        text.push_str(&shown.join("\t"));
+        text.push('\n');
+    }
+    // The brackets of a long string have as many signs as its text does not have together.
+    let level = (0..).map(|count| "=".repeat(count)).find(|level| !text.contains(&format!("]{level}]")));
+    let level = level.unwrap_or_default();
+    format!("[{level}[\n{text}]{level}],\n")
+}
+
+/// Each rule that a peer can break: where it is defined, the response, and its sentence.
+fn rules() -> String {
+    let mut out = String::new();
+    let mut row = |name: &str, address: &str, answer: &str, sentence: &str| {
+        let _ = writeln!(out, "    {name} = {{ \"{address}\", \"{answer}\", \"{sentence}\" }},");
+    };
+    for rule in Violation::ALL {
+        let answer = match rule.answer() {
+            Answer::Close(code) => format!("close {code}"),
+            Answer::Status(status) => format!("status {status}"),
+            Answer::Drop => "drop the connection".to_owned(),
+        };
+        row(rule.name(), &rule.address(), &answer, &rule.to_string());
+    }
+    let answer = format!("close {}", CloseCode::NOT_CONSISTENT);
+    for rule in Rule::ALL {
+        row(rule.name(), "PROTOCOL.md", &answer, rule.sentence());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_lists_does_not_end_the_text_of_its_table() {
+        let text = "direction\tname\tlane\tx:int\targuments\tmeaning\nto_client\tgrid\tlatest\t1\tcells:[[u8]]\ta map\n";
+        let codes = Codes::from_texts(&[("grid.tsv", text)]).expect("a good table");
+        let expected = "[=[\nx:int\nto_client\tgrid\t1\tcells:[[u8]]\n]=],\n";
+        assert_eq!(table(&codes.tables[0]), expected);
+    }
+
+    #[test]
+    fn no_sentence_ends_the_text_that_holds_it() {
+        let sentences = Violation::ALL.iter().map(ToString::to_string);
+        let all = sentences.chain(Rule::ALL.iter().map(|rule| rule.sentence().to_owned()));
+        all.for_each(|sentence| assert!(!sentence.contains(['"', '\\']), "{sentence}"));
+    }
+}

@@ -1,0 +1,244 @@
+//! A client for tests and for tools that send one packet at a time and wait for the answer.
+//!
+//! The caller sends packets and states how long to wait; it gets the received packets, and how the
+//! connection ended. Received packets are not checked.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rmpv::Value;
+
+use super::connection::{Event, Link};
+use super::dial;
+use super::url::Url;
+use crate::game::bots::Said;
+use crate::limits;
+use crate::packet::{Decoded, Dialect, Direction};
+use crate::util::os::Watched;
+
+/// A packet of the server, of any game.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Heard {
+    /// Its name.
+    pub name: String,
+    /// Its values, by the names of its arguments.
+    pub values: Vec<(String, Value)>,
+}
+
+impl Heard {
+    /// The value of an argument; `None` if it is nil, or the packet has no such argument.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        let own = self.values.iter().find(|(own, _)| own == name);
+        own.map(|(_, value)| value).filter(|value| !value.is_nil())
+    }
+
+    /// An argument that is a whole number.
+    pub fn number<N: TryFrom<i64>>(&self, name: &str) -> Option<N> {
+        self.get(name)?.as_i64().and_then(|number| N::try_from(number).ok())
+    }
+
+    /// An argument that is a text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name)?.as_str()
+    }
+}
+
+impl From<&Decoded<'_>> for Heard {
+    fn from(packet: &Decoded<'_>) -> Heard {
+        let names = packet.row.arguments.iter().map(|argument| argument.name.clone());
+        Heard { name: packet.row.name.clone(), values: names.zip(packet.values.iter().cloned()).collect() }
+    }
+}
+
+/// A connection to a room. The packets of the server become [`Heard`], or what a game makes of them.
+#[derive(Debug)]
+pub struct Talk<H = Heard> {
+    stream: TcpStream,
+    link: Link,
+    dialect: Arc<Dialect>,
+    heard: VecDeque<H>,
+    ending: Option<String>,
+}
+
+impl<H: for<'a> From<&'a Decoded<'a>>> Talk<H> {
+    /// Connects and upgrades, from `from` if it is given.
+    ///
+    /// # Errors
+    /// The connection or the upgrade failed; a refusal by the server is `ConnectionRefused` with
+    /// the status in its message.
+    pub fn connect(url: &Url, from: Option<IpAddr>, dialect: Arc<Dialect>) -> io::Result<Talk<H>> {
+        Talk::start(dial::dial(dial::resolve(url)?, from)?, url, dialect)
+    }
+
+    /// Upgrades a connected socket that does not block.
+    ///
+    /// # Errors
+    /// As [`Talk::connect`].
+    pub fn start(stream: TcpStream, url: &Url, dialect: Arc<Dialect>) -> io::Result<Talk<H>> {
+        let is_native = dialect.name() == "native";
+        let link = Link::new(&url.authority(), &url.target, is_native, dial::keys());
+        let mut talk = Talk { stream, link, dialect, heard: VecDeque::new(), ending: None };
+        talk.flush()?;
+        let deadline = Instant::now() + limits::DIAL_TIME;
+        loop {
+            match talk.link.next_event() {
+                Ok(Some(Event::Open)) => return Ok(talk),
+                Ok(Some(_)) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(None) => talk.read(deadline)?,
+                Err(error) => return Err(io::Error::new(ErrorKind::ConnectionRefused, error)),
+            }
+        }
+    }
+
+    /// Sends a packet of the table, with its values in order; trailing ones may be missing if they may
+    /// be nil.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the table has no such packet or other values, or the socket's error.
+    pub fn send(&mut self, packet: &str, values: &[Value]) -> io::Result<()> {
+        let message = self.dialect.encode(Direction::ToServer, packet, values);
+        let message = message.map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
+        self.link.send_binary(&message);
+        self.flush()
+    }
+
+    /// Sends a packet, as a game types it.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the dialect has no such packet, or the socket's error.
+    pub fn say(&mut self, packet: &impl Said) -> io::Result<()> {
+        let message = packet.encode(&self.dialect);
+        if message.is_empty() {
+            return Err(ErrorKind::InvalidInput.into());
+        }
+        self.link.send_binary(&message);
+        self.flush()
+    }
+
+    /// Sends bytes as they are, frames or not.
+    ///
+    /// # Errors
+    /// The socket's error; `TimedOut` if the server does not accept all bytes within
+    /// [`limits::DIAL_TIME`].
+    pub fn send_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        let deadline = Instant::now() + limits::DIAL_TIME;
+        while !bytes.is_empty() {
+            match self.stream.write(bytes) {
+                Ok(count) => bytes = &bytes[count..],
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    dial::wait(Watched::writing(&self.stream), left)?;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// The next packet; `None` at the end of the connection, which [`Talk::ending`] explains.
+    ///
+    /// # Errors
+    /// `TimedOut`, `InvalidData` for bytes that are not a packet of the dialect, or the socket's
+    /// error.
+    pub fn hear(&mut self, time: Duration) -> io::Result<Option<H>> {
+        let deadline = Instant::now() + time;
+        loop {
+            if let Some(heard) = self.heard.pop_front() {
+                return Ok(Some(heard));
+            }
+            if self.ending.is_some() {
+                return Ok(None);
+            }
+            self.read(deadline)?;
+            self.take_events()?;
+        }
+    }
+
+    /// Reads packets until one matches, and returns it.
+    ///
+    /// # Errors
+    /// As [`Talk::hear`]; `UnexpectedEof` if the connection ended before.
+    pub fn hear_until(&mut self, time: Duration, mut is_it: impl FnMut(&H) -> bool) -> io::Result<H> {
+        let deadline = Instant::now() + time;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.hear(left)? {
+                Some(heard) if is_it(&heard) => return Ok(heard),
+                Some(_) => {}
+                None => {
+                    let ending = self.ending.clone().unwrap_or_default();
+                    return Err(io::Error::new(ErrorKind::UnexpectedEof, ending));
+                }
+            }
+        }
+    }
+
+    /// How the connection ended, once it has: the close code and the server's reason, or "end
+    /// without a close frame".
+    pub fn ending(&self) -> Option<&str> {
+        self.ending.as_deref()
+    }
+
+    fn take_events(&mut self) -> io::Result<()> {
+        let taken = self.take_all();
+        // Also after a broken rule: then the close frame reports it (RFC 6455 section 7.1.7).
+        self.flush().and(taken)
+    }
+
+    fn take_all(&mut self) -> io::Result<()> {
+        loop {
+            match self.link.next_event().map_err(|error| io::Error::new(ErrorKind::InvalidData, error))? {
+                None => return Ok(()),
+                Some(Event::Binary(message)) => {
+                    let decoded = self.dialect.decode(Direction::ToClient, message);
+                    let decoded = decoded.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
+                    self.heard.push_back(H::from(&decoded));
+                }
+                Some(Event::Text(_)) => return Err(ErrorKind::InvalidData.into()),
+                Some(Event::Open | Event::Control) => {}
+                Some(Event::Closed { code, reason }) => {
+                    let code = code.map_or(1005, |code| code.get());
+                    self.ending = Some(format!("{code} {reason}"));
+                }
+                Some(Event::Ended) => {
+                    self.ending.get_or_insert_with(|| "end without a close frame".to_owned());
+                }
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        self.link.drain_output(&mut bytes);
+        match self.send_bytes(&bytes) {
+            // A write after the end: the server's earlier bytes matter.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted
+                ) =>
+            {
+                Ok(())
+            }
+            sent => sent,
+        }
+    }
+
+    /// Reads once, until a deadline.
+    fn read(&mut self, deadline: Instant) -> io::Result<()> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        dial::wait(Watched::reading(&self.stream), left)?;
+        let mut buffer = [0; 16 * 1024];
+        match self.stream.read(&mut buffer) {
+            Ok(0) => self.link.receive_eof(),
+            Ok(count) => self.link.receive(&buffer[..count]),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}

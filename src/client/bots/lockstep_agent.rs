@@ -1,0 +1,276 @@
+//! An agent in lockstep: it runs the room's world itself, and its agent hears what a stream would have
+//! said.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::shared_world::{Share, SharedWorlds};
+use crate::client::lockstep_follower::{Follower, Heard};
+use crate::game::bots::{Agent, Deeds, Excuse, Outcome, Sight};
+use crate::game::command_acks::{ACCEPTED, REJECTED};
+use crate::game::lockstep_packets::{CHECKSUM, COMMAND_FRAME, MODE, SNAPSHOT, STATE_SYNC};
+use crate::game::{About, Messages};
+use crate::limits;
+use crate::packet::{Decoded, Dialect, Direction, Value};
+
+/// A world is held against the shared one at each multiple of this tick.
+const SHARE_TICKS: u32 = 8;
+
+/// See the [module](self).
+pub struct InLockstep<A> {
+    agent: A,
+    follower: Follower,
+    dialect: Arc<Dialect>,
+    told: Messages,
+    /// Whether the world has begun again under an agent that plays: it is told once more that it was spawned.
+    is_again: bool,
+    /// What became of commands, with the tick in which they run. It is told before that tick, as in a stream:
+    /// a client in lockstep may get the frames of several ticks at once, behind the answers of all of them.
+    answers: VecDeque<(u32, Vec<u8>)>,
+    sharing: Option<Sharing>,
+    /// Reports that name its player.
+    desyncs: u64,
+}
+
+/// What an agent has of a world that it shares with others of its process.
+struct Sharing {
+    worlds: Arc<SharedWorlds>,
+    share: Option<Share>,
+    epoch: String,
+    checksum_ticks: u32,
+    checksums: u64,
+}
+
+impl<A: Agent> InLockstep<A> {
+    /// This agent, in lockstep with a room of this game.
+    pub fn new(about: &'static About, dialect: Arc<Dialect>, agent: A) -> InLockstep<A> {
+        let follower = Follower::new(about, Arc::clone(&dialect));
+        InLockstep {
+            agent,
+            follower,
+            dialect,
+            told: Messages::default(),
+            is_again: false,
+            answers: VecDeque::new(),
+            sharing: None,
+            desyncs: 0,
+        }
+    }
+
+    /// As [`InLockstep::new`], for one of many agents that share their worlds. If the world differs from the
+    /// server's, it cannot say in which fields.
+    pub fn sharing(
+        worlds: &Arc<SharedWorlds>,
+        about: &'static About,
+        dialect: Arc<Dialect>,
+        agent: A,
+    ) -> InLockstep<A> {
+        let (worlds, epoch) = (Arc::clone(worlds), String::new());
+        let sharing = Sharing { worlds, share: None, epoch, checksum_ticks: 1, checksums: 0 };
+        InLockstep { sharing: Some(sharing), ..InLockstep::new(about, dialect, agent) }
+    }
+
+    /// The world.
+    pub fn follower(&mut self) -> &mut Follower {
+        &mut self.follower
+    }
+
+    /// The packet `hello` with the bit of lockstep.
+    fn in_lockstep(&self, message: Vec<u8>) -> Vec<u8> {
+        let Ok(packet) = self.dialect.decode(Direction::ToServer, &message) else { return message };
+        let Some(at) = packet.row.argument("mode").filter(|_| packet.row.name == "hello") else {
+            return message;
+        };
+        let mut values = packet.values.clone();
+        let mode = values[at].as_u64().unwrap_or_default();
+        values[at] = Value::from(mode | u64::from(MODE));
+        self.dialect.encode(Direction::ToServer, "hello", &values).unwrap_or(message)
+    }
+
+    /// Runs the shared world on, if the packet is its next frame. Returns whether it was.
+    fn share(&mut self, packet: &Decoded<'_>, say: &mut Vec<Vec<u8>>) -> bool {
+        let Some(sharing) = &mut self.sharing else { return false };
+        match packet.row.name.as_str() {
+            STATE_SYNC => {
+                sharing.epoch = packet.text("epoch").unwrap_or_default();
+                sharing.checksum_ticks =
+                    packet.number("checksum_ticks").filter(|ticks| *ticks > 0).unwrap_or(1);
+            }
+            SNAPSHOT => sharing.share = None,
+            COMMAND_FRAME => {
+                let Some(share) = &mut sharing.share else { return false };
+                let frame = packet.get("frame").and_then(Value::as_slice).unwrap_or_default();
+                let (tick, checksum) = (share.tick(), share.checksum());
+                let who = (self.follower.player(), self.follower.watched());
+                if !share.step(frame, self.follower.present(), who, &mut self.told) {
+                    // The follower has no world any more, so that it asks for one.
+                    sharing.share = None;
+                    return false;
+                }
+                if let Some(checksum) = checksum.filter(|_| tick.is_multiple_of(sharing.checksum_ticks)) {
+                    let values = [tick.into(), format!("{checksum:016x}").into()];
+                    say.extend(self.dialect.encode(Direction::ToServer, CHECKSUM, &values));
+                    sharing.checksums += 1;
+                }
+                return true;
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// Gives up the own world, which has completed so many ticks, if it is the shared one.
+    fn begin_to_share(&mut self, tick: u32, is_new: bool) {
+        let Some(sharing) = &mut self.sharing else { return };
+        // A world that has caught up, and of which something was told.
+        let is_told = || self.follower.published().is_some_and(|published| published.tick() == tick);
+        let may_share = is_new || (tick.is_multiple_of(SHARE_TICKS) && is_told());
+        if !may_share {
+            return;
+        }
+        let Some(own) = self.follower.release() else { return };
+        match Share::of(&sharing.worlds, &sharing.epoch, own) {
+            Ok(share) => sharing.share = Some(share),
+            Err(own) => self.follower.take_back(own),
+        }
+    }
+
+    /// Packets of lockstep that the follower takes, and the ticks that it then runs.
+    fn follow(&mut self, packet: &Decoded<'_>, now: Duration, out: &mut Outcome) -> bool {
+        self.told.clear();
+        let is_shared = self.share(packet, &mut out.packets);
+        let heard = if is_shared {
+            Ok(Heard::Noted)
+        } else {
+            self.follower.hear(packet, &mut out.packets, &mut self.told)
+        };
+        match heard {
+            Ok(Heard::Other) => return false,
+            Ok(Heard::Report(report)) => {
+                let player = self.follower.player().map_or(0, |player| player.0);
+                if report.names(&format!("player {player}")) {
+                    self.desyncs += 1;
+                    let fields: Vec<String> = report.fields.iter().map(|(_, one)| one.to_string()).collect();
+                    out.fault("desync", format!("after tick {}: {}", report.tick, fields.join("; ")));
+                }
+            }
+            Ok(Heard::Began(tick)) => {
+                self.is_again = self.agent.is_playing();
+                self.begin_to_share(tick, true);
+            }
+            Ok(Heard::Stepped(tick)) => self.begin_to_share(tick, false),
+            Ok(Heard::Noted) => {}
+            Err(reason) => out.fault("snapshot", reason),
+        }
+        if packet.row.name == COMMAND_FRAME {
+            self.hear_answers(now, out);
+        }
+        let mut is_update = false;
+        for message in self.told.iter() {
+            match self.dialect.decode(Direction::ToClient, message) {
+                // An agent that waits to be spawned again has not been told yet.
+                Ok(packet) if self.is_again && packet.row.name == "spawned" && !self.agent.sight().waits => {}
+                Ok(packet) => {
+                    self.agent.hear(&packet, now, out);
+                    is_update |= std::mem::take(&mut out.is_update);
+                }
+                Err(error) => out.fault(error.name(), error.to_string()),
+            }
+        }
+        self.is_again &= self.told.iter().next().is_none();
+        // A tick in which nothing moves is an update as well: its frame has come.
+        out.is_update = is_update || packet.row.name == crate::game::lockstep_packets::COMMAND_FRAME;
+        packet.row.name != "spawned"
+    }
+}
+
+impl<A: Agent> InLockstep<A> {
+    /// Keeps an answer until its tick. Returns whether the packet is one.
+    fn keep_answer(&mut self, packet: &Decoded<'_>) -> bool {
+        let before = self.answers.back().map_or(0, |(tick, _)| *tick);
+        let tick = match packet.row.name.as_str() {
+            // Groups of the first sequence, the number of commands, the tick.
+            ACCEPTED => {
+                let groups = packet.get("commands").and_then(Value::as_array).map_or(&[][..], |list| list);
+                let ticks = groups.chunks(3).filter_map(|group| group.get(2)?.as_u64());
+                ticks.max().and_then(|tick| u32::try_from(tick).ok()).unwrap_or(before)
+            }
+            REJECTED => before,
+            _ => return false,
+        };
+        if self.answers.len() >= limits::LOCKSTEP_ANSWERS_KEPT || self.ticks() > tick {
+            return false;
+        }
+        let message = self.dialect.encode(Direction::ToClient, &packet.row.name, &packet.values);
+        self.answers.extend(message.ok().map(|message| (tick.max(before), message)));
+        true
+    }
+
+    /// Ticks completed by its world.
+    fn ticks(&self) -> u32 {
+        let shared = self.sharing.as_ref().and_then(|sharing| sharing.share.as_ref());
+        let own = || self.follower.world().map_or(0, |world| world.tick());
+        shared.map_or_else(own, Share::tick)
+    }
+
+    /// Tells the answers to the commands that have run.
+    fn hear_answers(&mut self, now: Duration, out: &mut Outcome) {
+        let ticks = self.ticks();
+        while let Some((_, message)) = self.answers.pop_front_if(|(tick, _)| *tick < ticks) {
+            if let Ok(packet) = self.dialect.decode(Direction::ToClient, &message) {
+                self.agent.hear(&packet, now, out);
+            }
+        }
+    }
+}
+
+impl<A: Agent> Agent for InLockstep<A> {
+    fn name(&self) -> &str {
+        self.agent.name()
+    }
+
+    fn begin(&mut self, out: &mut Outcome) {
+        self.agent.begin(out);
+        let packets = std::mem::take(&mut out.packets);
+        out.packets = packets.into_iter().map(|message| self.in_lockstep(message)).collect();
+    }
+
+    fn hear(&mut self, packet: &Decoded<'_>, now: Duration, out: &mut Outcome) {
+        if self.keep_answer(packet) {
+            return;
+        }
+        // Its own view says when its body is there.
+        if !self.follow(packet, now, out) && packet.row.name != "spawned" {
+            self.agent.hear(packet, now, out);
+        }
+    }
+
+    fn act(&mut self, now: Duration, out: &mut Outcome) {
+        self.agent.act(now, out);
+    }
+
+    fn is_playing(&self) -> bool {
+        self.agent.is_playing()
+    }
+
+    fn sight(&self) -> Sight {
+        self.agent.sight()
+    }
+
+    fn excuse(&mut self, excuse: Excuse) {
+        self.agent.excuse(excuse);
+    }
+
+    fn take_deeds(&mut self) -> Deeds {
+        let mut deeds = self.agent.take_deeds();
+        let shared = self.sharing.as_ref().map_or(0, |sharing| sharing.checksums);
+        let checksums = self.follower.counts().checksums + shared;
+        deeds.0.push(("checksums", "checksums sent", checksums));
+        deeds
+    }
+
+    fn marks(&self) -> &[u32] {
+        self.agent.marks()
+    }
+}

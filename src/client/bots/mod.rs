@@ -1,0 +1,215 @@
+//! One bot: a link, a dialect and an agent, without I/O and without a clock.
+//!
+//! The driver passes in bytes, the end of the stream, and the time; the bot returns bytes to send. After each
+//! input, drain the output; call [`Bot::act`] about ten times a second. A [`Witness`] is shown the
+//! traffic and what the agent finds wrong with it.
+
+pub mod lockstep_agent;
+pub mod shared_world;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::connection::{Event, Link, LinkError};
+use crate::game::bots::{Agent, Fault, Outcome, Sight};
+use crate::packet::{Decoded, Dialect, Direction, PacketError};
+use crate::ws::close::CloseCode;
+
+/// The stage of a bot's session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// The upgrade is under way, or the bot has no body yet.
+    Coming,
+    /// It has a body.
+    Playing,
+    /// It is leaving.
+    Leaving,
+    /// The connection is no longer usable.
+    Over,
+}
+
+/// Observes a bot's traffic.
+pub trait Witness {
+    /// The numbers of bytes received and to be sent.
+    fn moved(&mut self, received: usize, sent: usize) {
+        let _ = (received, sent);
+    }
+
+    /// A packet is sent.
+    fn said(&mut self) {}
+
+    /// A message has arrived.
+    fn heard(&mut self) {}
+
+    /// What the agent sees after a packet, which arrived `now`, and whether that was an update.
+    fn sees(&mut self, is_update: bool, sight: Sight, now: Duration) {
+        let _ = (is_update, sight, now);
+    }
+
+    /// The agent has found a fault.
+    fn fault(&mut self, fault: Fault) {
+        self.error(fault.rule, fault.detail);
+    }
+
+    /// Any other error, such as a message that is not a packet: its name, and a description.
+    fn error(&mut self, name: &str, detail: String) {
+        let _ = (name, detail);
+    }
+
+    /// The connection ended before the bot wanted it to.
+    fn ended(&mut self, reason: &str) {
+        let _ = reason;
+    }
+}
+
+/// Nobody observes.
+impl Witness for () {}
+
+/// See the [module](self).
+pub struct Bot<A, W = ()> {
+    link: Link,
+    dialect: Arc<Dialect>,
+    /// Whether its endpoint is one of `?format=json`.
+    pub is_json: bool,
+    stage: Stage,
+    outcome: Outcome,
+    /// The agent.
+    pub agent: A,
+    /// The observer.
+    pub witness: W,
+}
+
+impl<A: Agent, W: Witness> Bot<A, W> {
+    /// A bot on a new link.
+    pub fn new(link: Link, dialect: Arc<Dialect>, agent: A, witness: W) -> Bot<A, W> {
+        let (stage, outcome) = (Stage::Coming, Outcome::default());
+        Bot { link, dialect, is_json: false, stage, outcome, agent, witness }
+    }
+
+    /// The bot's stage.
+    pub fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// Takes bytes of the server that arrived `now`.
+    pub fn receive(&mut self, bytes: &[u8], now: Duration) {
+        self.witness.moved(bytes.len(), 0);
+        self.link.receive(bytes);
+        self.take_events(now);
+    }
+
+    /// Handles the end of the byte stream; `reason` is the socket's error, if any.
+    pub fn receive_eof(&mut self, reason: Option<&str>, now: Duration) {
+        if let Some(reason) = reason.filter(|_| self.stage != Stage::Over) {
+            self.end(reason);
+            return;
+        }
+        self.link.receive_eof();
+        self.take_events(now);
+    }
+
+    /// Lets the agent act, if it plays.
+    pub fn act(&mut self, now: Duration) {
+        if self.stage == Stage::Playing {
+            self.agent.act(now, &mut self.outcome);
+            self.carry_out();
+        }
+    }
+
+    /// Leaves: from now on, a close by the server is not a disconnect.
+    pub fn leave(&mut self) {
+        if self.stage != Stage::Over {
+            self.stage = Stage::Leaving;
+            self.link.close();
+        }
+    }
+
+    /// Closes as a page does that is left or loaded again: it may come back.
+    pub fn go_away(&mut self) {
+        if self.stage != Stage::Over {
+            self.stage = Stage::Leaving;
+            self.link.close_with(CloseCode::GOING_AWAY);
+        }
+    }
+
+    /// Moves the bytes to send to the end of `into`.
+    pub fn drain_output(&mut self, into: &mut Vec<u8>) {
+        let before = into.len();
+        self.link.drain_output(into);
+        self.witness.moved(0, into.len() - before);
+    }
+
+    /// Sends what the agent says, and shows what it finds wrong.
+    fn carry_out(&mut self) {
+        for message in self.outcome.packets.drain(..) {
+            self.witness.said();
+            if !self.is_json {
+                self.link.send_binary(&message);
+            } else if let Ok(text) = self.dialect.json_from_msgpack(Direction::ToServer, &message) {
+                self.link.send_text(&text);
+            }
+        }
+        self.outcome.faults.drain(..).for_each(|fault| self.witness.fault(fault));
+    }
+
+    fn take_events(&mut self, now: Duration) {
+        loop {
+            let dialect = Arc::clone(&self.dialect);
+            let heard = match self.link.next_event() {
+                Ok(None) => return,
+                Ok(Some(Event::Open)) => {
+                    self.agent.begin(&mut self.outcome);
+                    self.carry_out();
+                    continue;
+                }
+                Ok(Some(Event::Binary(message))) => dialect.decode(Direction::ToClient, message),
+                Ok(Some(Event::Text(text))) if self.is_json => dialect.decode_json(Direction::ToClient, text),
+                Ok(Some(Event::Text(text))) => {
+                    self.witness.error("text_message", text.chars().take(80).collect());
+                    continue;
+                }
+                Ok(Some(Event::Control)) => continue,
+                Ok(Some(Event::Closed { code, reason })) => {
+                    let code = code.map_or(1005, |code| code.get());
+                    let reason = format!("{code} {reason}");
+                    return self.end(reason.trim_end());
+                }
+                Ok(Some(Event::Ended)) => return self.end("end without a close frame"),
+                Err(error) => return self.fail(error),
+            };
+            self.hear(heard, now);
+        }
+    }
+
+    fn hear(&mut self, heard: Result<Decoded<'_>, PacketError>, now: Duration) {
+        self.witness.heard();
+        match heard {
+            Ok(packet) => {
+                self.agent.hear(&packet, now, &mut self.outcome);
+                let is_update = std::mem::take(&mut self.outcome.is_update);
+                self.carry_out();
+                self.witness.sees(is_update, self.agent.sight(), now);
+            }
+            Err(error) => self.witness.error(error.name(), error.to_string()),
+        }
+        if self.stage == Stage::Coming && self.agent.is_playing() {
+            self.stage = Stage::Playing;
+        }
+    }
+
+    fn fail(&mut self, error: LinkError) {
+        let name = match error {
+            LinkError::Refused(status) => return self.end(&format!("status {status}")),
+            LinkError::Violation(violation) => violation.name(),
+        };
+        self.witness.error(name, error.to_string());
+        self.end(name);
+    }
+
+    fn end(&mut self, reason: &str) {
+        if !matches!(self.stage, Stage::Leaving | Stage::Over) {
+            self.witness.ended(reason);
+        }
+        self.stage = Stage::Over;
+    }
+}

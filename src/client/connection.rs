@@ -1,0 +1,298 @@
+//! One connection of a client: the upgrade, then frames. Without I/O.
+//!
+//! ```text
+//!   new() ─► request is in the output ─► receive(response) ─► Open ─► messages ─► Closed ─► Ended
+//! ```
+//!
+//! Bytes and the end of the stream go in; [`Event`]s and bytes to send come out. After each input,
+//! take events until there are none left, then drain the output. The link uses no socket and no
+//! clock, and does not decode packets.
+//!
+//! A link that offers our subprotocol moves a token and a key from the query of its target to the offered
+//! subprotocols (`key.…` and `bearer.…`), because a proxy logs the target.
+
+use std::fmt;
+
+use super::url::without_credentials;
+use crate::limits;
+#[cfg(doc)]
+use crate::packet::credentials;
+use crate::util::escape::Untrusted;
+use crate::ws::close::CloseCode;
+use crate::ws::connection::{self, Conn, Role};
+use crate::ws::frame;
+use crate::ws::handshake;
+use crate::ws::http::ResponseReader;
+use crate::ws::violation::Violation;
+
+/// The subprotocol that our native clients offer.
+pub const SUBPROTOCOL: &str = "tickwire.v1";
+
+/// The random bytes of a link. [`dial::keys`](super::dial::keys) takes them from the kernel, so that nobody can predict them; a test or a
+/// simulation may choose them.
+#[derive(Debug, Clone, Copy)]
+pub struct Keys {
+    /// The key of the upgrade.
+    pub upgrade: [u8; handshake::KEY_BYTES],
+    /// Makes the masking key of each frame.
+    pub mask: fn() -> [u8; frame::KEY_BYTES],
+}
+
+/// An event, borrowed from the link until the next call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// The upgrade is granted: messages may be sent.
+    Open,
+    /// A binary message.
+    Binary(&'a [u8]),
+    /// A text message.
+    Text(&'a str),
+    /// A ping or a pong; a ping is answered already.
+    Control,
+    /// The server closes; the answer is in the output.
+    Closed {
+        /// The close code, if there is one.
+        code: Option<CloseCode>,
+        /// The server's reason; untrusted text.
+        reason: Untrusted<&'a str>,
+    },
+    /// The server's byte stream has ended.
+    Ended,
+}
+
+/// Why a link is no longer usable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkError {
+    /// The response had a status other than 101.
+    Refused(u16),
+    /// The server broke a protocol rule.
+    Violation(Violation),
+}
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LinkError::Refused(status) => write!(out, "the server answered with status {status}"),
+            LinkError::Violation(violation) => {
+                write!(out, "{violation} (RFC {} section {})", violation.rfc(), violation.section())
+            }
+        }
+    }
+}
+
+impl std::error::Error for LinkError {}
+
+impl From<Violation> for LinkError {
+    fn from(violation: Violation) -> LinkError {
+        LinkError::Violation(violation)
+    }
+}
+
+#[derive(Debug)]
+enum State {
+    Waiting {
+        reader: ResponseReader,
+        key: String,
+        mask: fn() -> [u8; frame::KEY_BYTES],
+    },
+    /// The response has arrived; the driver has not been told.
+    Granted(Conn),
+    Open(Conn),
+    Failed,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Link {
+    state: State,
+    /// The offered subprotocol that the server may select: none with a credential.
+    protocol: Option<&'static str>,
+    output: Vec<u8>,
+    /// A broken rule of the response, to be reported.
+    failure: Option<LinkError>,
+    /// The server's bytes ended before the upgrade was granted.
+    ended_early: bool,
+}
+
+impl Link {
+    /// A link that requests an upgrade at `target`; one to a `native` endpoint offers our
+    /// subprotocol.
+    pub fn new(host: &str, target: &str, native: bool, keys: Keys) -> Link {
+        if !native {
+            return Link::with_protocol(host, target, None, &[], keys);
+        }
+        let (target, credentials) = without_credentials(target);
+        let credentials: Vec<&str> = credentials.iter().map(String::as_str).collect();
+        Link::with_protocol(host, &target, Some(SUBPROTOCOL), &credentials, keys)
+    }
+
+    /// The same with a subprotocol, or none, and with subprotocols that are credentials.
+    pub fn with_protocol(
+        host: &str,
+        target: &str,
+        protocol: Option<&'static str>,
+        credentials: &[&str],
+        keys: Keys,
+    ) -> Link {
+        let key = handshake::encode_key(keys.upgrade);
+        let offered: Vec<&str> = protocol.into_iter().chain(credentials.iter().copied()).collect();
+        let output = handshake::request(host, target, &key, &offered);
+        let state = State::Waiting { reader: ResponseReader::new(limits::HEAD), key, mask: keys.mask };
+        Link { state, protocol, output, failure: None, ended_early: false }
+    }
+
+    /// Takes bytes of the server.
+    pub fn receive(&mut self, bytes: &[u8]) {
+        match &mut self.state {
+            State::Waiting { .. } => {
+                if let Err(failure) = self.shake_hands(bytes) {
+                    self.state = State::Failed;
+                    self.failure = Some(failure);
+                }
+            }
+            State::Granted(conn) | State::Open(conn) => conn.receive(bytes),
+            State::Failed => {}
+        }
+    }
+
+    /// Handles the end of the byte stream.
+    pub fn receive_eof(&mut self) {
+        match &mut self.state {
+            State::Granted(conn) | State::Open(conn) => conn.receive_eof(),
+            State::Waiting { .. } | State::Failed => self.ended_early = true,
+        }
+    }
+
+    fn shake_hands(&mut self, bytes: &[u8]) -> Result<(), LinkError> {
+        let State::Waiting { reader, key, mask } = &mut self.state else { return Ok(()) };
+        let Some(head) = reader.receive(bytes)? else { return Ok(()) };
+        if head.status != 101 {
+            return Err(LinkError::Refused(head.status));
+        }
+        handshake::check_response(&head, key, self.protocol.as_slice())?;
+        let mut conn = Conn::new(Role::Client { mask_key: *mask }, limits::FROM_SERVERS);
+        conn.receive(reader.rest());
+        self.state = State::Granted(conn);
+        Ok(())
+    }
+
+    /// The next event, or `None` until there is more input.
+    ///
+    /// # Errors
+    /// The server's violation, reported once; for a broken WebSocket rule a close frame is in the
+    /// output.
+    pub fn next_event(&mut self) -> Result<Option<Event<'_>>, LinkError> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        if std::mem::take(&mut self.ended_early) {
+            self.state = State::Failed;
+            return Ok(Some(Event::Ended));
+        }
+        if matches!(self.state, State::Granted(_)) {
+            if let State::Granted(conn) = std::mem::replace(&mut self.state, State::Failed) {
+                self.state = State::Open(conn);
+            }
+            return Ok(Some(Event::Open));
+        }
+        let State::Open(conn) = &mut self.state else { return Ok(None) };
+        let event = conn.next_event()?.map(|event| match event {
+            connection::Event::Binary(message) => Event::Binary(message),
+            connection::Event::Text(text) => Event::Text(text),
+            connection::Event::Ping(_) | connection::Event::Pong(_) => Event::Control,
+            connection::Event::Close { code, reason } => {
+                Event::Closed { code, reason: Untrusted::new(reason) }
+            }
+            connection::Event::Eof { .. } => Event::Ended,
+        });
+        Ok(event)
+    }
+
+    /// Sends a binary message; does nothing before the upgrade and after the close.
+    pub fn send_binary(&mut self, message: &[u8]) {
+        if let State::Open(conn) = &mut self.state {
+            conn.send_binary(message);
+        }
+    }
+
+    /// Sends a text message, as [`Link::send_binary`].
+    pub fn send_text(&mut self, text: &str) {
+        if let State::Open(conn) = &mut self.state {
+            conn.send_text(text);
+        }
+    }
+
+    /// Starts the closing handshake.
+    pub fn close(&mut self) {
+        self.close_with(CloseCode::NORMAL);
+    }
+
+    /// Starts the closing handshake with this code.
+    pub fn close_with(&mut self, code: CloseCode) {
+        if let State::Open(conn) = &mut self.state {
+            conn.close(code, "");
+        }
+    }
+
+    /// Moves the bytes to send to the end of `into`.
+    pub fn drain_output(&mut self, into: &mut Vec<u8>) {
+        into.append(&mut self.output);
+        if let State::Granted(conn) | State::Open(conn) = &mut self.state {
+            conn.drain_output(into);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEYS: Keys = Keys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
+    use crate::ws::frame;
+    use crate::ws::http::HeadReader;
+
+    /// A server's response to the request in the link's output.
+    fn answer(link: &mut Link) -> Vec<u8> {
+        let mut request = Vec::new();
+        link.drain_output(&mut request);
+        let head = HeadReader::new(limits::HEAD).receive(&request).unwrap().unwrap();
+        assert_eq!(head.path(), "/play");
+        handshake::accept(&head, &[SUBPROTOCOL]).unwrap().response
+    }
+
+    #[test]
+    fn a_link_opens_and_carries_messages_however_the_bytes_are_cut() {
+        let mut link = Link::new("localhost:3000", "/play", true, KEYS);
+        let mut bytes = answer(&mut link);
+        frame::write_binary(&mut bytes, b"hello");
+        let mut events = Vec::new();
+        for byte in bytes {
+            link.receive(&[byte]);
+            while let Some(event) = link.next_event().unwrap() {
+                events.push(format!("{event:?}"));
+            }
+        }
+        assert_eq!(events, ["Open", "Binary([104, 101, 108, 108, 111])"]);
+        link.receive_eof();
+        assert_eq!(link.next_event(), Ok(Some(Event::Ended)));
+        assert_eq!(link.next_event(), Ok(None));
+    }
+
+    #[test]
+    fn a_refusal_is_reported_with_its_status() {
+        let mut link = Link::new("localhost:3000", "/play", true, KEYS);
+        link.receive(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
+        assert_eq!(link.next_event(), Err(LinkError::Refused(503)));
+        assert_eq!(link.next_event(), Ok(None));
+    }
+
+    #[test]
+    fn a_masked_frame_of_a_server_is_refused() {
+        let mut link = Link::new("localhost:3000", "/play", true, KEYS);
+        let mut bytes = answer(&mut link);
+        frame::write(&mut bytes, frame::Opcode::Binary, Some([1, 2, 3, 4]), b"x");
+        link.receive(&bytes);
+        assert_eq!(link.next_event(), Ok(Some(Event::Open)));
+        assert_eq!(link.next_event(), Err(LinkError::Violation(Violation::MaskForbidden)));
+    }
+}

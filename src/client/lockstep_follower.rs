@@ -1,0 +1,338 @@
+//! A client's own copy of its room's world, in lockstep. Without I/O and without a clock.
+//!
+//! ```text
+//!  state_sync, snapshot ─► world ◄─ command_frame          ─► messages: what a stream would have said
+//!                            └─► checksum at each checksum tick ─► server
+//! ```
+//!
+//! [`Follower::hear`] takes the packets of lockstep, steps the world with each command frame, and says
+//! what is to be sent. If the server finds that the world differs, it sends a snapshot from before that:
+//! the follower begins again, and when it passes the tick at which it differed, it compares its old
+//! world with the new one and names the fields.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tickwire_sim::PlayerId;
+use tickwire_sim::state_tree::Difference;
+
+use crate::game::lockstep_packets::{
+    CHECKSUM, COMMAND_FRAME, DESYNC_DETAILS, DESYNC_REPORT, SNAPSHOT, STATE_SYNC, STATE_SYNC_REQUEST,
+};
+use crate::game::{About, Messages, Onlooker, Replica, Tick};
+use crate::limits;
+use crate::packet::{Decoded, Dialect, Direction, Value};
+
+/// Own worlds that are kept, one for each of the last checksum ticks.
+const KEPT: usize = 3;
+
+/// What a packet was to a follower.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard {
+    /// None of lockstep.
+    Other,
+    /// A snapshot: the world begins at this tick, or begins again.
+    Began(u32),
+    /// A command frame: so many ticks are completed.
+    Stepped(u32),
+    /// Worlds differed.
+    Report(Report),
+    /// Something of lockstep that does nothing by itself.
+    Noted,
+}
+
+/// A report of the server: after so many ticks, the worlds of some participants differed from its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Ticks completed.
+    pub tick: u32,
+    /// The checksums in 16 hexadecimal digits, the server's first, each with its participants.
+    pub groups: Vec<(String, Vec<String>)>,
+    /// Participants that are not listed.
+    pub more: u32,
+    /// Each with the participant that names it.
+    pub fields: Vec<(String, Difference)>,
+}
+
+impl Report {
+    /// The report in a `desync_report`.
+    pub(crate) fn of(packet: &Decoded<'_>) -> Report {
+        let list = |name: &str| packet.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let group = |values: &[Value]| {
+            let participants = values.get(1).and_then(Value::as_array);
+            (text(&values[0]), participants.map(|all| all.iter().map(text).collect()).unwrap_or_default())
+        };
+        let field = |values: &[Value]| {
+            let or_none = |at: usize| values.get(at).and_then(Value::as_str).map(str::to_owned);
+            let own = |at: usize| or_none(at).unwrap_or_default();
+            (own(0), Difference { entity: own(1), field: own(2), ours: or_none(3), theirs: or_none(4) })
+        };
+        Report {
+            tick: packet.number("tick").unwrap_or_default(),
+            groups: list("groups").chunks(2).map(group).collect(),
+            more: packet.number("more").unwrap_or_default(),
+            fields: list("fields").chunks(5).map(field).collect(),
+        }
+    }
+
+    /// Whether this participant's world differed: `player 3`.
+    pub fn names(&self, participant: &str) -> bool {
+        self.groups.iter().skip(1).any(|(_, all)| all.iter().any(|one| one == participant))
+    }
+}
+
+/// Counts since the follower began.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Ticks that were run.
+    pub ticks: u64,
+    /// Snapshots from which it began.
+    pub syncs: u64,
+    /// Checksums that were sent.
+    pub checksums: u64,
+    /// Bytes of snapshots and command frames.
+    pub bytes: u64,
+    /// Checksum ticks at which the world differed from the server's, as it found when it began again.
+    pub differed: u64,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Follower {
+    about: &'static About,
+    dialect: Arc<Dialect>,
+    world: Option<Box<dyn Onlooker>>,
+    player: Option<PlayerId>,
+    watched: Option<PlayerId>,
+    /// The ticks that the server had completed when it sent the last snapshot. Nothing is told of those before.
+    present: u32,
+    /// Whether all ticks since the snapshot were run without a word.
+    is_silent: bool,
+    checksum_ticks: u32,
+    /// The newest tick whose checksum was sent.
+    sent: Option<u32>,
+    /// Own worlds at the newest checksum ticks.
+    kept: VecDeque<Kept>,
+    /// Whether a snapshot was asked for that has not come.
+    is_asking: bool,
+    /// A field is changed at the next checksum tick, with this seed.
+    corrupts: Option<u64>,
+    corrupted: Option<(u32, Difference)>,
+    counts: Counts,
+}
+
+#[derive(Debug)]
+struct Kept {
+    tick: u32,
+    checksum: u64,
+    snapshot: Vec<u8>,
+}
+
+impl Follower {
+    /// A follower of a room of this game, that has no world yet.
+    pub fn new(about: &'static About, dialect: Arc<Dialect>) -> Follower {
+        Follower {
+            about,
+            dialect,
+            world: None,
+            player: None,
+            watched: None,
+            present: 0,
+            is_silent: false,
+            checksum_ticks: limits::LOCKSTEP_CHECKSUM_TICKS,
+            sent: None,
+            kept: VecDeque::new(),
+            is_asking: false,
+            corrupts: None,
+            corrupted: None,
+            counts: Counts::default(),
+        }
+    }
+
+    /// The world, once there is one.
+    pub fn world(&self) -> Option<&dyn Replica> {
+        self.world.as_ref().map(|world| world.world())
+    }
+
+    /// What was published of the last tick, if it was not run silently.
+    pub fn published(&self) -> Option<Arc<dyn Tick>> {
+        self.world.as_ref().and_then(|world| world.published())
+    }
+
+    /// Its own player, if it plays.
+    pub fn player(&self) -> Option<PlayerId> {
+        self.player
+    }
+
+    /// The ticks that the server had completed when it sent the last snapshot: nothing is told of those
+    /// before.
+    pub(crate) fn present(&self) -> u32 {
+        self.present
+    }
+
+    /// Gives its world away. Without one, it asks for a snapshot at the next frame.
+    pub(crate) fn release(&mut self) -> Option<Box<dyn Onlooker>> {
+        self.world.take()
+    }
+
+    /// Takes its world back.
+    pub(crate) fn take_back(&mut self, world: Box<dyn Onlooker>) {
+        self.world = Some(world);
+    }
+
+    /// The player that it watches while it does not play.
+    pub(crate) fn watched(&self) -> Option<PlayerId> {
+        self.watched
+    }
+
+    /// Sets the player that it watches while it does not play; `None` for the leader.
+    pub fn watch(&mut self, player: Option<PlayerId>) {
+        self.watched = player;
+    }
+
+    /// Counts since it began.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Changes one field of its own world, chosen by the seed, at the next checksum tick: to see what a
+    /// server does about it.
+    pub fn corrupt(&mut self, seed: u64) {
+        self.corrupts = Some(seed);
+    }
+
+    /// What [`Follower::corrupt`] has changed last, once it has: the tick, the field, its value before
+    /// and after.
+    pub fn corrupted(&self) -> Option<&(u32, Difference)> {
+        self.corrupted.as_ref()
+    }
+
+    /// Takes a packet. What is to be sent is appended to `say`, as MessagePack; what the server would
+    /// tell a client that does not run the world itself is appended to `told`.
+    ///
+    /// # Errors
+    /// The snapshot is not one of this game and these rules, in words: the client can only follow as a
+    /// stream.
+    pub fn hear(
+        &mut self,
+        packet: &Decoded<'_>,
+        say: &mut Vec<Vec<u8>>,
+        told: &mut Messages,
+    ) -> Result<Heard, String> {
+        match packet.row.name.as_str() {
+            STATE_SYNC => {
+                self.player = packet.number("player").map(PlayerId);
+                self.present = packet.number("tick").unwrap_or(0);
+                self.checksum_ticks = packet.number("checksum_ticks").filter(|ticks| *ticks > 0).unwrap_or(1);
+                Ok(Heard::Noted)
+            }
+            "spawned" => {
+                self.player = packet.number("player").map(PlayerId);
+                Ok(Heard::Noted)
+            }
+            SNAPSHOT => self.begin(packet.get("state").and_then(Value::as_slice).unwrap_or_default()),
+            COMMAND_FRAME => {
+                let bytes = packet.get("frame").and_then(Value::as_slice).unwrap_or_default();
+                Ok(self.step(bytes, say, told))
+            }
+            DESYNC_REPORT => Ok(Heard::Report(Report::of(packet))),
+            _ => Ok(Heard::Other),
+        }
+    }
+
+    fn begin(&mut self, snapshot: &[u8]) -> Result<Heard, String> {
+        let world = (self.about.look)(snapshot, &self.dialect)?;
+        self.counts.syncs += 1;
+        self.counts.bytes += snapshot.len() as u64;
+        self.is_asking = false;
+        self.is_silent = false;
+        let tick = world.world().tick();
+        self.world = Some(world);
+        Ok(Heard::Began(tick))
+    }
+
+    /// A frame that does not follow the last one asks for a snapshot, once.
+    fn step(&mut self, bytes: &[u8], say: &mut Vec<Vec<u8>>, told: &mut Messages) -> Heard {
+        self.counts.bytes += bytes.len() as u64;
+        let frame = (self.about.frame)(bytes).ok();
+        let is_next = |world: &dyn Replica| frame.as_ref().is_some_and(|frame| frame.tick == world.tick());
+        if !self.world().is_some_and(is_next) {
+            if !self.is_asking {
+                self.is_asking = true;
+                self.say(STATE_SYNC_REQUEST, &[], say);
+            }
+            return Heard::Noted;
+        }
+        self.look_back(say);
+        let (Some(world), Some(frame)) = (&mut self.world, frame) else { return Heard::Noted };
+        self.counts.ticks += 1;
+        if frame.tick + 1 < self.present {
+            self.is_silent = true;
+            world.world_mut().step(&frame.commands);
+            return Heard::Stepped(world.world().tick());
+        }
+        if std::mem::take(&mut self.is_silent) {
+            // What is told begins with the present, as for a client that has just come.
+            let looking = (self.about.look)(&world.world().snapshot(), &self.dialect);
+            looking.into_iter().for_each(|fresh| *world = fresh);
+        }
+        world.step(&frame.commands, self.player, self.watched, told);
+        Heard::Stepped(world.world().tick())
+    }
+
+    /// At a checksum tick: sends the checksum, unless the tick was past when the snapshot came; or compares the world with the one that
+    /// was there before.
+    fn look_back(&mut self, say: &mut Vec<Vec<u8>>) {
+        let Some(world) = &mut self.world else { return };
+        let tick = world.world().tick();
+        if !tick.is_multiple_of(self.checksum_ticks) {
+            return;
+        }
+        if self.sent.is_some_and(|sent| tick <= sent) {
+            self.compare(tick, say);
+            return;
+        }
+        if tick < self.present {
+            // A burst of checksums of the past would cost the budget of messages, and the next one tells as much.
+            return;
+        }
+        if let Some(seed) = self.corrupts.take() {
+            self.corrupted = world.world_mut().corrupt(seed).map(|difference| (tick, difference));
+        }
+        let (checksum, snapshot) = (world.world().checksum(), world.world().snapshot());
+        self.kept.push_back(Kept { tick, checksum, snapshot });
+        if self.kept.len() > KEPT {
+            self.kept.pop_front();
+        }
+        self.sent = Some(tick);
+        self.counts.checksums += 1;
+        self.say(CHECKSUM, &[tick.into(), format!("{checksum:016x}").into()], say);
+    }
+
+    fn compare(&mut self, tick: u32, say: &mut Vec<Vec<u8>>) {
+        let Some(world) = &self.world else { return };
+        let Some(at) = self.kept.iter().position(|kept| kept.tick == tick) else { return };
+        if self.kept[at].checksum == world.world().checksum() {
+            return;
+        }
+        let Some(before) = self.kept.remove(at) else { return };
+        self.counts.differed += 1;
+        let Ok(before) = (self.about.restore)(&before.snapshot) else { return };
+        let found = world.world().state().differences(&before.state(), limits::LOCKSTEP_FIELDS);
+        let text = |text: &str| -> Value {
+            text.chars().take(limits::LOCKSTEP_FIELD_CHARS).collect::<String>().into()
+        };
+        let or_nil = |value: &Option<String>| value.as_deref().map_or(Value::Nil, text);
+        let fields = found
+            .iter()
+            .flat_map(|one| [text(&one.entity), text(&one.field), or_nil(&one.ours), or_nil(&one.theirs)]);
+        let fields = Value::Array(fields.collect());
+        self.say(DESYNC_DETAILS, &[tick.into(), fields], say);
+    }
+
+    fn say(&self, name: &str, values: &[Value], say: &mut Vec<Vec<u8>>) {
+        // A dialect without the packet has no lockstep.
+        say.extend(self.dialect.encode(Direction::ToServer, name, values));
+    }
+}

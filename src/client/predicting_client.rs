@@ -1,0 +1,199 @@
+//! A client that plays with prediction, without I/O and without a clock: a link, a dialect and a
+//! [`Prediction`].
+//!
+//! ```text
+//!  bytes ──► link ──► packet ──► prediction ──► where the own player is now, and the others
+//!  bytes ◄── link ◄── packet ◄── command
+//! ```
+//!
+//! After each input, the driver sends the bytes from [`Player::drain_output`]. It calls
+//! [`Player::advance`] once a frame. `examples/ahead.rs` is a whole program.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::connection::{Event, Link, LinkError};
+use crate::game::prediction::{LocalWorld, Place, Prediction, Shown};
+use crate::packet::{Decoded, Dialect, Direction, PacketError, Value};
+
+/// Time between two pings.
+const PING: Duration = Duration::from_secs(2);
+
+/// The argument of a command that says when its player saw the others as it judged by.
+const SEEN: &str = "seen";
+
+/// See the [module](self).
+pub struct Player<W: LocalWorld> {
+    link: Link,
+    dialect: Arc<Dialect>,
+    prediction: Prediction<W>,
+    /// The arguments of `hello`.
+    hello: Vec<(String, Value)>,
+    sequence: u32,
+    /// The tick of the last command: commands do not overtake one another.
+    tick: u32,
+    pings: u32,
+    pinged: Duration,
+    is_welcome: bool,
+    ended: Option<String>,
+}
+
+impl<W: LocalWorld> Player<W> {
+    /// A player on a new link. `hello` are the values of the packet `hello` by the names of its
+    /// arguments, besides `version` and `mode`; what the packet lacks is left out.
+    pub fn new(link: Link, dialect: Arc<Dialect>, hello: &[(&str, Value)]) -> Player<W> {
+        let mut prediction = Prediction::new(&dialect);
+        prediction.follow_others();
+        Player {
+            link,
+            prediction,
+            dialect,
+            hello: hello.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+            sequence: 0,
+            tick: 0,
+            pings: 0,
+            pinged: Duration::ZERO,
+            is_welcome: false,
+            ended: None,
+        }
+    }
+
+    /// Takes bytes of the server that arrived `now`, and shows each packet to `see`, with the prediction
+    /// after it.
+    pub fn receive(
+        &mut self,
+        bytes: &[u8],
+        now: Duration,
+        mut see: impl FnMut(&Decoded<'_>, &Prediction<W>),
+    ) {
+        self.link.receive(bytes);
+        loop {
+            let dialect = Arc::clone(&self.dialect);
+            match self.link.next_event() {
+                Ok(None) => return,
+                Ok(Some(Event::Open)) => self.greet(now),
+                Ok(Some(Event::Binary(message))) => {
+                    let Ok(packet) = dialect.decode(Direction::ToClient, message) else { continue };
+                    if packet.row.name == "welcome" {
+                        (self.is_welcome, self.sequence, self.tick) = (true, 0, 0);
+                    }
+                    self.prediction.hear(&packet, now);
+                    see(&packet, &self.prediction);
+                }
+                Ok(Some(Event::Text(_) | Event::Control)) => {}
+                Ok(Some(Event::Closed { reason, .. })) => {
+                    let reason = reason.to_string();
+                    return self.end(reason);
+                }
+                Ok(Some(Event::Ended)) => return self.end("end without a close frame".to_owned()),
+                Err(LinkError::Refused(status)) => return self.end(format!("status {status}")),
+                Err(error) => return self.end(error.to_string()),
+            }
+        }
+    }
+
+    /// The connection has ended.
+    pub fn receive_eof(&mut self) {
+        self.end("end of the stream".to_owned());
+    }
+
+    fn end(&mut self, reason: String) {
+        self.ended.get_or_insert(reason);
+    }
+
+    fn greet(&mut self, now: Duration) {
+        let values = self.named("hello", &[("version", 1.into()), ("mode", 1.into())]);
+        let _ = self.say("hello", &values, now);
+    }
+
+    /// The values of a packet in the order of its arguments.
+    fn named(&self, name: &str, given: &[(&str, Value)]) -> Vec<Value> {
+        let Some(row) = self.dialect.row(Direction::ToServer, name) else { return Vec::new() };
+        let value = |argument: &str| {
+            let given = given.iter().find(|(own, _)| *own == argument).map(|(_, value)| value);
+            let own = || self.hello.iter().find(|(own, _)| own == argument).map(|(_, value)| value);
+            given.or_else(own).cloned().unwrap_or(Value::Nil)
+        };
+        row.arguments.iter().map(|argument| value(&argument.name)).collect()
+    }
+
+    fn say(&mut self, name: &str, values: &[Value], now: Duration) -> Result<(), PacketError> {
+        let message = self.dialect.encode(Direction::ToServer, name, values)?;
+        self.prediction.say(&self.dialect, &message, now)?;
+        self.link.send_binary(&message);
+        Ok(())
+    }
+
+    /// Sends a command of the own player, which acts at once in what [`Player::advance`] returns. `values`
+    /// are those behind `sequence` and `tick`. If the packet has the argument `seen` behind them, it is the
+    /// tick at which others are shown now.
+    ///
+    /// # Errors
+    /// The values do not fit the packet's row, by name.
+    pub fn command(&mut self, name: &str, values: &[Value], now: Duration) -> Result<(), PacketError> {
+        self.prediction.advance(now);
+        let tick = self.prediction.command_tick();
+        self.tick = self.tick.max(tick.unwrap_or(0));
+        let tick = tick.map_or(Value::Nil, |_| self.tick.into());
+        let mut all = vec![(self.sequence + 1).into(), tick];
+        all.extend_from_slice(values);
+        let next = self.dialect.row(Direction::ToServer, name).and_then(|row| row.arguments.get(all.len()));
+        if next.is_some_and(|argument| argument.name == SEEN) {
+            all.push(self.seen(now).map_or(Value::Nil, Value::from));
+        }
+        self.say(name, &all, now)?;
+        self.sequence += 1;
+        Ok(())
+    }
+
+    /// Begins to play again after death, with the values of `hello`.
+    ///
+    /// # Errors
+    /// The dialect has no such packet, or the values do not fit it.
+    pub fn enter(&mut self, now: Duration) -> Result<(), PacketError> {
+        // The server counts it as a command.
+        self.sequence += 1;
+        self.say("enter", &self.named("enter", &[]), now)
+    }
+
+    /// The tick at which others are shown now: after so many ticks they were there.
+    pub fn seen(&self, now: Duration) -> Option<u32> {
+        let tick = self.prediction.clock().others(now)?;
+        u32::try_from((tick + (1 << 15)) >> 16).ok()
+    }
+
+    /// Moves on to `now`, and returns where the own player is shown; `None` without one, and until the
+    /// line is measured. Sends a ping every two seconds.
+    pub fn advance(&mut self, now: Duration) -> Option<Shown> {
+        if self.is_welcome && (self.pings == 0 || now >= self.pinged + PING) {
+            (self.pings, self.pinged) = (self.pings + 1, now);
+            let _ = self.say("ping", &[self.pings.into()], now);
+        }
+        self.prediction.advance(now)
+    }
+
+    /// Where the others are shown now, by number.
+    pub fn others(&self, now: Duration) -> Vec<(u32, Place)> {
+        self.prediction.others(now)
+    }
+
+    /// The prediction, with its clock and its corrections.
+    pub fn prediction(&self) -> &Prediction<W> {
+        &self.prediction
+    }
+
+    /// The same, to switch its parts.
+    pub fn prediction_mut(&mut self) -> &mut Prediction<W> {
+        &mut self.prediction
+    }
+
+    /// Moves the bytes to send to the end of `into`.
+    pub fn drain_output(&mut self, into: &mut Vec<u8>) {
+        self.link.drain_output(into);
+    }
+
+    /// Why the connection has ended, if it has.
+    pub fn ended(&self) -> Option<&str> {
+        self.ended.as_deref()
+    }
+}

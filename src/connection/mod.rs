@@ -1,0 +1,35 @@
+//! One connection's whole conversation with the server, without I/O.
+//!
+//! ```text
+//!  bytes in ─► Receiver: frames ─► packets ─► session ─► commands, joins, watch  ─► Driver
+//!                │                               └─ answers: pong, welcome, error ──┐
+//!                └─ a broken rule, a close ─► Ending ─► close frame ────────────────┤
+//!  updates of the room ─────────────────────────────────────────────────────────────┤
+//!  bytes out ◄── the driver's system call ◄── batches ◄── Sender: one ordered queue ◄┘
+//! ```
+//!
+//! The reading thread owns the [`Receiver`]; all threads that send or close share the [`Sender`]. A
+//! driver passes in bytes and the time, and carries out the results. The drivers are `net`
+//! (sockets), `embedded` (function calls), `replay` (a capture), `simulate` and tests. This module
+//! is the only code that turns a client's bytes into commands, and the only code that frames
+//! messages for a client.
+
+pub mod deadlines;
+pub mod disconnect_reason;
+mod driver;
+mod events;
+mod observed_stream;
+pub mod pauses;
+pub mod rate_limits;
+pub mod receiver;
+pub mod redact;
+pub mod resume_key;
+pub mod sender;
+pub mod session;
+pub mod wire_format;
+
+pub use deadlines::Life;
+pub use disconnect_reason::Ending;
+pub use receiver::{Driver, Receiver, RoomFacts};
+pub use sender::Sender;
+pub use wire_format::Endpoint;

@@ -1,0 +1,96 @@
+//! The bytes of a client as its driver observes them, with tokens overwritten.
+//!
+//! A message is shown when it is complete, because its token may be in any of its fragments. A control
+//! frame between them is shown before them, when it came: with its answer, and as it was judged.
+
+use core::ops::Range;
+
+use super::events::{At, Books, Piece};
+use super::redact;
+use crate::ws::message::Read;
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub struct Observed {
+    /// Whether the driver has seen all bytes before `bytes`, back to the beginning of a message.
+    pub follows: bool,
+    /// What is not shown yet.
+    bytes: Vec<u8>,
+    /// Whether a message begins with `bytes`.
+    begins: bool,
+    /// Whether some of `bytes` come from a watcher.
+    pub is_injected: bool,
+}
+
+impl Observed {
+    /// Keeps bytes that came. An observer that comes in the middle of a message waits for the next.
+    pub fn take(&mut self, bytes: &[u8], is_boundary: bool, books: &dyn Books) {
+        if !books.observes() {
+            self.follows = false;
+            self.bytes = Vec::new();
+            return;
+        }
+        if is_boundary {
+            (self.follows, self.begins) = (true, true);
+            self.bytes.clear();
+        }
+        if self.follows {
+            self.bytes.extend_from_slice(bytes);
+        }
+    }
+
+    /// Shows the frames of a message or control frame that was read: `wire_bytes` behind `ahead` bytes of an
+    /// unfinished message, which wait for its end. `covered` is its payload, if it may not be shown as it is.
+    pub fn read(
+        &mut self,
+        Read { wire_bytes, ahead, .. }: Read<'_>,
+        covered: Option<&[u8]>,
+        at: At,
+        saved: &dyn Fn() -> Vec<u8>,
+        books: &dyn Books,
+    ) {
+        if self.follows {
+            let start = ahead.min(self.bytes.len());
+            let place = start..self.bytes.len().min(start + wire_bytes);
+            if let Some(covered) = covered {
+                redact::rewrite(&mut self.bytes[place.clone()], covered);
+            }
+            self.show(place, true, at, saved, books);
+        }
+    }
+
+    /// Shows some of the bytes, with no message unfinished behind them if they are `whole`.
+    fn show(
+        &mut self,
+        place: Range<usize>,
+        is_whole: bool,
+        at: At,
+        saved: &dyn Fn() -> Vec<u8>,
+        books: &dyn Books,
+    ) {
+        let (bytes, begins, is_injected) = (&self.bytes[place.clone()], self.begins, self.is_injected);
+        books.observed(at, Piece { bytes, begins, is_whole, is_injected, slack: at.slack }, saved);
+        self.bytes.drain(place);
+        self.begins = is_whole;
+        self.is_injected &= !self.bytes.is_empty();
+    }
+
+    /// Whether what is not shown yet is long enough for a token.
+    pub fn may_hold_token(&self) -> bool {
+        !self.begins || redact::may_hold_token(&self.bytes)
+    }
+
+    /// Shows what is left at the end of the connection. If it `tells` what nobody may learn, its
+    /// payload is overwritten, and behind the beginning of a message, which says where its payload is,
+    /// everything.
+    pub fn end(&mut self, tells: bool, at: At, saved: &dyn Fn() -> Vec<u8>, books: &dyn Books) {
+        if !self.bytes.is_empty() {
+            match (tells, self.begins) {
+                (true, true) => redact::unfinished(&mut self.bytes),
+                (true, false) => redact::all(&mut self.bytes),
+                (false, _) => {}
+            }
+            self.show(0..self.bytes.len(), false, at, saved, books);
+        }
+    }
+}

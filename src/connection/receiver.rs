@@ -1,0 +1,439 @@
+//! The receiving half of a connection: all state that a client's bytes can change.
+//!
+//! ```text
+//!   bytes ─► frames ─► budgets ─► packets ─► session ─► Driver: join, command, watch
+//!                                              └─► answers ─► Driver: answer
+//! ```
+//!
+//! When [`Receiver::receive`] returns, every message that the bytes completed has been handled, and
+//! the answers have gone to the driver in the order of the requests. An error is the connection's
+//! [`Ending`]; the driver then closes with [`Ending::frames`] and passes no more bytes.
+//!
+//! A client that is turned away is not told why before its time: until then everything but its own close
+//! frame is ignored, and from a broken frame on, behind which nobody knows where the next begins, everything.
+
+use std::time::Duration;
+
+use rmpv::Value;
+use tickwire_sim::Identity;
+
+pub use super::driver::{Denied, Driver};
+pub use super::events::{At, Books, Piece};
+use super::observed_stream::Observed;
+use super::rate_limits::Budgets;
+use super::redact::{self, Rules};
+use super::{Ending, Endpoint};
+use crate::connection::session::{NATIVE_VERSION, Output, Session, says_hello};
+use crate::game::command_acks::answers_commands;
+use crate::game::{About, Breach, Saved};
+use crate::limits;
+use crate::packet::{Decoded, Direction, PacketError};
+use crate::ws::Side;
+use crate::ws::frame::{self, Opcode};
+use crate::ws::message::{Message, Reader};
+
+/// What a client may know of its room at once.
+#[derive(Debug, Clone)]
+pub struct RoomFacts {
+    /// The game that is played there.
+    pub about: &'static About,
+    /// Distinguishes this run of the room from earlier runs.
+    pub epoch: String,
+    /// The parameters of its world.
+    pub identity: Identity,
+    /// Updates per second of a client that says hello.
+    pub update_hz: u8,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Receiver {
+    frames: Reader,
+    talk: Talk,
+    observed: Observed,
+    /// What comes is ignored.
+    is_deaf: bool,
+}
+
+#[derive(Debug)]
+struct Talk {
+    endpoint: Endpoint,
+    room: RoomFacts,
+    budgets: Budgets,
+    session: Session,
+    outputs: Vec<Output>,
+    answers: Vec<u8>,
+    /// Whether the server has tokens.
+    hides: bool,
+    /// The token of the hello at hand, if it is overwritten in the packet.
+    said: Option<String>,
+    /// Whether a packet did not fit the tables.
+    has_unusable: bool,
+}
+
+impl Receiver {
+    /// The receiver of a connection that begins `now`.
+    pub fn new(endpoint: Endpoint, room: RoomFacts, now: Duration) -> Receiver {
+        let (session, budgets) = (Session::new(room.about, &endpoint.dialect), Budgets::new(now));
+        let (outputs, answers) = (Vec::new(), Vec::new());
+        let (hides, said, has_unusable) = (false, None, false);
+        Receiver {
+            frames: Reader::new(Side::Client, limits::FROM_CLIENTS),
+            talk: Talk { endpoint, room, budgets, session, outputs, answers, hides, said, has_unusable },
+            observed: Observed::default(),
+            is_deaf: false,
+        }
+    }
+
+    /// Begins the conversation. In a dialect without hello the server speaks first; another client
+    /// is told nothing before its hello. `client` is the number of the connection.
+    ///
+    /// # Errors
+    /// The connection ends.
+    pub fn begin(&mut self, client: u64, driver: &mut dyn Driver) -> Result<(), Ending> {
+        if !self.talk.endpoint.is_native && self.talk.admit(None, false, driver)? {
+            let connection = format!("{}-{client}", self.talk.room.epoch);
+            for (name, values) in self.talk.session.verbs().begin(&connection) {
+                self.talk.reply(name, &values);
+            }
+            self.talk.flush(driver);
+            driver.follow(false);
+        }
+        Ok(())
+    }
+
+    /// Handles bytes of the client. Returns the number of messages and control frames, which are
+    /// signs of life.
+    ///
+    /// # Errors
+    /// The connection ends.
+    pub fn receive(&mut self, bytes: &[u8], at: At, driver: &mut dyn Driver) -> Result<usize, Ending> {
+        self.talk.hides = driver.has_tokens();
+        if self.is_deaf {
+            self.ignore(bytes, at, driver.books());
+            return Ok(0);
+        }
+        self.observed.take(bytes, self.is_between_messages(), driver.books());
+        self.frames.receive(bytes);
+        let result = self.handle(at, driver);
+        if result.is_err() || self.is_deaf {
+            self.end(at, driver.books());
+        }
+        self.talk.flush(driver);
+        result
+    }
+
+    /// Marks the bytes that are received next as those of a watcher, until they are observed.
+    pub fn mark_injected(&mut self) {
+        self.observed.is_injected = true;
+    }
+
+    fn handle(&mut self, at: At, driver: &mut dyn Driver) -> Result<usize, Ending> {
+        let Receiver { frames, talk, observed, is_deaf } = self;
+        let mut count = 0;
+        loop {
+            let read = match frames.next_read() {
+                Ok(Some(read)) => read,
+                Ok(None) => return Ok(count),
+                Err(_) if talk.session.is_turned_away() => {
+                    *is_deaf = true;
+                    return Ok(count);
+                }
+                Err(violation) => return Err(Ending::Violation(violation)),
+            };
+            let is_covered = talk.hides || observed.follows;
+            let covered = is_covered.then(|| talk.covered(&read.message)).flatten();
+            observed.read(read, covered.as_deref(), at, &|| talk.save(at.now), driver.books());
+            if talk.session.is_turned_away() {
+                match read.message {
+                    Message::Close(close) => return Err(Ending::PeerClosed(close.code)),
+                    _ => continue,
+                }
+            }
+            talk.budgets.spend(read.wire_bytes, at.now, at.slack).map_err(Ending::Breach)?;
+            talk.warn(driver);
+            match covered.filter(|_| talk.hides) {
+                Some(covered) => talk.hear_covered(read.message, &covered, at, driver)?,
+                None => talk.hear(read.message, at, driver)?,
+            }
+            count += 1;
+        }
+    }
+
+    /// Shows what is unfinished to an observer, at the end of the connection; then `bytes` that
+    /// came after the end and are ignored.
+    pub fn ignore(&mut self, bytes: &[u8], at: At, books: &dyn Books) {
+        let begins = self.is_between_messages();
+        self.end(at, books);
+        self.observed.take(bytes, begins, books);
+        self.observed.end(self.talk.tells(), at, &|| self.talk.save(at.now), books);
+    }
+
+    /// Shows what is unfinished. Nothing more is read.
+    fn end(&mut self, at: At, books: &dyn Books) {
+        self.is_deaf = true;
+        let says_hello = says_hello(&self.talk.endpoint.dialect);
+        let tells = self.talk.tells() || says_hello && self.observed.may_hold_token();
+        self.observed.end(tells, at, &|| self.talk.save(at.now), books);
+    }
+
+    /// Whether the client is heard, and no message of it is unfinished.
+    pub fn is_between_messages(&self) -> bool {
+        !self.is_deaf && self.frames.is_between_messages()
+    }
+
+    /// Whether the client still has to say hello.
+    pub fn awaits_hello(&self) -> bool {
+        self.talk.session.awaits_hello()
+    }
+
+    /// Saves everything that decides how the next message is handled, `now`. Call it where a
+    /// message may begin.
+    pub fn save(&self, now: Duration) -> Vec<u8> {
+        self.talk.save(now)
+    }
+
+    /// Restores what was saved, `now`; `None` if the bytes are not those that [`Receiver::save`]
+    /// makes.
+    pub fn restore(endpoint: Endpoint, room: RoomFacts, saved: &[u8], now: Duration) -> Option<Receiver> {
+        let mut receiver = Receiver::new(endpoint, room, now);
+        let Talk { endpoint, room, .. } = &receiver.talk;
+        let session = Session::new(room.about, &endpoint.dialect);
+        (receiver.talk.session, receiver.talk.budgets) = restore(session, saved, now)?;
+        Some(receiver)
+    }
+
+    /// The sequence of the client's last command.
+    pub fn sequence(&self) -> u64 {
+        self.talk.session.sequence()
+    }
+}
+
+/// The parts of a saved receiver: the session, which was new, and the budgets.
+pub fn restore(session: Session, saved: &[u8], now: Duration) -> Option<(Session, Budgets)> {
+    let mut saved = Saved::new(saved, now);
+    let parts = (session.restore(&mut saved)?, Budgets::restore(&mut saved)?);
+    saved.is_empty().then_some(parts)
+}
+
+impl Talk {
+    fn save(&self, now: Duration) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.session.save(now, &mut out);
+        self.budgets.save(now, &mut out);
+        out
+    }
+
+    /// Passes the answers on after each read, so that they cost one system call.
+    fn flush(&mut self, driver: &mut dyn Driver) {
+        if !self.answers.is_empty() {
+            driver.answer(&self.answers);
+            self.answers.clear();
+        }
+    }
+
+    fn reply(&mut self, name: &str, values: &[(&str, Value)]) {
+        self.endpoint.write_named(&mut self.answers, name, values);
+    }
+
+    /// Tells the client which rule applies, and what it can do.
+    fn complain(&mut self, rule: &str, detail: &str) {
+        self.reply("error", &[("rule", rule.into()), ("detail", detail.into())]);
+    }
+
+    /// Tells a client that has spent half of a budget what becomes of it if it goes on. Before its
+    /// hello a client is told nothing.
+    fn warn(&mut self, driver: &mut dyn Driver) {
+        if !self.session.is_greeted() {
+            return;
+        }
+        if let Some(breach) = self.budgets.take_warning() {
+            driver.books().warned(breach.name());
+            let detail = "half of your burst limit is used up: slow down, or the server closes the connection with code 1008";
+            self.complain(breach.name(), detail);
+        }
+    }
+
+    /// Hears a message with what may be a token overwritten, except the token of a hello.
+    fn hear_covered(
+        &mut self,
+        message: Message<'_>,
+        covered: &[u8],
+        at: At,
+        driver: &mut dyn Driver,
+    ) -> Result<(), Ending> {
+        self.said = redact::token(&message, &self.endpoint.dialect);
+        // Characters are overwritten by characters: this replaces none.
+        let text = String::from_utf8_lossy(covered);
+        let heard = match message {
+            Message::Text(_) => self.hear(Message::Text(&text), at, driver),
+            _ => self.hear(Message::Binary(covered), at, driver),
+        };
+        self.said = None;
+        heard
+    }
+
+    fn hear(&mut self, message: Message<'_>, at: At, driver: &mut dyn Driver) -> Result<(), Ending> {
+        let dialect = std::sync::Arc::clone(&self.endpoint.dialect);
+        let decoded = match message {
+            Message::Binary(message) if !self.endpoint.is_json => {
+                dialect.decode(Direction::ToServer, message)
+            }
+            Message::Text(text) if self.endpoint.is_json => dialect.decode_json(Direction::ToServer, text),
+            Message::Binary(_) | Message::Text(_) => return Err(Ending::Breach(Breach::FrameKind)),
+            Message::Ping(payload) => {
+                frame::write(&mut self.answers, Opcode::Pong, None, payload);
+                return Ok(());
+            }
+            Message::Pong(_) => return Ok(()),
+            Message::Close(close) => return Err(Ending::PeerClosed(close.code)),
+        };
+        match decoded {
+            Ok(decoded) => self.packet(&decoded, at, driver),
+            Err(error) => self.unusable(error, driver),
+        }
+    }
+
+    /// Broken encoding closes; wrong arguments and unknown codes are dropped, and answered where
+    /// the dialect can.
+    fn unusable(&mut self, error: PacketError, driver: &mut dyn Driver) -> Result<(), Ending> {
+        if error.closes() {
+            return Err(Ending::Packet(error));
+        }
+        // What is wrong may be a token.
+        let shown = error.without_text();
+        let is_first = !std::mem::replace(&mut self.has_unusable, true);
+        driver.books().unusable(error.name(), &shown, is_first);
+        let is_hello = matches!(&error, PacketError::Arguments { packet, .. } if packet == "hello");
+        if self.session.awaits_hello() {
+            let wrong_hello = if is_hello { Some(Ending::Packet(shown)) } else { None };
+            return Err(wrong_hello.unwrap_or(Ending::Breach(Breach::HelloFirst)));
+        }
+        if self.session.is_greeted() {
+            self.complain(error.name(), &if is_hello { shown } else { error }.to_string());
+        }
+        Ok(())
+    }
+
+    fn packet(&mut self, packet: &Decoded<'_>, at: At, driver: &mut dyn Driver) -> Result<(), Ending> {
+        driver.books().packet();
+        let mut outputs = std::mem::take(&mut self.outputs);
+        let mut handled = self.session.handle(packet, at.now, &mut outputs).map_err(Ending::Breach);
+        if let Some(Output::Welcome { lockstep }) = outputs.first() {
+            let said = self.said.take().or_else(|| packet.text("token"));
+            let admitted = self.admit(said.as_deref(), *lockstep, driver);
+            if admitted != Ok(true) {
+                outputs.clear();
+            }
+            handled = handled.and(admitted.map(|_| ()));
+        }
+        let carried = outputs.drain(..).try_for_each(|output| self.carry_out(output, at.tick, driver));
+        self.outputs = outputs;
+        handled.and(carried)
+    }
+
+    /// Asks whether the client may be greeted; otherwise it is turned away, and told nothing.
+    fn admit(
+        &mut self,
+        token: Option<&str>,
+        lockstep: bool,
+        driver: &mut dyn Driver,
+    ) -> Result<bool, Ending> {
+        let Err(denied) = driver.admit(token, lockstep) else { return Ok(true) };
+        self.session.turn_away();
+        self.deny(denied).map(|()| false)
+    }
+
+    /// Which messages of the client may contain a token. One that has not been greeted may have got its
+    /// hello wrong.
+    fn rules(&self) -> Rules {
+        Rules { tells: !self.session.is_greeted(), hides: self.hides }
+    }
+
+    /// Whether what the client sends may contain a token wherever it stands.
+    fn tells(&self) -> bool {
+        let Rules { tells, hides } = self.rules();
+        tells || hides
+    }
+
+    /// The payload of a message with its token overwritten, if it may contain one.
+    fn covered(&self, message: &Message<'_>) -> Option<Vec<u8>> {
+        redact::message(message, &self.endpoint.dialect, self.rules())
+    }
+
+    fn carry_out(&mut self, output: Output, tick: u32, driver: &mut dyn Driver) -> Result<(), Ending> {
+        match output {
+            Output::Welcome { lockstep } => self.welcome(tick, lockstep, driver),
+            Output::Sync => driver.sync(),
+            Output::Checksum(tick, checksum) => driver.checksum(tick, checksum),
+            Output::Details(tick, fields) => driver.details(tick, fields),
+            Output::Pong(nonce) => self.reply("pong", &[("nonce", nonce.into()), ("tick", tick.into())]),
+            Output::Watch(player) => driver.watch(player),
+            Output::Refused(rule, detail) => {
+                driver.books().dropped(rule);
+                if let Some(detail) = detail {
+                    self.complain(rule, detail);
+                }
+            }
+            Output::Rejected(sequence, rule, detail) => {
+                driver.books().dropped(rule);
+                self.reject(sequence, rule, detail, driver);
+            }
+            Output::Join(profile, since) => {
+                let joined = driver.join(profile, since).map(|player| self.session.joined(player));
+                return joined.or_else(|denied| self.deny(denied));
+            }
+            Output::Command(command, intended, shared) => {
+                let sequence = command.sequence;
+                match driver.command(command, intended, shared) {
+                    Err(Denied::Rejected(rule, detail)) => self.reject(sequence, rule, Some(detail), driver),
+                    granted => return granted.or_else(|denied| self.deny(denied)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers a command: in a dialect with answers like every other one, otherwise by the packet
+    /// `error`, if there is anything to say.
+    fn reject(
+        &mut self,
+        sequence: u64,
+        rule: &'static str,
+        detail: Option<&'static str>,
+        driver: &mut dyn Driver,
+    ) {
+        if answers_commands(&self.endpoint.dialect) {
+            driver.reject(sequence, rule);
+        } else if let Some(detail) = detail {
+            self.complain(rule, detail);
+        }
+    }
+
+    fn deny(&mut self, denied: Denied) -> Result<(), Ending> {
+        match denied {
+            Denied::Closed(breach) => return Err(Ending::Breach(breach)),
+            Denied::Rejected(rule, detail) => self.complain(rule, detail),
+            Denied::Unanswered => {}
+        }
+        Ok(())
+    }
+
+    fn welcome(&mut self, tick: u32, lockstep: bool, driver: &mut dyn Driver) {
+        let RoomFacts { about, epoch, identity, update_hz } = &self.room;
+        let code_hash = format!("{:016x}", (about.code_hash)());
+        let mut values: Vec<(&str, Value)> = vec![
+            ("version", NATIVE_VERSION.into()),
+            ("code_hash", code_hash.into()),
+            ("seed", identity.seed.into()),
+            ("tick_hz", identity.tick_hz.into()),
+            ("update_hz", (*update_hz).into()),
+            ("epoch", epoch.as_str().into()),
+            ("tick", tick.into()),
+        ];
+        values.extend(identity.options.iter().map(|(name, value)| (*name, Value::from(*value))));
+        self.endpoint.write_named(&mut self.answers, "welcome", &values);
+        self.flush(driver);
+        driver.follow(lockstep);
+    }
+}

@@ -1,0 +1,337 @@
+//! The sending half of a connection: one ordered, bounded queue with one sender at a time, and
+//! the connection's only close state.
+//!
+//! ```text
+//!  worker: an update ──────┐                              ┌─ all taken: nothing is kept
+//!  reader: pongs, answers ─┼─► offer ─► Batch ─► the driver's system call ─► sent ─ some taken: the rest waits
+//!  anyone: a close ────────┘    (no lock is held between)  └─► Batch: what waited meanwhile, to be sent next
+//! ```
+//!
+//! The driver's rule: the thread that gets a [`Batch`] is the only one that sends; it must send the
+//! batch, report with [`Sender::sent`], and repeat this with each batch that `sent` returns, until
+//! it returns `None`. Other threads only add pieces to the queue; the sending thread finds them
+//! before it stops, so no piece is left unsent. Pieces are sent in the order in which they were
+//! offered, nothing follows the close frame, and at most [`limits::OUTBOX_BYTES`] wait.
+//!
+//! A [`Piece`] of the queue belongs to this client or is shared with others: one encoding can serve
+//! many clients, and a snapshot is never copied.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Ending;
+use super::deadlines::{Due, Life};
+use crate::game::Breach;
+use crate::limits;
+use crate::util::sync::Mutex;
+
+/// Bytes of whole frames.
+#[derive(Debug, Clone)]
+pub enum Piece {
+    /// This client's alone.
+    Own(Vec<u8>),
+    /// Of several clients.
+    Shared(Arc<[u8]>),
+}
+
+impl Piece {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Piece::Own(bytes) => bytes,
+            Piece::Shared(bytes) => bytes,
+        }
+    }
+}
+
+/// Whole frames that are offered.
+#[derive(Debug, Clone, Copy)]
+pub enum Frames<'a> {
+    /// Bytes of the caller: sent from there, and copied only as far as they have to wait.
+    Lent(&'a [u8]),
+    /// Bytes that other clients get too: never copied.
+    Shared(&'a Arc<[u8]>),
+}
+
+impl Frames<'_> {
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Frames::Lent(bytes) => bytes,
+            Frames::Shared(bytes) => bytes,
+        }
+    }
+
+    /// What of the frames has to wait, behind the first `taken` bytes.
+    fn keep(&self, taken: usize, queue: &mut Waiting) {
+        match self {
+            Frames::Lent(bytes) => queue.push_own(&bytes[taken..]),
+            Frames::Shared(bytes) => {
+                queue.skip = if queue.pieces.is_empty() { taken } else { queue.skip };
+                queue.bytes += bytes.len() - taken;
+                queue.pieces.push_back(Piece::Shared(Arc::clone(bytes)));
+            }
+        }
+    }
+}
+
+/// Pieces in order; the first `skip` bytes of the first piece have been sent.
+#[derive(Debug, Default)]
+pub struct Waiting {
+    pieces: VecDeque<Piece>,
+    skip: usize,
+    bytes: usize,
+}
+
+impl Waiting {
+    /// Of the bytes, those of shared pieces.
+    fn shared(&self) -> usize {
+        let skips = std::iter::once(self.skip).chain(std::iter::repeat(0));
+        let pieces = self.pieces.iter().zip(skips);
+        pieces
+            .map(|(piece, skip)| if let Piece::Shared(bytes) = piece { bytes.len() - skip } else { 0 })
+            .sum()
+    }
+
+    fn push_own(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len();
+        match self.pieces.back_mut() {
+            Some(Piece::Own(last)) => last.extend_from_slice(bytes),
+            _ if bytes.is_empty() => {}
+            _ => self.pieces.push_back(Piece::Own(bytes.to_vec())),
+        }
+    }
+
+    /// Drops the first `taken` bytes.
+    fn advance(&mut self, taken: usize) {
+        self.bytes -= taken;
+        self.skip += taken;
+        while self.pieces.front().is_some_and(|piece| piece.bytes().len() <= self.skip) {
+            self.skip -= self.pieces.pop_front().map_or(0, |piece| piece.bytes().len());
+        }
+    }
+
+    fn slices(&self) -> impl Iterator<Item = &[u8]> {
+        let skips = std::iter::once(self.skip).chain(std::iter::repeat(0));
+        self.pieces.iter().zip(skips).map(|(piece, skip)| &piece.bytes()[skip..])
+    }
+}
+
+/// What the one sender sends next.
+#[derive(Debug)]
+pub enum Batch<'a> {
+    /// The frames that were offered: nothing waits before them.
+    Offered(Frames<'a>),
+    /// What waited.
+    Taken(Waiting),
+}
+
+impl Batch<'_> {
+    /// The bytes for one system call: of many pieces the first [`limits::SEND_PIECES`].
+    pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
+        let (offered, waiting) = match self {
+            Batch::Offered(frames) => (Some(frames.bytes()), None),
+            Batch::Taken(waiting) => (None, Some(waiting)),
+        };
+        offered.into_iter().chain(waiting.into_iter().flat_map(Waiting::slices)).take(limits::SEND_PIECES)
+    }
+}
+
+/// The result of an offer.
+#[derive(Debug)]
+pub enum Offered<'a> {
+    /// The caller is the sender now.
+    Send(Batch<'a>),
+    /// The frames wait for the sender at work.
+    Waits,
+    /// They would exceed [`limits::OUTBOX_BYTES`], or shared ones [`limits::SHARED_MESSAGE_BYTES`];
+    /// nothing was queued.
+    Full,
+    /// The connection is closing or lost; nothing was queued.
+    Ended,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Sender {
+    queue: Mutex<Queue>,
+    /// The deadlines.
+    pub life: Life,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: Waiting,
+    /// Bytes that the sender holds: they count towards the bound.
+    held: usize,
+    /// Of these, shared ones.
+    held_shared: usize,
+    is_sending: bool,
+    /// Why the connection ends. The close frame, if there is one, is the last of what was queued.
+    ending: Option<Ending>,
+    /// The peer is gone: nothing can be sent.
+    is_lost: bool,
+    /// Since when the kernel has taken nothing although bytes wait.
+    stuck_since: Option<Duration>,
+    sends: u64,
+}
+
+impl Queue {
+    fn backlog(&self) -> usize {
+        self.waiting.bytes + self.held
+    }
+
+    /// Whether so many more bytes are within the bounds.
+    fn has_room(&self, frames: &Frames<'_>) -> bool {
+        let (bytes, is_shared) = (frames.bytes().len(), matches!(frames, Frames::Shared(_)));
+        if self.backlog() + bytes <= limits::OUTBOX_BYTES {
+            return true;
+        }
+        let shared = self.held_shared + self.waiting.shared() + if is_shared { bytes } else { 0 };
+        shared <= limits::SHARED_MESSAGE_BYTES && self.backlog() + bytes - shared <= limits::OUTBOX_BYTES
+    }
+
+    /// Makes the caller the sender of what waits.
+    fn take(&mut self) -> Option<Batch<'static>> {
+        (self.held, self.held_shared) = (self.waiting.bytes, self.waiting.shared());
+        self.is_sending = self.held > 0;
+        self.is_sending.then(|| Batch::Taken(std::mem::take(&mut self.waiting)))
+    }
+}
+
+impl Sender {
+    /// The sender of a connection that begins `now`; `must_greet` as for [`Life::new`].
+    pub fn new(must_greet: bool, now: Duration) -> Sender {
+        Sender { queue: Mutex::default(), life: Life::new(must_greet, now) }
+    }
+
+    /// Offers whole frames. `queued` is called if they are accepted, under the queue's lock, so
+    /// that its calls have the order of the wire: it must be quick, and must not use the queue.
+    pub fn offer<'a>(&self, frames: Frames<'a>, queued: impl FnOnce(&[u8])) -> Offered<'a> {
+        let mut queue = self.queue.lock();
+        if queue.ending.is_some() || queue.is_lost {
+            return Offered::Ended;
+        }
+        if !queue.has_room(&frames) {
+            return Offered::Full;
+        }
+        queued(frames.bytes());
+        if queue.is_sending {
+            frames.keep(0, &mut queue.waiting);
+            return Offered::Waits;
+        }
+        if queue.backlog() > 0 {
+            frames.keep(0, &mut queue.waiting);
+            return queue.take().map_or(Offered::Waits, Offered::Send);
+        }
+        queue.is_sending = true;
+        queue.held = frames.bytes().len();
+        queue.held_shared = if matches!(frames, Frames::Shared(_)) { queue.held } else { 0 };
+        Offered::Send(Batch::Offered(frames))
+    }
+
+    /// The waiting pieces, unless another thread is sending: the caller must then send them.
+    pub fn waiting(&self) -> Option<Batch<'static>> {
+        let mut queue = self.queue.lock();
+        if queue.is_sending || queue.is_lost { None } else { queue.take() }
+    }
+
+    /// Books what the kernel took of a batch: `Ok(0)` if it takes nothing now. `Some` must be sent
+    /// next; after `None` the caller is no longer the sender.
+    ///
+    /// An error means that the peer is gone: what waits is dropped.
+    pub fn sent(&self, batch: Batch<'_>, taken: io::Result<usize>, now: Duration) -> Option<Batch<'static>> {
+        let mut queue = self.queue.lock();
+        (queue.held, queue.held_shared, queue.is_sending) = (0, 0, false);
+        queue.sends += 1;
+        let Ok(taken) = taken else {
+            queue.is_lost = true;
+            queue.waiting = Waiting::default();
+            return None;
+        };
+        let given: usize = batch.slices().map(<[u8]>::len).sum();
+        let taken = taken.min(given);
+        let mut rest = Waiting::default();
+        match batch {
+            Batch::Offered(frames) if taken < given => frames.keep(taken, &mut rest),
+            Batch::Offered(_) => {}
+            Batch::Taken(waiting) => {
+                rest = waiting;
+                rest.advance(taken);
+            }
+        }
+        if rest.bytes > 0 {
+            // What came meanwhile follows the rest.
+            rest.bytes += queue.waiting.bytes;
+            rest.pieces.append(&mut queue.waiting.pieces);
+            queue.waiting = rest;
+        }
+        if taken > 0 {
+            queue.stuck_since = None;
+        }
+        if taken < given {
+            queue.stuck_since.get_or_insert(now);
+            return None;
+        }
+        queue.take()
+    }
+
+    /// Ends the connection for this reason, unless it is ending: only the first reason counts.
+    /// `frames` end with the close frame, and are queued even beyond the bound; `queued` as for
+    /// [`Sender::offer`]. Returns whether this was the first reason; [`Sender::waiting`] then has
+    /// what to send.
+    pub fn close(&self, ending: Ending, frames: &[u8], queued: impl FnOnce(&[u8]), now: Duration) -> bool {
+        let mut queue = self.queue.lock();
+        if queue.ending.is_some() {
+            return false;
+        }
+        if !queue.is_lost && !frames.is_empty() {
+            queued(frames);
+            queue.waiting.push_own(frames);
+        }
+        // A thread that sees the ending finds the close frame queued and its deadline running.
+        self.life.close(now);
+        queue.ending = Some(ending);
+        true
+    }
+
+    /// Why the connection ends, if it does.
+    pub fn ending(&self) -> Option<Ending> {
+        if self.life.is_closing() { self.queue.lock().ending.clone() } else { None }
+    }
+
+    /// Whether messages can still be sent: the connection is neither closing nor lost.
+    pub fn is_open(&self) -> bool {
+        let queue = self.queue.lock();
+        queue.ending.is_none() && !queue.is_lost
+    }
+
+    /// Whether state may be made for this client now (lane `latest`): nothing waits before it.
+    pub fn takes_state(&self) -> bool {
+        self.queue.lock().backlog() == 0
+    }
+
+    /// Bytes that the kernel has not accepted yet.
+    pub fn backlog(&self) -> usize {
+        self.queue.lock().backlog()
+    }
+
+    /// System calls reported so far.
+    pub fn sends(&self) -> u64 {
+        self.queue.lock().sends
+    }
+
+    /// What is due `now`; see [`Life::poll`]. A queue from which the kernel has taken nothing for
+    /// [`limits::OUTBOX_GRACE`] closes the connection.
+    pub fn poll(&self, now: Duration) -> Due {
+        if !self.life.is_closing() {
+            let stuck_since = self.queue.lock().stuck_since;
+            let grace = limits::OUTBOX_GRACE + self.life.pauses.noted(now);
+            if stuck_since.is_some_and(|since| now.saturating_sub(since) > grace) {
+                return Due::Close(Breach::SlowClient);
+            }
+        }
+        self.life.poll(now, limits::SILENCE)
+    }
+}

@@ -1,0 +1,186 @@
+//! A game without its types: the one place where [`About`], [`Replica`] and [`Onlooker`] get them.
+
+use std::sync::Arc;
+
+use tickwire_sim::{Action, Encoded, Identity, Membership, PlayerId, Raw, Sim, command_frame};
+
+use super::dyn_tick::Tick;
+use super::game::{ActionOf, Game, Played, Published, Publisher as _, Rates, View as _};
+use super::info::{About, Looking, Onlooker, Replica, Restored, Viewer};
+use super::messages::Messages;
+use super::packet_handler::Profile;
+use crate::packet::Dialect;
+
+impl About {
+    /// What there is to know of a game.
+    pub const fn of<G: Game>() -> About {
+        About {
+            name: G::NAME,
+            paths: G::PATHS,
+            foreign: G::FOREIGN,
+            tables: G::TABLES,
+            needs: G::NEEDS,
+            page: G::PAGE,
+            rules: G::RULES,
+            orders: G::ORDERS,
+            kill: G::KILL,
+            bots: G::BOTS,
+            options: G::Sim::OPTIONS,
+            tick_rates: G::Sim::TICK_RATES,
+            code_hash: G::code_hash,
+            check: G::check,
+            verbs: G::verbs,
+            join: join::<G>,
+            leave: leave::<G>,
+            away: away::<G>,
+            identity: Identity::of::<G::Sim>,
+            frame: command_frame::decode_raw::<ActionOf<G>>,
+            membership: membership::<ActionOf<G>>,
+            comes_with_join: comes_with_join::<ActionOf<G>>,
+            words: words::<G>,
+            recognizes: G::Sim::recognizes,
+            begin: begin::<G::Sim>,
+            restore: restore::<G::Sim>,
+            look: look::<G>,
+        }
+    }
+}
+
+fn join<G: Game>(player: PlayerId, profile: &Profile) -> Vec<Encoded> {
+    G::join(player, profile).iter().map(Action::encoded).collect()
+}
+
+fn leave<G: Game>(player: PlayerId) -> Encoded {
+    G::leave(player).encoded()
+}
+
+fn away<G: Game>(player: PlayerId) -> Encoded {
+    G::away(player).encoded()
+}
+
+fn membership<A: Action>(action: &Encoded) -> Option<Membership> {
+    action.decoded::<A>()?.membership()
+}
+
+fn comes_with_join<A: Action>(action: &Encoded, player: PlayerId) -> bool {
+    action.decoded::<A>().is_some_and(|action| action.comes_with_join(player))
+}
+
+fn words<G: Game>(action: &Encoded) -> String {
+    action.decoded().map_or_else(|| format!("{action:?}"), |action| G::words(&action))
+}
+
+fn begin<S: Sim>(identity: &Identity) -> Box<dyn Replica> {
+    played(S::new(identity))
+}
+
+fn restore<S: Sim>(bytes: &[u8]) -> Restored {
+    Ok(played(S::restore(bytes)?))
+}
+
+fn played<S: Sim>(sim: S) -> Box<dyn Replica> {
+    Box::new(Played::new(sim))
+}
+
+#[derive(Debug)]
+struct Look<G: Game> {
+    played: Played<G::Sim>,
+    publisher: G::Publisher,
+    view: G::View,
+    scratch: G::Scratch,
+    dialect: Arc<Dialect>,
+    published: Option<Arc<Published<G>>>,
+    /// Events of ticks that nothing was said of.
+    skipped: Vec<Arc<G::Events>>,
+}
+
+#[derive(Debug)]
+struct Viewing<G: Game> {
+    view: G::View,
+    scratch: G::Scratch,
+    dialect: Arc<Dialect>,
+}
+
+impl<G: Game> Viewer for Viewing<G> {
+    fn tell(
+        &mut self,
+        tick: &dyn Tick,
+        player: Option<PlayerId>,
+        watched: Option<PlayerId>,
+        messages: &mut Messages,
+    ) {
+        // Whoever shares a world shares its game.
+        let Some(published) = tick.of::<G>() else { return };
+        self.view.follow(player, watched);
+        self.view.update(&[], published, false, &self.dialect, &mut self.scratch, messages);
+    }
+}
+
+/// An onlooker of the world of a snapshot, whose client knows nothing yet.
+fn look<G: Game>(snapshot: &[u8], dialect: &Arc<Dialect>) -> Looking {
+    let sim = G::Sim::restore(snapshot)?;
+    let tick_hz = sim.identity().tick_hz;
+    let rates = Rates { tick_hz, update_hz: tick_hz, foreign_hz: tick_hz };
+    Ok(Box::new(Look::<G> {
+        publisher: G::Publisher::new(&sim, rates),
+        played: Played::new(sim),
+        view: G::View::new(dialect),
+        scratch: G::Scratch::default(),
+        dialect: Arc::clone(dialect),
+        published: None,
+        skipped: Vec::new(),
+    }))
+}
+
+impl<G: Game> Onlooker for Look<G> {
+    fn world(&self) -> &dyn Replica {
+        &self.played
+    }
+
+    fn world_mut(&mut self) -> &mut dyn Replica {
+        &mut self.played
+    }
+
+    fn step(
+        &mut self,
+        commands: &[Raw],
+        player: Option<PlayerId>,
+        watched: Option<PlayerId>,
+        messages: &mut Messages,
+    ) {
+        let published = self.publish(commands);
+        let Look { view, scratch, dialect, published: last, skipped, .. } = self;
+        view.follow(player, watched);
+        view.update(skipped, &published, false, dialect, scratch, messages);
+        skipped.clear();
+        *last = Some(Arc::new(published));
+    }
+
+    fn skip(&mut self, commands: &[Raw]) {
+        let published = self.publish(commands);
+        self.skipped.push(published.events);
+    }
+
+    fn names(&self) -> Vec<(PlayerId, String)> {
+        G::names(self.played.sim())
+    }
+
+    fn take_viewer(&mut self) -> Box<dyn Viewer> {
+        let view = std::mem::replace(&mut self.view, G::View::new(&self.dialect));
+        let (scratch, dialect) = (G::Scratch::default(), Arc::clone(&self.dialect));
+        Box::new(Viewing::<G> { view, scratch, dialect })
+    }
+
+    fn published(&self) -> Option<Arc<dyn Tick>> {
+        self.published.as_ref().map(|published| Arc::clone(published) as Arc<dyn Tick>)
+    }
+}
+
+impl<G: Game> Look<G> {
+    fn publish(&mut self, commands: &[Raw]) -> Published<G> {
+        let Look { played, publisher, .. } = self;
+        played.step(commands);
+        // How early commands come is known to the server alone: clients do not reckon with this number.
+        publisher.publish(played.sim(), &|_| i16::MIN)
+    }
+}

@@ -1,0 +1,121 @@
+//! Corrections: how far the server's news moved what was predicted, counted and smoothed.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::position::Place;
+use crate::limits;
+
+/// How far the server's news moved what was predicted: counted, and shown over a few frames.
+#[derive(Debug, Clone, Default)]
+pub struct Corrections {
+    /// What is still to be made up, in 1/65,536 px.
+    offset: (i64, i64),
+    decayed: Duration,
+    /// How many updates moved the own player.
+    pub count: u64,
+    /// How many updates were compared.
+    pub compared: u64,
+    /// The last distances in 1/65,536 px, the newest at the end; 0 where both agreed.
+    recent: VecDeque<u32>,
+    /// The greatest since it was taken.
+    greatest: Option<u32>,
+}
+
+impl Corrections {
+    /// An update has moved the own player from one place to another.
+    pub(super) fn correct(&mut self, before: Place, after: Place) {
+        let off = |a: i32, b: i32| i64::from(a) - i64::from(b);
+        let (dx, dy) = (off(before.0, after.0), off(before.1, after.1));
+        let far = u32::try_from(dx.unsigned_abs().pow(2).saturating_add(dy.unsigned_abs().pow(2)).isqrt());
+        let far = far.unwrap_or(u32::MAX);
+        if far > (limits::CORRECTION_SMOOTHED_PX << 16) as u32 {
+            // Another body, or a jump: nothing that was predicted.
+            return self.settle();
+        }
+        self.compared += 1;
+        self.count += u64::from(far > 0);
+        self.greatest = self.greatest.max(Some(far));
+        self.recent.push_back(far);
+        if self.recent.len() > limits::CORRECTIONS_KEPT {
+            self.recent.pop_front();
+        }
+        self.offset = (self.offset.0 + dx, self.offset.1 + dy);
+        if self.offset.0.abs().max(self.offset.1.abs()) > limits::CORRECTION_SMOOTHED_PX << 16 {
+            self.offset = (0, 0);
+        }
+    }
+
+    /// News between two updates has moved the own player, or has not.
+    pub(super) fn amend(&mut self, before: Place, after: Place) {
+        if before != after {
+            self.correct(before, after);
+        }
+    }
+
+    /// The greatest correction since the last call, in 1/65,536 px; `None` if nothing was compared. After a
+    /// stall many updates arrive in one frame, and the last of them may correct nothing.
+    pub fn take_greatest(&mut self) -> Option<u32> {
+        self.greatest.take()
+    }
+
+    /// Time passes: what is to be made up becomes less.
+    pub(super) fn decay(&mut self, now: Duration) {
+        let whole = limits::CORRECTION_TIME.as_micros() as i64;
+        let passed = (now.saturating_sub(self.decayed).as_micros() as i64).min(whole);
+        self.decayed = now;
+        let less = |part: i64| part - (part * passed).div_euclid(whole);
+        let near = |part: i64| if part.abs() < 1 << 10 { 0 } else { part };
+        self.offset = (near(less(self.offset.0)), near(less(self.offset.1)));
+    }
+
+    /// Nothing is to be made up any more: there is another body.
+    pub(super) fn settle(&mut self) {
+        self.offset = (0, 0);
+    }
+
+    /// A place as it is shown.
+    pub(super) fn smoothed(&self, at: Place) -> Place {
+        let add = |a: i32, b: i64| i32::try_from(i64::from(a) + b).unwrap_or(a);
+        (add(at.0, self.offset.0), add(at.1, self.offset.1))
+    }
+
+    /// The last correction in 1/65,536 px; 0 if both agreed.
+    pub fn last(&self) -> u32 {
+        self.recent.back().copied().unwrap_or(0)
+    }
+
+    /// The correction, in 1/65,536 px, that so many per cent of the last updates did not exceed.
+    pub fn percentile(&self, percent: usize) -> u32 {
+        let mut sorted: Vec<u32> = self.recent.iter().copied().collect();
+        sorted.sort_unstable();
+        sorted.get((sorted.len() * percent / 100).min(sorted.len().saturating_sub(1))).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_greatest_correction_of_updates_that_arrive_together_is_not_lost() {
+        let mut corrections = Corrections::default();
+        assert_eq!(corrections.take_greatest(), None);
+        for (before, after) in [((0, 0), (3 << 16, 4 << 16)), ((0, 0), (1 << 16, 0)), ((7, 7), (7, 7))] {
+            corrections.correct(before, after);
+        }
+        assert_eq!((corrections.last(), corrections.compared, corrections.count), (0, 3, 2));
+        assert_eq!(corrections.take_greatest(), Some(5 << 16));
+        assert_eq!(corrections.take_greatest(), None);
+    }
+
+    #[test]
+    fn news_between_two_updates_counts_if_it_moves_the_player() {
+        let mut corrections = Corrections::default();
+        corrections.amend((5, 5), (5, 5));
+        assert_eq!((corrections.compared, corrections.count), (0, 0));
+        corrections.amend((0, 0), (2 << 16, 0));
+        assert_eq!((corrections.compared, corrections.count, corrections.last()), (1, 1, 2 << 16));
+        assert_eq!(corrections.smoothed((2 << 16, 0)), (0, 0), "it is made up over the next frames");
+    }
+}

@@ -1,0 +1,383 @@
+//! The prediction of one client.
+
+use std::time::Duration;
+
+use tickwire_sim::Command;
+
+use super::clock::Clock;
+use super::corrections::Corrections;
+use super::local_world::{Acked, LocalWorld};
+use super::pending::{One, Pending};
+use super::position::Place;
+use super::remote_players::{Moment, Others};
+use crate::game::packet_handler::{Ask, Verbs};
+use crate::limits;
+use crate::packet::{Decoded, Dialect, Direction, PacketError};
+
+/// The last tick that is predicted: what is ahead of it still has a number.
+const LAST_TICK: u32 = u32::MAX - (1 << 16);
+
+/// What the own player does now, ahead of the server.
+#[derive(Debug)]
+struct Ahead<S> {
+    /// The tick that runs now: [`Ahead::from`] is before it, [`Ahead::to`] after it.
+    tick: u32,
+    from: S,
+    to: S,
+}
+
+/// What is shown of the own player in a frame.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shown {
+    /// The tick that runs, with its fraction in 1/65,536.
+    pub tick: (u32, u16),
+    /// The position, smoothed, in 1/65,536 px.
+    pub at: Place,
+}
+
+/// Which parts are on; all of them at first. For comparison and for teaching.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Switches {
+    /// Whether the own player's commands run before the server has confirmed them.
+    pub prediction: bool,
+    /// Whether what the server says replaces what was predicted.
+    pub reconciliation: bool,
+}
+
+/// See the [module](super).
+pub struct Prediction<W: LocalWorld> {
+    world: Option<W>,
+    verbs: Box<dyn Verbs>,
+    clock: Clock,
+    /// The state after the ticks that the server has confirmed.
+    confirmed: Option<(u32, W::State)>,
+    pending: Pending<W::Action>,
+    acked: u64,
+    ahead: Option<Ahead<W::State>>,
+    is_stale: bool,
+    /// The tick of the last event, so that a tick that runs again tells it only once.
+    told: u32,
+    events: Vec<W::Event>,
+    corrections: Corrections,
+    /// The others in view, if the client wants them from here.
+    others: Option<Others>,
+    switches: Switches,
+    commands: Vec<Command<W::Action>>,
+}
+
+impl<W: LocalWorld> Prediction<W> {
+    /// Before `welcome`.
+    pub fn new(dialect: &Dialect) -> Prediction<W> {
+        Prediction {
+            world: None,
+            verbs: W::verbs(dialect),
+            clock: Clock::default(),
+            confirmed: None,
+            pending: Pending::new(),
+            acked: 0,
+            ahead: None,
+            is_stale: false,
+            told: 0,
+            events: Vec::new(),
+            corrections: Corrections::default(),
+            others: None,
+            switches: Switches { prediction: true, reconciliation: true },
+            commands: Vec::new(),
+        }
+    }
+
+    /// Takes a packet of the server that has arrived now.
+    pub fn hear(&mut self, packet: &Decoded<'_>, now: Duration) {
+        self.clock.news(now);
+        match packet.row.name.as_str() {
+            "welcome" => self.welcome(packet),
+            "command_accepted" => self.pending.accept(packet),
+            "command_rejected" => {
+                self.pending.reject(packet);
+                self.is_stale = true;
+            }
+            "pong" => self.clock.pong(packet.number("nonce"), packet.number("tick"), now),
+            name if name == W::UPDATE => self.update(packet, now),
+            _ => self.learn(packet),
+        }
+        self.hear_of_others(packet, now);
+    }
+
+    fn hear_of_others(&mut self, packet: &Decoded<'_>, now: Duration) {
+        let (Some(others), Some(world)) = (&mut self.others, &self.world) else { return };
+        let walk_on = |from, velocity, ticks| world.walk_on(from, velocity, ticks);
+        let moment = Moment { clock: &self.clock, now, tick_hz: world.tick_hz(), walk_on };
+        let Some(tick) = packet.number::<u32>("tick").filter(|_| packet.row.name != "welcome") else {
+            return world.others(packet, others);
+        };
+        let shown = others.run_on(&moment);
+        world.others(packet, others);
+        // A pong may overtake the update of its tick.
+        let is_pong = packet.row.name == "pong";
+        others.news(tick.saturating_sub(if is_pong { self.clock.update_ticks() } else { 0 }));
+        others.glide(&shown, &moment);
+    }
+
+    /// From now on, notes where others are.
+    pub fn follow_others(&mut self) -> &mut Others {
+        self.others.get_or_insert_with(Others::new)
+    }
+
+    /// Where others are shown now, by number: between two updates, and behind the newest one
+    /// run on by their controllers. Empty before [`Prediction::follow_others`].
+    pub fn others(&self, now: Duration) -> Vec<(u32, Place)> {
+        let known = self.others.as_ref().zip(self.world.as_ref());
+        let shown = known.map(|(others, world)| {
+            let walk_on = |from, velocity, ticks| world.walk_on(from, velocity, ticks);
+            others.shown(&Moment { clock: &self.clock, now, tick_hz: world.tick_hz(), walk_on })
+        });
+        shown.unwrap_or_default()
+    }
+
+    fn welcome(&mut self, packet: &Decoded<'_>) {
+        self.others.iter_mut().for_each(Others::clear);
+        self.world = W::new(packet);
+        let tick_hz = self.world.as_ref().map_or(30, W::tick_hz);
+        self.clock = Clock::new(tick_hz, packet.number("update_hz").unwrap_or(tick_hz));
+        self.reset();
+    }
+
+    /// There is no own player.
+    fn reset(&mut self) {
+        self.confirmed = None;
+        self.ahead = None;
+        self.pending.clear();
+        self.acked = 0;
+        self.told = 0;
+        self.corrections.settle();
+    }
+
+    /// What the server says between two updates belongs to the newest of them.
+    fn learn(&mut self, packet: &Decoded<'_>) {
+        let Some(world) = &mut self.world else { return };
+        let (tick, state) = self.confirmed.take().map_or((0, None), |(tick, state)| (tick, Some(state)));
+        let mut state = state;
+        self.is_stale |= world.hear(packet, &mut state);
+        match state {
+            Some(state) => self.confirmed = Some((tick, state)),
+            None if self.ahead.is_some() => self.reset(),
+            None => {}
+        }
+    }
+
+    fn update(&mut self, packet: &Decoded<'_>, now: Duration) {
+        // No world runs for the two years that such a tick takes at 60 Hz.
+        let Some(tick) = packet.number::<u32>("tick").filter(|tick| *tick < LAST_TICK) else { return };
+        self.clock.heard(tick, now);
+        if !self.switches.reconciliation && self.ahead.is_some() {
+            return;
+        }
+        if let Some(Acked { sequence, margin_ticks }) = W::acked(packet) {
+            if sequence != self.acked {
+                let answered = self.pending.find(sequence);
+                answered
+                    .into_iter()
+                    .for_each(|one| self.clock.answered(one.intended, margin_ticks, one.sent));
+            }
+            self.acked = sequence;
+        }
+        let before = self.shown_now();
+        let confirmed = self.confirm(tick);
+        let Some(world) = &mut self.world else { return };
+        let mut state = confirmed;
+        world.hear(packet, &mut state);
+        let acked = self.acked;
+        self.pending.keep(acked);
+        let Some(state) = state else { return self.reset() };
+        self.confirmed = Some((tick, state));
+        let had_body = self.ahead.is_some();
+        self.run_again();
+        if let (Some(before), Some(after), true) = (before, self.shown_now(), had_body) {
+            self.corrections.correct(before, after);
+        }
+    }
+
+    /// The confirmed state, run up to a tick with the commands that the server has applied.
+    fn confirm(&mut self, tick: u32) -> Option<W::State> {
+        let (from, mut state) = self.confirmed.take()?;
+        let world = self.world.as_mut()?;
+        let first = from.max(tick.saturating_sub(limits::PREDICTED_TICKS));
+        for at in first..tick {
+            let is_due = |one: &One<_>| one.sequence <= self.acked && one.tick.clamp(first, tick - 1) == at;
+            self.pending.collect(world.own(), is_due, &mut self.commands);
+            world.step(at, &mut state, &mut self.commands);
+        }
+        Some(state)
+    }
+
+    /// Runs the pending commands again from the confirmed state, up to the tick that is shown.
+    fn run_again(&mut self) {
+        self.is_stale = false;
+        if !self.switches.reconciliation && self.ahead.is_some() {
+            return;
+        }
+        let Some((confirmed, state)) = &self.confirmed else { return };
+        let (mut at, mut from) = (*confirmed, state.clone());
+        let target = self.ahead.as_ref().map_or(at, |ahead| ahead.tick.max(at));
+        if target - at > limits::PREDICTED_TICKS {
+            at = target - limits::PREDICTED_TICKS;
+        }
+        let first = at;
+        while at < target {
+            self.step(first, at, &mut from);
+            at += 1;
+        }
+        let mut to = from.clone();
+        self.step(first, at, &mut to);
+        self.ahead = Some(Ahead { tick: at, from, to });
+    }
+
+    /// Runs a predicted tick. Commands that are late run in the first one.
+    fn step(&mut self, first: u32, at: u32, state: &mut W::State) {
+        let Some(world) = &mut self.world else { return };
+        let is_on = self.switches.prediction;
+        // One that is not answered for so long was rejected, or its line has failed.
+        let late = self.clock.ticks(limits::PREDICTED_UNANSWERED);
+        let is_due =
+            |one: &One<_>| is_on && one.tick.max(first) == at && one.tick.saturating_add(late) > first;
+        self.pending.collect(world.own(), is_due, &mut self.commands);
+        let event = world.step(at, state, &mut self.commands);
+        if at > self.told && event.is_some() && is_on {
+            self.told = at;
+            self.events.extend(event);
+            if self.events.len() > limits::PREDICTED_EVENTS {
+                self.events.remove(0);
+            }
+        }
+    }
+
+    /// Takes a packet that the client sends now. Call it after [`Prediction::advance`].
+    ///
+    /// # Errors
+    /// The bytes are not a packet of the dialect.
+    pub fn say(&mut self, dialect: &Dialect, message: &[u8], now: Duration) -> Result<(), PacketError> {
+        let packet = dialect.decode(Direction::ToServer, message)?;
+        if packet.row.name == "ping" {
+            self.clock.ping(packet.number("nonce"), now);
+        }
+        let Some(sequence) = packet.number::<u32>("sequence") else { return Ok(()) };
+        let mut asks = Vec::new();
+        self.verbs.packet(&packet, now, &mut asks);
+        let action = asks.iter().find_map(|ask| match ask {
+            Ask::Act(action, _) => action.decoded::<W::Action>(),
+            Ask::Refuse(..) => None,
+        });
+        let now_tick = self.ahead.as_ref().map(|ahead| ahead.tick);
+        let named = packet.number("tick").or(now_tick).or_else(|| Some(self.clock.ahead(now)?.0));
+        let tick = named.unwrap_or(0);
+        let action = action.filter(W::is_foreseen);
+        self.pending.push(One { sequence: sequence.into(), intended: tick, tick, sent: now, action });
+        self.rerun_current();
+        Ok(())
+    }
+
+    /// Runs the tick again that is shown now: a command was added to it.
+    fn rerun_current(&mut self) {
+        let Some(Ahead { tick, from, .. }) = self.ahead.take() else { return };
+        let mut to = from.clone();
+        let first = self.confirmed.as_ref().map_or(tick, |(confirmed, _)| *confirmed);
+        self.step(first, tick, &mut to);
+        self.ahead = Some(Ahead { tick, from, to });
+    }
+
+    /// Moves on to `now`, and returns what is to be shown; `None` without an own player.
+    pub fn advance(&mut self, now: Duration) -> Option<Shown> {
+        self.clock.advance(now);
+        let (tick, part) = self.clock.ahead(now)?;
+        let far = self.clock.ticks(limits::PREDICTED_BACK);
+        if let Some(ahead) = self.ahead.as_mut().filter(|ahead| ahead.tick.saturating_sub(tick) > far) {
+            // The clock has jumped back.
+            ahead.tick = tick;
+            self.run_again();
+        }
+        if self.is_stale {
+            // News between two updates, such as where another tank is, corrects as an update does.
+            let before = self.shown_now();
+            self.run_again();
+            if let (Some(before), Some(after)) = (before, self.shown_now()) {
+                self.corrections.amend(before, after);
+            }
+        }
+        let is_stalled = self.clock.silence(now) > limits::PREDICTED_SILENCE;
+        let first = self.confirmed.as_ref()?.0;
+        let mut ahead = self.ahead.take()?;
+        if !is_stalled && tick > ahead.tick {
+            ahead.tick = ahead.tick.max(tick.saturating_sub(limits::PREDICTED_TICKS));
+            while ahead.tick < tick {
+                ahead.tick += 1;
+                ahead.from.clone_from(&ahead.to);
+                self.step(first, ahead.tick, &mut ahead.to);
+            }
+        }
+        let part = if tick > ahead.tick { u16::MAX } else { part };
+        let part = if tick < ahead.tick { 0 } else { part };
+        let shown = Shown { tick: (ahead.tick, part), at: (0, 0) };
+        self.ahead = Some(ahead);
+        let at = self.shown_at(part)?;
+        self.corrections.decay(now);
+        Some(Shown { at: self.corrections.smoothed(at), ..shown })
+    }
+
+    /// The place between the state before the running tick and the one after it.
+    fn shown_at(&self, part: u16) -> Option<Place> {
+        let ahead = self.ahead.as_ref()?;
+        let ((x, y), (to_x, to_y)) = (W::place(&ahead.from), W::place(&ahead.to));
+        let mix =
+            |a: i32, b: i32| (i64::from(a) + (i64::from(b) - i64::from(a)) * i64::from(part) / 65_536) as i32;
+        Some((mix(x, to_x), mix(y, to_y)))
+    }
+
+    /// The place at the end of the running tick, by which corrections are measured.
+    fn shown_now(&self) -> Option<Place> {
+        self.ahead.as_ref().map(|ahead| W::place(&ahead.to))
+    }
+
+    /// The tick that a command sent now is for, once the line is measured: the one that runs. `None` also
+    /// without prediction: then a command is for whatever tick it arrives in.
+    pub fn command_tick(&self) -> Option<u32> {
+        (self.clock.is_measured() && self.switches.prediction)
+            .then(|| self.ahead.as_ref().map(|ahead| ahead.tick))
+            .flatten()
+    }
+
+    /// The events of the own player since the last call.
+    pub fn take_events(&mut self) -> Vec<W::Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// The world, as it is known.
+    pub fn world(&self) -> Option<&W> {
+        self.world.as_ref()
+    }
+
+    /// The own player's state at the end of the running tick.
+    pub fn state(&self) -> Option<&W::State> {
+        self.ahead.as_ref().map(|ahead| &ahead.to)
+    }
+
+    /// The clock, with the lead.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// What was corrected.
+    pub fn corrections(&self) -> &Corrections {
+        &self.corrections
+    }
+
+    /// The greatest correction since the last call, in 1/65,536 px: as [`Corrections::take_greatest`].
+    pub fn take_greatest_correction(&mut self) -> Option<u32> {
+        self.corrections.take_greatest()
+    }
+
+    /// Turns parts off or on.
+    pub fn switch(&mut self, switches: Switches) {
+        self.switches = switches;
+        self.run_again();
+    }
+}

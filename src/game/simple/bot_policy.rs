@@ -1,0 +1,30 @@
+//! How the bots of a simple game play.
+
+use tickwire_sim::PlayerId;
+
+use super::named_values::Row;
+use crate::game::Dice;
+use crate::game::bots::{Deeds, Outcome};
+use crate::packet::Decoded;
+
+/// How the bots of a game play, if random packets are not enough.
+pub trait Tactics: Send {
+    /// A packet of the game has arrived. Appends what is wrong with it.
+    fn hear(&mut self, packet: &Decoded<'_>, out: &mut Outcome) {
+        let _ = (packet, out);
+    }
+
+    /// What the bot of this player sends now, if anything: a packet's name and its values. The
+    /// sequence is set by the bot. Called about ten times a second.
+    fn act(&mut self, own: PlayerId, dice: &mut Dice) -> Option<(&'static str, Row)>;
+
+    /// How many other players it sees.
+    fn others(&self) -> usize {
+        0
+    }
+
+    /// What it has seen its player do since the last call.
+    fn take_deeds(&mut self) -> Deeds {
+        Deeds::default()
+    }
+}

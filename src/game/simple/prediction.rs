@@ -1,0 +1,163 @@
+//! Prediction in simple games: the state as a client knows it, run by the game's own rules.
+
+use std::sync::Arc;
+
+use tickwire_sim::{Command, Identity, PlayerId, Sim as _, Stepped};
+
+use super::simple_game::SimpleGame;
+use super::world::{Deed, Seat, World, code_hash};
+use super::{Meaning, OWN};
+use crate::game::packet_handler::Verbs;
+use crate::game::prediction::{Acked, LocalWorld, Others, Place};
+use crate::packet::{Decoded, Dialect};
+
+/// A simple game whose clients run their own player ahead of the server. The table has a packet `own`,
+/// and [`SimpleGame::own`] sets its values.
+///
+/// Set [`SimpleGame::PREDICTOR`] to `Some(predict::start::<Local<Self>>)` for pages, and use
+/// `Prediction::<Local<Self>>` in a client in Rust.
+pub trait Foreseen: SimpleGame {
+    /// Takes what the server says into the state of the client of this player: the packet `own`, whose
+    /// tick has passed, and all others. Returns whether anything changed.
+    fn learn(&mut self, packet: &Decoded<'_>, own: PlayerId) -> bool;
+
+    /// Where a player is, in 1/65,536 px.
+    fn place(&self, player: PlayerId) -> Option<Place>;
+
+    /// What a page shows of its player besides: appends numbers.
+    fn numbers(&self, player: PlayerId, out: &mut Vec<i32>);
+
+    /// As [`LocalWorld::others`].
+    fn others(packet: &Decoded<'_>, own: Option<PlayerId>, others: &mut Others) {
+        let _ = (packet, own, others);
+    }
+
+    /// As [`LocalWorld::walk_on`]: by default, straight on.
+    fn walk_on(&self, from: Place, velocity: Place, ticks: u32) -> Place {
+        let ticks = i32::try_from(ticks).unwrap_or(i32::MAX);
+        let on = |at: i32, by: i32| at.saturating_add(by.saturating_mul(ticks));
+        (on(from.0, velocity.0), on(from.1, velocity.1))
+    }
+}
+
+/// The [`LocalWorld`] of a simple game.
+#[derive(Debug)]
+pub struct Local<S> {
+    tick_hz: u32,
+    own: Option<PlayerId>,
+    /// The world at the beginning, in which nobody is.
+    start: World<S>,
+    stepped: Stepped,
+}
+
+/// The state of a [`Local`]: the world as the client knows it.
+#[derive(Debug, Clone)]
+pub struct LocalState<S> {
+    own: PlayerId,
+    world: World<S>,
+}
+
+impl<S: Foreseen> LocalWorld for Local<S> {
+    type Action = Deed<S::Action>;
+    type State = LocalState<S>;
+    type Event = ();
+
+    const UPDATE: &'static str = OWN;
+
+    fn new(welcome: &Decoded<'_>) -> Option<Local<S>> {
+        let is_same = welcome.text("code_hash")? == format!("{:016x}", code_hash::<S>());
+        let mut identity = Identity::of::<World<S>>(welcome.number("seed")?);
+        identity.tick_hz = welcome.number("tick_hz")?;
+        for option in S::OPTIONS {
+            welcome.number(option.name).into_iter().for_each(|value| identity.set(option.name, value));
+        }
+        let start = World::new(&identity);
+        let tick_hz = start.identity().tick_hz;
+        is_same.then(|| Local { tick_hz, own: None, start, stepped: Stepped::default() })
+    }
+
+    fn tick_hz(&self) -> u32 {
+        self.tick_hz
+    }
+
+    fn verbs(_: &Dialect) -> Box<dyn Verbs> {
+        Box::new(Meaning::<S>(std::marker::PhantomData))
+    }
+
+    fn is_foreseen(action: &Deed<S::Action>) -> bool {
+        matches!(action, Deed::Act(_))
+    }
+
+    fn acked(update: &Decoded<'_>) -> Option<Acked> {
+        let margin_ticks = update.number("margin").unwrap_or(0);
+        Some(Acked { sequence: update.number("sequence")?, margin_ticks })
+    }
+
+    fn hear(&mut self, packet: &Decoded<'_>, state: &mut Option<LocalState<S>>) -> bool {
+        match (packet.row.name.as_str(), self.own) {
+            ("spawned", _) => {
+                self.own = packet.number("player").map(PlayerId);
+                *state = None;
+                true
+            }
+            (OWN, Some(own)) => {
+                let state = state.get_or_insert_with(|| self.enter(own));
+                state.world.tick = packet.number("tick").unwrap_or(state.world.tick);
+                state.world.game.learn(packet, own)
+            }
+            (_, Some(own)) => state.as_mut().is_some_and(|state| state.world.game.learn(packet, own)),
+            _ => false,
+        }
+    }
+
+    fn others(&self, packet: &Decoded<'_>, others: &mut Others) {
+        S::others(packet, self.own, others);
+    }
+
+    fn own(&self) -> Option<PlayerId> {
+        self.own
+    }
+
+    fn step(
+        &mut self,
+        tick: u32,
+        state: &mut LocalState<S>,
+        commands: &mut Vec<Command<Deed<S::Action>>>,
+    ) -> Option<()> {
+        state.world.tick = tick;
+        state.world.step(commands, &mut self.stepped);
+        None
+    }
+
+    fn place(LocalState { own, world }: &LocalState<S>) -> Place {
+        world.game.place(*own).unwrap_or_default()
+    }
+
+    fn numbers(LocalState { own, world }: &LocalState<S>, out: &mut Vec<i32>) {
+        world.game.numbers(*own, out);
+    }
+
+    fn event_numbers((): &()) -> [i32; 2] {
+        [0; 2]
+    }
+
+    fn walk_on(&self, from: Place, velocity: Place, ticks: u32) -> Place {
+        self.start.game.walk_on(from, velocity, ticks)
+    }
+}
+
+impl<S: Foreseen> Local<S> {
+    /// The world with the own player alone, as it comes.
+    fn enter(&self, own: PlayerId) -> LocalState<S> {
+        let mut world = self.start.clone();
+        let mut told = Vec::new();
+        let mut random = world.random.clone();
+        world.game.join(
+            own,
+            "",
+            &mut super::Turns { tick: 0, tick_hz: self.tick_hz, random: &mut random, told: &mut told },
+        );
+        world.seats = vec![Seat { player: own, name: Arc::from(""), sequence: 0 }];
+        LocalState { own, world }
+    }
+}

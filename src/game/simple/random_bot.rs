@@ -1,0 +1,357 @@
+//! The bots of simple games. Every game has them for nothing: they send random packets by the table,
+//! keep the newest row of each packet that they are told, and judge what any client can judge. A
+//! game may give them better [`Tactics`].
+
+use std::any::Any;
+use std::collections::{BTreeMap, VecDeque};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tickwire_sim::PlayerId;
+
+use super::bot_policy::Tactics;
+use super::named_values::Row;
+use super::random_packet::{self, COMMON};
+use super::simple_game::SimpleGame;
+use crate::game::bots::ack_checker::{Asked, tick_to_name};
+use crate::game::bots::{Agent, Deeds, Excuse, Manner, Outcome, Part, Sight};
+use crate::game::command_acks::{ACCEPTED, REJECTED, answers_commands};
+use crate::game::{Dice, lockstep_packets};
+use crate::packet::{Decoded, Dialect, Direction, Lane, Value};
+
+/// Time between two pings.
+const PING_EVERY: Duration = Duration::from_millis(2_500);
+/// Time between two random packets of a bot.
+const PAUSE: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(600)];
+/// Of so many packets of a bot that plays, one has absurd values.
+const ABSURD: u32 = 16;
+/// What the names of bots begin with.
+const NAME: &str = "bot ";
+/// Rules of `error` packets that no bot gives a reason for. The others are the game's, or are about
+/// absurd values.
+const WRONG: [&str; 6] =
+    ["misfit", "repeated", "already_playing", "unknown_issuer", "message_rate", "byte_rate"];
+/// Packets to clients that are no events of the game.
+const ANSWERS: [&str; 10] = [
+    "welcome",
+    "spawned",
+    "pong",
+    "error",
+    ACCEPTED,
+    REJECTED,
+    lockstep_packets::STATE_SYNC,
+    lockstep_packets::SNAPSHOT,
+    lockstep_packets::COMMAND_FRAME,
+    lockstep_packets::DESYNC_REPORT,
+];
+
+/// See the [module](self).
+pub struct Guest<S> {
+    pub(super) dialect: Arc<Dialect>,
+    name: String,
+    manner: Manner,
+    checks: bool,
+    dice: Dice,
+    tactics: Option<Box<dyn Tactics>>,
+    /// Its player, as it was told.
+    pub(super) player: Option<PlayerId>,
+    /// The values of the newest packet of each name.
+    pub(super) told: BTreeMap<String, Vec<Value>>,
+    /// See [`Agent::marks`].
+    marks: Vec<u32>,
+    welcomed: bool,
+    /// The tick of the newest state, and of the newest pong.
+    ticks: [Option<u32>; 2],
+    pings: VecDeque<u32>,
+    nonce: u32,
+    pinged: Option<Duration>,
+    sequence: u32,
+    /// Its commands, if it is told what becomes of them.
+    asked: Option<Asked>,
+    /// `error` packets that no packet of its own can have caused yet.
+    errors: u32,
+    acts: Duration,
+    is_late: bool,
+    game: PhantomData<fn() -> S>,
+}
+
+impl<S: SimpleGame> Guest<S> {
+    /// The agent of a part.
+    pub fn new(part: &Part) -> Guest<S> {
+        let mut dice = Dice::new(part.seed);
+        let acts = dice.between(Duration::ZERO, PAUSE[1]);
+        Guest {
+            dialect: Arc::clone(&part.dialect),
+            name: format!("{NAME}{}", part.index),
+            manner: part.manner,
+            checks: part.checks,
+            tactics: S::tactics(),
+            dice,
+            player: None,
+            told: BTreeMap::new(),
+            marks: Vec::new(),
+            welcomed: false,
+            ticks: [None; 2],
+            pings: VecDeque::new(),
+            nonce: 0,
+            pinged: None,
+            sequence: 0,
+            asked: answers_commands(&part.dialect).then(Asked::default),
+            errors: 0,
+            acts,
+            is_late: false,
+            game: PhantomData,
+        }
+    }
+
+    fn say(&mut self, name: &str, values: &[(&str, Value)], is_absurd: bool, out: &mut Outcome) {
+        let Guest { dialect, dice, .. } = self;
+        let row = dialect.row(Direction::ToServer, name);
+        out.packets.extend(row.and_then(|row| random_packet::packet(dialect, row, values, dice, is_absurd)));
+    }
+
+    /// One of the packets by which players of the game act.
+    fn act_at_random(&mut self, now: Duration, out: &mut Outcome) {
+        if now < self.acts {
+            return;
+        }
+        self.acts = now + self.dice.between(PAUSE[0], PAUSE[1]);
+        let rows = self.dialect.rows(Direction::ToServer).filter(|row| !COMMON.contains(&&*row.name));
+        let names: Vec<String> = rows.map(|row| row.name.clone()).collect();
+        if names.is_empty() {
+            return;
+        }
+        let name = &names[self.dice.below(names.len() as u32) as usize];
+        let is_absurd = self.manner == Manner::Play && self.dice.below(ABSURD) == 0;
+        self.send(name, Vec::new(), is_absurd, out);
+    }
+
+    fn send(&mut self, name: &str, mut values: Vec<(&str, Value)>, is_absurd: bool, out: &mut Outcome) {
+        self.sequence += 1;
+        self.errors += 1;
+        let tick = tick_to_name(self.sequence, self.ticks[0].max(self.ticks[1]));
+        values.push(("sequence", self.sequence.into()));
+        values.push(("tick", tick.map_or(Value::Nil, Value::from)));
+        let before = out.packets.len();
+        self.say(name, &values, is_absurd, out);
+        if let Some(asked) = self.asked.as_mut().filter(|_| out.packets.len() > before) {
+            asked.said(self.sequence, tick);
+        }
+    }
+
+    /// What any client can judge.
+    fn judge(&mut self, packet: &Decoded<'_>, out: &mut Outcome) {
+        let name = packet.row.name.as_str();
+        if (name == "welcome") == self.welcomed {
+            out.fault("welcome", format!("{packet}: the welcome comes once, and first"));
+        }
+        let tick = packet.number::<u32>("tick");
+        match name {
+            "spawned" if self.player.is_some() => {
+                out.fault("spawned", format!("{packet}: it plays already, as {:?}", self.player));
+            }
+            "spawned" if packet.number("player").is_none_or(|player: u16| player == 0) => {
+                out.fault("spawned", format!("{packet}: no player's number"));
+            }
+            "pong" => {
+                let (nonce, asked) = (packet.number::<u32>("nonce"), self.pings.pop_front());
+                if asked.is_none() || nonce != asked {
+                    out.fault("pong", format!("{packet}: it asked with {asked:?}"));
+                }
+                if tick < self.ticks[1] {
+                    out.fault("tick_back", format!("{packet}: the pong before had {:?}", self.ticks[1]));
+                }
+                self.ticks[1] = tick;
+            }
+            "state" => {
+                if tick.is_some() && tick <= self.ticks[0] {
+                    out.fault("tick_back", format!("{packet}: the state before had {:?}", self.ticks[0]));
+                }
+                self.ticks[0] = tick;
+            }
+            "error" => self.judge_error(packet, out),
+            _ => {}
+        }
+        if let Some(asked) = &mut self.asked {
+            let settled = if name == "state" { asked.settle() } else { Ok(()) };
+            let judged = asked.hear(packet).and(settled);
+            judged.unwrap_or_else(|what| out.fault("answer", what));
+        }
+    }
+
+    fn judge_error(&mut self, packet: &Decoded<'_>, out: &mut Outcome) {
+        let rule = packet.text("rule").unwrap_or_default();
+        // A line that stood still delivers at once what was within the limits over time.
+        let is_excused = self.is_late && rule.ends_with("_rate");
+        let is_wrong = WRONG.contains(&&*rule) || self.errors == 0;
+        if is_wrong && !is_excused {
+            out.fault("server_error", packet.to_string());
+        }
+        self.errors = self.errors.saturating_sub(1);
+    }
+}
+
+impl<S: SimpleGame> Agent for Guest<S> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn begin(&mut self, out: &mut Outcome) {
+        let name = Value::from(self.name.as_str());
+        // A bot's token is in its URL, and it has never been here before.
+        let (token, since) = (Value::Nil, Value::Nil);
+        let who = [("version", 1.into()), ("mode", 1.into()), ("name", name)];
+        let values = [&who[..], &[("token", token), ("since", since)]].concat();
+        self.say("hello", &values, false, out);
+    }
+
+    fn hear(&mut self, packet: &Decoded<'_>, _: Duration, out: &mut Outcome) {
+        if self.checks {
+            self.judge(packet, out);
+        }
+        let name = packet.row.name.as_str();
+        out.is_update = name == "state";
+        match name {
+            "welcome" => self.welcomed = true,
+            "spawned" => self.player = packet.number("player").map(PlayerId),
+            _ => {}
+        }
+        if let Some(tactics) = &mut self.tactics {
+            let before = out.faults.len();
+            tactics.hear(packet, out);
+            if !self.checks {
+                out.faults.truncate(before);
+            }
+        }
+        if self.checks && is_event(packet) {
+            self.marks.extend(mark(&self.dialect, packet));
+        }
+        self.told.insert(name.to_owned(), packet.values.clone());
+    }
+
+    fn act(&mut self, now: Duration, out: &mut Outcome) {
+        if self.pinged.is_none_or(|before| now.saturating_sub(before) >= PING_EVERY) {
+            self.pinged = Some(now);
+            self.nonce += 1;
+            self.pings.push_back(self.nonce);
+            self.say("ping", &[("nonce", self.nonce.into())], false, out);
+        }
+        let Some(own) = self.player.filter(|_| self.manner != Manner::Still) else { return };
+        if let Some(tactics) = &mut self.tactics {
+            if let Some((name, Row(values))) = tactics.act(own, &mut self.dice) {
+                self.send(name, values, false, out);
+            }
+            // Besides, what no player of the game would send.
+            if self.manner != Manner::Play || self.dice.below(ABSURD) != 0 {
+                return;
+            }
+        }
+        self.act_at_random(now, out);
+    }
+
+    fn is_playing(&self) -> bool {
+        self.player.is_some()
+    }
+
+    fn sight(&self) -> Sight {
+        Sight { others: self.tactics.as_ref().map_or(0, |tactics| tactics.others()), waits: false }
+    }
+
+    fn excuse(&mut self, excuse: Excuse) {
+        self.is_late |= excuse == Excuse::Network;
+        self.asked.iter_mut().for_each(|asked| asked.excuse(excuse));
+    }
+
+    fn take_deeds(&mut self) -> Deeds {
+        let mut deeds = self.tactics.as_mut().map_or_else(Deeds::default, |tactics| tactics.take_deeds());
+        deeds.add(&self.asked.as_mut().map_or_else(Deeds::default, Asked::take_deeds));
+        deeds
+    }
+
+    fn marks(&self) -> &[u32] {
+        &self.marks
+    }
+}
+
+impl<S: SimpleGame> Guest<S> {
+    /// The agent as that of this game, if it is one.
+    pub(super) fn of(agent: &dyn Agent) -> Option<&Guest<S>> {
+        (agent as &dyn Any).downcast_ref()
+    }
+}
+
+/// Whether a packet tells of an event of the game.
+pub(super) fn is_event(packet: &Decoded<'_>) -> bool {
+    packet.row.lane == Lane::Reliable && !ANSWERS.contains(&&*packet.row.name)
+}
+
+/// The mark of a packet: FNV-1a of its message.
+fn mark(dialect: &Dialect, packet: &Decoded<'_>) -> Option<u32> {
+    let message = dialect.encode(Direction::ToClient, &packet.row.name, &packet.values).ok()?;
+    Some(mark_of(&message))
+}
+
+/// The mark of a message.
+pub(super) fn mark_of(message: &[u8]) -> u32 {
+    message.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::Game as _;
+    use crate::game::simple::Simple;
+    use crate::games::tanks::Tanks;
+    use crate::packet::Codes;
+
+    const WELCOME: &str = r#"["welcome",[1,"0",7,60,60,"0",5]]"#;
+    const STATE: &str = r#"["state",[6,1,false,100,null,[],[]]]"#;
+
+    /// The rules that an agent finds broken in these packets, after what it says at its beginning.
+    fn broken(packets: &[&str]) -> Vec<&'static str> {
+        let codes = Codes::from_texts(Simple::<Tanks>::TABLES).expect("its table");
+        let dialect = codes.dialect("tanks").expect("its dialect");
+        let part = Part {
+            index: 3,
+            count: 4,
+            seed: 1,
+            crowd_seed: 1,
+            manner: Manner::Walk,
+            spares_visitors: false,
+            checks: true,
+            dialect: Arc::clone(&dialect),
+        };
+        let (mut guest, mut out) = (Guest::<Tanks>::new(&part), Outcome::default());
+        guest.begin(&mut out);
+        let hello = dialect.decode(Direction::ToServer, &out.packets[0]).expect("by the table");
+        assert_eq!(hello.to_string(), r#"hello version=1 mode=1 name="bot 3" token=null since=null"#);
+        for text in packets {
+            let packet = dialect.decode_json(Direction::ToClient, text).expect("by the table");
+            guest.hear(&packet, Duration::ZERO, &mut out);
+            guest.act(Duration::from_secs(1), &mut out);
+        }
+        out.faults.iter().map(|fault| fault.rule).collect()
+    }
+
+    #[test]
+    fn what_any_client_can_judge_is_judged() {
+        let spawned = r#"["spawned",[2]]"#;
+        let later = STATE.replace("[6,", "[7,");
+        let error = |rule: &str| format!(r#"["error",["{rule}","a detail"]]"#);
+        let sound = [WELCOME, spawned, STATE, later.as_str(), r#"["pong",[1,8]]"#];
+        assert_eq!(broken(&sound), [""; 0]);
+        assert_eq!(broken(&[&sound[..], &[&error("no_tank")]].concat()), [""; 0], "it has acted");
+        assert_eq!(broken(&[WELCOME, WELCOME]), ["welcome"]);
+        assert_eq!(broken(&[STATE]), ["welcome"]);
+        assert_eq!(broken(&[WELCOME, spawned, spawned]), ["spawned"]);
+        assert_eq!(broken(&[WELCOME, STATE, STATE]), ["tick_back"]);
+        assert_eq!(broken(&[WELCOME, r#"["pong",[9,8]]"#]), ["pong"]);
+        assert_eq!(broken(&[WELCOME, &error("no_tank")]), ["server_error"], "it has asked for nothing");
+        assert_eq!(broken(&[WELCOME, spawned, &error("misfit")]), ["server_error"]);
+        let accepted = r#"["command_accepted",[[1,1,6]]]"#;
+        assert_eq!(broken(&[WELCOME, spawned, STATE, accepted]), [""; 0], "it has acted once at least");
+        assert_eq!(broken(&[WELCOME, accepted]), ["answer"], "it has not acted");
+        assert_eq!(broken(&[WELCOME, r#"["hit",[2,2,10,false]]"#]), ["hit"], "a rule of the game");
+    }
+}

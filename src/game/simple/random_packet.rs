@@ -1,0 +1,130 @@
+//! Random packets by a table: the right types, and now and then absurd values of them.
+
+use std::f64::consts::TAU;
+
+use crate::game::{Dice, lockstep_packets};
+use crate::packet::grammar::{Argument, Shape, Type};
+use crate::packet::{Dialect, Direction, Row, Value};
+
+/// Packets that every game has, and in which no player acts.
+pub const COMMON: [&str; 6] = [
+    "hello",
+    "enter",
+    "ping",
+    lockstep_packets::STATE_SYNC_REQUEST,
+    lockstep_packets::CHECKSUM,
+    lockstep_packets::DESYNC_DETAILS,
+];
+/// Entries of a random list, at most.
+const ENTRIES: u32 = 4;
+/// Letters of a random text, at most.
+const LETTERS: usize = 12;
+/// The signs of absurd texts.
+const SIGNS: [char; 6] = ['\0', '\u{7f}', ' ', '"', '\u{202e}', '\u{1f600}'];
+
+/// The message of a packet to the server with these values by name, and random ones otherwise.
+/// `None` if the table cannot encode what was drawn.
+pub fn packet(
+    dialect: &Dialect,
+    row: &Row,
+    given: &[(&str, Value)],
+    dice: &mut Dice,
+    is_absurd: bool,
+) -> Option<Vec<u8>> {
+    let values = row.arguments.iter().map(|argument| {
+        let own = given.iter().find(|(name, _)| *name == argument.name);
+        own.map_or_else(|| value(&argument.kind, dice, is_absurd), |(_, own)| own.clone())
+    });
+    let values: Vec<Value> = values.collect();
+    dialect.encode(Direction::ToServer, &row.name, &values).ok()
+}
+
+fn value(kind: &Type, dice: &mut Dice, is_absurd: bool) -> Value {
+    if kind.or_nil && dice.below(4) == 0 {
+        return Value::Nil;
+    }
+    match &kind.shape {
+        Shape::Bool => (dice.below(2) == 0).into(),
+        Shape::Flag => dice.below(2).into(),
+        Shape::Any => dice.below(9).into(),
+        Shape::Int { least, most, .. } => whole(*least, *most, dice, is_absurd).into(),
+        Shape::Num { .. } if is_absurd => [0.0, -1e9, 1e9, 5e-324][dice.below(4) as usize].into(),
+        Shape::Num { .. } => (f64::from(dice.below(1 << 16)) / 65_536.0 * TAU).into(),
+        Shape::Str { most } => text(most.unwrap_or(LETTERS), dice, is_absurd).into(),
+        Shape::Bin { most } => {
+            let length = dice.below(most.map_or(LETTERS, |most| most.min(LETTERS)) as u32 + 1);
+            Value::Binary((0..length).map(|_| dice.below(256) as u8).collect())
+        }
+        Shape::Map(members) => {
+            let pair =
+                |member: &Argument| (Value::from(member.name.as_str()), value(&member.kind, dice, is_absurd));
+            Value::Map(members.iter().map(pair).collect())
+        }
+        Shape::Tuple(members) => {
+            Value::Array(members.iter().map(|member| value(&member.kind, dice, is_absurd)).collect())
+        }
+        Shape::Groups { members, most } => {
+            let count = entries(*most, dice, is_absurd);
+            let group = (0..count).flat_map(|_| members);
+            Value::Array(group.map(|member| value(&member.kind, dice, is_absurd)).collect())
+        }
+        Shape::List { each, most } => {
+            let count = entries(*most, dice, is_absurd);
+            Value::Array((0..count).map(|_| value(each, dice, is_absurd)).collect())
+        }
+    }
+}
+
+/// Half of the numbers are near zero, where those that mean something often are.
+fn whole(least: i64, most: i64, dice: &mut Dice, is_absurd: bool) -> i64 {
+    if is_absurd && dice.below(2) == 0 {
+        return [least, most][dice.below(2) as usize];
+    }
+    let reach = match dice.below(4) {
+        0 | 1 => 1,
+        2 => 15,
+        _ => i64::MAX,
+    };
+    let (least, most) = (least.max(-reach).min(most), most.min(reach).max(least));
+    let span = most.abs_diff(least).saturating_add(1);
+    least.saturating_add_unsigned(dice.bits() % span)
+}
+
+fn text(most: usize, dice: &mut Dice, is_absurd: bool) -> String {
+    let count = dice.below(most.min(LETTERS) as u32 + 1);
+    let sign = |dice: &mut Dice| match is_absurd {
+        true => SIGNS[dice.below(SIGNS.len() as u32) as usize],
+        false => char::from(b'a' + dice.below(26) as u8),
+    };
+    (0..count).map(|_| sign(dice)).collect()
+}
+
+fn entries(most: Option<usize>, dice: &mut Dice, is_absurd: bool) -> u32 {
+    let most = most.map_or(ENTRIES, |most| u32::try_from(most).unwrap_or(ENTRIES));
+    if is_absurd { most } else { dice.below(most.min(ENTRIES) + 1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Codes;
+
+    const TABLE: &str = "direction\tname\tlane\ttest:int\targuments\tmeaning\n\
+        to_server\tall\treliable\t1\ta:bool b:i8 c:u16<=3 d:num e:str<=4 f:[u16]<=3 g:[x:u16,y:i32]<=2 h:u8|nil i:any\tall types\n";
+
+    #[test]
+    fn every_packet_is_right_by_its_table_and_given_values_are_kept() {
+        let codes = Codes::from_texts(&[("test.tsv", TABLE)]).expect("a table");
+        let dialect = codes.dialect("test").expect("its dialect");
+        let row = dialect.row(Direction::ToServer, "all").expect("its packet");
+        let mut seen = std::collections::BTreeSet::new();
+        for seed in 0..2_000 {
+            let (mut dice, is_absurd) = (Dice::new(seed), seed % 2 == 0);
+            let message = packet(&dialect, row, &[("b", 7.into())], &mut dice, is_absurd).expect("encoded");
+            let decoded = dialect.decode(Direction::ToServer, &message).expect("decoded");
+            assert_eq!(decoded.number("b"), Some(7));
+            seen.insert(decoded.number::<u16>("c").expect("a number"));
+        }
+        assert_eq!(seen, (0..=3).collect());
+    }
+}

@@ -1,0 +1,365 @@
+//! The agent of this game: a dialect, an observer and a policy.
+//!
+//! The observer sees every packet and keeps the [`Picture`] that the policy reads; a `Picture` alone
+//! is an observer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::received::{Heard, Update};
+use super::world_model::Picture;
+use super::policy::{Intent, Policy};
+use crate::game::bots::{Agent, Deeds, Excuse, Outcome, Sight};
+use crate::game::command_acks::answers_commands;
+use crate::game::bots::ack_checker::{Asked, tick_to_name};
+use crate::games::moo::client_packet::{ClientPacket, Mode};
+use crate::packet::{Decoded, Dialect};
+use crate::connection::session::NATIVE_VERSION;
+
+/// Time between two pings.
+const PING_EVERY: Duration = Duration::from_millis(2_500);
+/// Shortest time that a dead bot waits before it enters again. It must not be zero: a player who
+/// returns within one update cannot be told from one who never died.
+const MOURNING: Duration = Duration::from_millis(1_000);
+/// Added to that for each of the next bots, up to [`MOURNERS`].
+const MOURNING_STEP: Duration = Duration::from_millis(250);
+/// Number of different waiting times.
+const MOURNERS: usize = 8;
+/// Skin colours that a bot chooses from.
+const SKINS: usize = 10;
+
+/// Observes an agent's traffic.
+pub trait Observer: Send + 'static {
+    /// The picture of the world.
+    fn picture(&self) -> &Picture;
+
+    /// The agent sends a packet.
+    fn said(&mut self, packet: &ClientPacket<'_>);
+
+    /// The server has sent a packet, which arrived `now`; appends the rules that it breaks.
+    fn hear(&mut self, heard: &Heard, now: Duration, out: &mut Outcome);
+
+    /// Whether it judges what it hears.
+    fn checks(&self) -> bool {
+        false
+    }
+
+    /// As [`Agent::excuse`].
+    fn excuse(&mut self, excuse: Excuse) {
+        let _ = excuse;
+    }
+
+    /// As [`Agent::take_deeds`].
+    fn take_deeds(&mut self) -> Deeds {
+        Deeds::default()
+    }
+
+    /// As [`Agent::marks`].
+    fn marks(&self) -> &[u32] {
+        &[]
+    }
+}
+
+impl Observer for Picture {
+    fn picture(&self) -> &Picture {
+        self
+    }
+
+    fn said(&mut self, packet: &ClientPacket<'_>) {
+        Picture::said(self, packet);
+    }
+
+    fn hear(&mut self, heard: &Heard, _: Duration, _: &mut Outcome) {
+        Picture::hear(self, heard);
+    }
+}
+
+/// What the names of bots begin with.
+const NAME: &str = "bot ";
+
+/// Whether a bot would have this name.
+pub fn is_bots_name(name: &str) -> bool {
+    name.strip_prefix(NAME).is_some_and(|number| number.parse::<usize>().is_ok())
+}
+
+/// See the [module](self).
+pub struct Actor<O> {
+    dialect: Arc<Dialect>,
+    is_native: bool,
+    name: String,
+    skin: u8,
+    policy: Box<dyn Policy>,
+    mourning: Duration,
+    /// When a dead bot enters again.
+    returns: Option<Duration>,
+    sequence: u32,
+    /// Its commands, if it judges what it hears, and is told what becomes of them.
+    asked: Option<Asked>,
+    /// The newest tick that it knows.
+    tick: Option<u32>,
+    nonce: u32,
+    pinged: Option<Duration>,
+    intents: Vec<Intent>,
+    /// The observer.
+    pub observer: O,
+}
+
+impl<O: Observer> Actor<O> {
+    /// The agent with this index, counted from 0: name, colour and waiting time after death follow
+    /// from the index.
+    pub fn new(index: usize, dialect: Arc<Dialect>, policy: Box<dyn Policy>, observer: O) -> Actor<O> {
+        let is_native = dialect.name() == "native";
+        let is_told = is_native && observer.checks() && answers_commands(&dialect);
+        Actor {
+            dialect,
+            is_native,
+            name: format!("{NAME}{index}"),
+            skin: (index % SKINS) as u8,
+            policy,
+            mourning: MOURNING + MOURNING_STEP * (index % MOURNERS) as u32,
+            returns: None,
+            sequence: 0,
+            asked: is_told.then(Asked::default),
+            tick: None,
+            nonce: 0,
+            pinged: None,
+            intents: Vec::new(),
+            observer,
+        }
+    }
+
+    /// Waits, and enters again.
+    fn mourn(&mut self, now: Duration, out: &mut Outcome) {
+        let returns = *self.returns.get_or_insert(now + self.mourning);
+        if now >= returns {
+            self.returns = None;
+            // Entering again is a command like any other, and uses a sequence implicitly.
+            self.sequence += 1;
+            self.asked.iter_mut().for_each(|asked| asked.said(self.sequence, None));
+            let (name, skin) = (Some(self.name.clone()), Some(self.skin));
+            self.say(&ClientPacket::EnterGame { name, skin, moofoll: false }, out);
+        }
+    }
+
+    fn carry_out(&mut self, intent: Intent, out: &mut Outcome) {
+        let sequence = self.is_native.then(|| {
+            self.sequence += 1;
+            self.sequence
+        });
+        let tick = tick_to_name(self.sequence, self.tick.filter(|_| self.asked.is_some()));
+        let packet = match intent {
+            Intent::Walk(direction) => ClientPacket::Move { sequence, tick, direction },
+            Intent::Aim(heading) => ClientPacket::Aim { sequence, tick, heading },
+            Intent::Attack { on, heading } => {
+                ClientPacket::Attack { sequence, tick, state: on, heading: Some(heading) }
+            }
+            Intent::Select { id, is_weapon } => {
+                ClientPacket::Select { sequence, tick, id: id.into(), is_weapon }
+            }
+            Intent::Upgrade(choice) => ClientPacket::Upgrade { sequence, tick, choice: choice.into() },
+            Intent::Clan(action) => ClientPacket::Clan { sequence, tick, action },
+            Intent::Ping => ClientPacket::MapPing { sequence, tick },
+            Intent::Chat(text) => ClientPacket::Chat { sequence, tick, text },
+        };
+        let before = out.packets.len();
+        self.say(&packet, out);
+        if let Some(asked) = self.asked.as_mut().filter(|_| out.packets.len() > before) {
+            asked.said(self.sequence, tick);
+        }
+    }
+
+    /// Judges what the server says of commands.
+    fn judge(&mut self, packet: &Decoded<'_>, heard: &Heard, out: &mut Outcome) {
+        let Some(asked) = &mut self.asked else { return };
+        let judged = asked.hear(packet).and_then(|()| match heard {
+            Heard::Update(Update { own, .. }) => asked.settle().and_then(|()| match own {
+                Some(own) if own.sequence != asked.last() => Err(format!(
+                    "own has the sequence {}, but {} was accepted last",
+                    own.sequence,
+                    asked.last()
+                )),
+                _ => Ok(()),
+            }),
+            _ => Ok(()),
+        });
+        judged.unwrap_or_else(|what| out.fault("answer", what));
+    }
+
+    fn say(&mut self, packet: &ClientPacket<'_>, out: &mut Outcome) {
+        let is_needed = matches!(packet, ClientPacket::Hello { .. } | ClientPacket::EnterGame { .. });
+        if !is_needed && !packet.is_in(&self.dialect) {
+            return;
+        }
+        let message = packet.encode(&self.dialect);
+        if message.is_empty() {
+            out.fault("not_in_dialect", format!("{packet:?}"));
+            return;
+        }
+        self.observer.said(packet);
+        out.packets.push(message);
+    }
+}
+
+impl<O: Observer> Agent for Actor<O> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn begin(&mut self, out: &mut Outcome) {
+        let (name, skin) = (Some(self.name.clone()), Some(self.skin));
+        if self.is_native {
+            self.say(&ClientPacket::Hello { version: NATIVE_VERSION, mode: Mode::Play, name, skin }, out);
+        } else {
+            self.say(&ClientPacket::EnterGame { name, skin, moofoll: false }, out);
+        }
+    }
+
+    fn hear(&mut self, packet: &Decoded<'_>, now: Duration, out: &mut Outcome) {
+        let heard = Heard::from_decoded(packet);
+        self.judge(packet, &heard, out);
+        self.tick = match &heard {
+            Heard::Update(update) => Some(update.tick),
+            Heard::Pong { tick, .. } => (*tick).max(self.tick),
+            _ => self.tick,
+        };
+        self.observer.hear(&heard, now, out);
+        out.is_update = matches!(heard, Heard::Update(_) | Heard::Players(_));
+    }
+
+    /// Pings, respawns, and carries out the policy's intents.
+    fn act(&mut self, now: Duration, out: &mut Outcome) {
+        if self.pinged.is_none_or(|before| now.saturating_sub(before) >= PING_EVERY) {
+            self.pinged = Some(now);
+            self.nonce += 1;
+            let nonce = self.is_native.then_some(self.nonce);
+            self.say(&ClientPacket::Ping { nonce }, out);
+        }
+        if self.observer.picture().is_dead {
+            self.mourn(now, out);
+        } else {
+            self.returns = None;
+        }
+        let mut intents = std::mem::take(&mut self.intents);
+        self.policy.decide(self.observer.picture(), now, &mut intents);
+        intents.drain(..).for_each(|intent| self.carry_out(intent, out));
+        self.intents = intents;
+    }
+
+    fn is_playing(&self) -> bool {
+        self.observer.picture().me.is_some()
+    }
+
+    fn sight(&self) -> Sight {
+        let picture = self.observer.picture();
+        Sight { others: picture.others_in_view, waits: picture.is_dead }
+    }
+
+    fn excuse(&mut self, excuse: Excuse) {
+        self.observer.excuse(excuse);
+        self.asked.iter_mut().for_each(|asked| asked.excuse(excuse));
+    }
+
+    fn take_deeds(&mut self) -> Deeds {
+        let mut deeds = self.observer.take_deeds();
+        deeds.add(&self.asked.as_mut().map_or_else(Deeds::default, Asked::take_deeds));
+        deeds
+    }
+
+    fn marks(&self) -> &[u32] {
+        self.observer.marks()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::policy::Wanderer;
+    use super::*;
+    use crate::client::bots::{Bot, Stage};
+    use crate::client::connection::{Keys, Link};
+    use crate::limits;
+    use crate::packet::tables::BUILTIN;
+    use crate::packet::{Codes, Direction};
+    use crate::ws::connection::{self, Conn, Role};
+    use crate::ws::http::HeadReader;
+    use crate::ws::handshake;
+
+    const NOW: Duration = Duration::from_secs(1);
+
+    /// A bot whose upgrade is done, and the server's end of its connection.
+    fn connected(dialect: &str) -> (Bot<Actor<Picture>>, Conn, Arc<Dialect>) {
+        connected_with(&Codes::builtin(), dialect)
+    }
+
+    fn connected_with(codes: &Codes, dialect: &str) -> (Bot<Actor<Picture>>, Conn, Arc<Dialect>) {
+        let dialect = codes.dialect(dialect).unwrap();
+        let policy = Box::new(Wanderer::new(1, 1));
+        let keys = Keys { upgrade: [1; 16], mask: || [1, 2, 3, 4] };
+        let link = Link::new("localhost:3000", "/", dialect.name() == "native", keys);
+        let actor = Actor::new(3, Arc::clone(&dialect), policy, Picture::new());
+        let mut bot = Bot::new(link, Arc::clone(&dialect), actor, ());
+        let mut request = Vec::new();
+        bot.drain_output(&mut request);
+        let head = HeadReader::new(limits::HEAD).receive(&request).unwrap().unwrap();
+        bot.receive(&handshake::accept(&head, &["tickwire.v1"]).unwrap().response, NOW);
+        (bot, Conn::new(Role::Server, limits::FROM_CLIENTS), dialect)
+    }
+
+    /// The packets that the bot has sent since.
+    fn said(bot: &mut Bot<Actor<Picture>>, conn: &mut Conn, dialect: &Dialect) -> Vec<String> {
+        let (mut bytes, mut packets) = (Vec::new(), Vec::new());
+        bot.drain_output(&mut bytes);
+        conn.receive(&bytes);
+        while let Some(event) = conn.next_event().unwrap() {
+            if let connection::Event::Binary(message) = event {
+                packets.push(dialect.decode(Direction::ToServer, message).unwrap().row.name.clone());
+            }
+        }
+        packets
+    }
+
+    fn tell(bot: &mut Bot<Actor<Picture>>, conn: &mut Conn, message: &[u8]) {
+        let mut bytes = Vec::new();
+        conn.send_binary(message);
+        conn.drain_output(&mut bytes);
+        bot.receive(&bytes, NOW);
+    }
+
+    /// Gives the bot a body, and lets it act.
+    fn enter(bot: &mut Bot<Actor<Picture>>, conn: &mut Conn, dialect: &Dialect) {
+        let json = [
+            r#"["welcome",[1,"0",1,14400,30,30,"0",5]]"#,
+            r#"["spawned",[9]]"#,
+            r#"["update",[6,[0,0,65536000,65536000,0,0,0,null],[],[9,"bot 3",3,2000,2000,0]]]"#,
+        ];
+        for text in json {
+            let packet = dialect.decode_json(Direction::ToClient, text).unwrap();
+            let message = dialect.encode(Direction::ToClient, &packet.row.name, &packet.values).unwrap();
+            tell(bot, conn, &message);
+        }
+        assert_eq!(bot.stage(), Stage::Playing);
+        bot.act(NOW);
+    }
+
+    #[test]
+    fn a_native_bot_says_hello_and_walks_once_it_has_a_body() {
+        let (mut bot, mut conn, dialect) = connected("native");
+        assert_eq!(said(&mut bot, &mut conn, &dialect), ["hello"]);
+        bot.act(NOW);
+        assert_eq!(said(&mut bot, &mut conn, &dialect), [""; 0]);
+        enter(&mut bot, &mut conn, &dialect);
+        assert_eq!(said(&mut bot, &mut conn, &dialect), ["ping", "move", "aim"]);
+        bot.leave();
+        assert_eq!(bot.stage(), Stage::Leaving);
+    }
+
+    #[test]
+    fn a_bot_leaves_out_what_the_tables_lack() {
+        let is_kept = |line: &&str| !line.starts_with("to_server\taim\t");
+        let texts = BUILTIN.map(|(file, text)| {
+            (file, text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect::<String>())
+        });
+        let (mut bot, mut conn, dialect) = connected_with(&Codes::from_texts(&texts).unwrap(), "native");
+        enter(&mut bot, &mut conn, &dialect);
+        assert_eq!(said(&mut bot, &mut conn, &dialect), ["hello", "ping", "move"]);
+    }
+}

@@ -1,0 +1,19 @@
+//! What plays this game from outside: the packets of both sides, typed, and the bots.
+//!
+//! ```text
+//!  message ──► heard ──► picture ──► policy ──► packet
+//!             by table  what is     what to    said
+//!                       known       do
+//! ```
+//!
+//! The modules, in the order of the flow: [`received`] (a server's packets, typed, all dialects),
+//! [`world_model`] (the client's knowledge of the world), [`policy`] (decides what the player does,
+//! without knowing packets), [`play_policy`] (a policy that meets other bots, builds and fights), and
+//! [`agent`] (all of these together: the agent).
+
+pub mod agent;
+pub mod received;
+pub mod world_model;
+pub mod play_policy;
+pub mod policy;
+mod encode;

@@ -1,0 +1,216 @@
+//! How a bot uses its resources: it chooses upgrades, eats when hurt, and builds where there is
+//! room.
+//!
+//! A sequence of [`Intent`]s begins and ends with the weapon selected, whether or not the server
+//! grants them. A bot attempts nothing that it cannot pay for.
+
+use std::f64::consts::TAU;
+use std::time::Duration;
+
+use crate::game::Dice;
+use crate::games::moo::bot::world_model::{Known, Picture};
+use crate::games::moo::bot::policy::Intent;
+use crate::games::moo::world::rules::{self, Group, Item};
+
+/// Time between two choices, and between two meals: the server needs time to report the result of
+/// the first.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Time between two attempts to build.
+const BUILDS: [Duration; 2] = [Duration::from_millis(1_500), Duration::from_secs(4)];
+/// A bot eats when it has less of its health than this, in hundredths.
+const HUNGRY_PERCENT: u32 = 70;
+/// Number of directions tried for a place to build.
+const DIRECTIONS: u16 = 8;
+
+/// How many objects of a group a bot wants standing: few, or a screen of bots would wall itself in.
+fn wanted(group: Group) -> u32 {
+    match group {
+        Group::Wall => 5,
+        Group::Heal => 1,
+        _ => u32::from(group.limit()).min(2),
+    }
+}
+
+/// The times of a bot's last actions.
+#[derive(Debug, Default)]
+pub(super) struct Craft {
+    chooses: Duration,
+    eats: Duration,
+    builds: Duration,
+}
+
+impl Craft {
+    /// Adds the current intents; returns the direction in which the bot must look for them. `weapon`
+    /// is selected.
+    pub(super) fn work(
+        &mut self,
+        picture: &Picture,
+        me: &Known,
+        (weapon, now): (u8, Duration),
+        dice: &mut Dice,
+        intents: &mut Vec<Intent>,
+    ) -> Option<u16> {
+        self.choose(picture, now, dice, intents);
+        let (item, heading) = self.meal(picture, me, now).or_else(|| self.build(picture, me, now, dice))?;
+        intents.extend([
+            Intent::Aim(heading),
+            Intent::Select { id: item.id, is_weapon: false },
+            Intent::Attack { on: true, heading },
+            // An item that was not placed would otherwise stay selected.
+            Intent::Select { id: weapon, is_weapon: true },
+        ]);
+        Some(heading)
+    }
+
+    fn choose(&mut self, picture: &Picture, now: Duration, dice: &mut Dice, intents: &mut Vec<Intent>) {
+        let choices = picture.offers.choices.as_deref().unwrap_or_default();
+        if picture.offers.points > 0 && !choices.is_empty() && now >= self.chooses {
+            self.chooses = now + PAUSE;
+            let any = choices[dice.below(choices.len() as u32) as usize];
+            // Every other bot prefers the best gathering weapon, and so ages faster.
+            let gathers = |choice: &&u8| rules::weapon(**choice).map_or(0, |weapon| weapon.gather);
+            let best = choices.iter().max_by_key(gathers).filter(|best| gathers(best) > 1);
+            let choice = best.copied().filter(|_| dice.below(2) == 0).unwrap_or(any);
+            intents.push(Intent::Upgrade(choice));
+        }
+    }
+
+    fn meal(&mut self, picture: &Picture, me: &Known, now: Duration) -> Option<(&'static Item, u16)> {
+        if me.health * 100 >= me.max_health * HUNGRY_PERCENT || now < self.eats {
+            return None;
+        }
+        let food = own_items(picture).find(|item| item.group == Group::Food && is_paid(picture, item))?;
+        self.eats = now + PAUSE;
+        Some((food, me.heading))
+    }
+
+    fn build(
+        &mut self,
+        picture: &Picture,
+        me: &Known,
+        now: Duration,
+        dice: &mut Dice,
+    ) -> Option<(&'static Item, u16)> {
+        if now < self.builds {
+            return None;
+        }
+        self.builds = now + dice.between(BUILDS[0], BUILDS[1]);
+        let standing = |group: Group| picture.kit.counts.get(&(group as u8)).copied().unwrap_or(0);
+        let items = own_items(picture);
+        let items: Vec<&Item> = items
+            .filter(|item| standing(item.group) < wanted(item.group) && is_paid(picture, item))
+            .collect();
+        let item = *items.get(dice.below(items.len().max(1) as u32) as usize)?;
+        let first = dice.bits() as u16;
+        let mut directions = (0..DIRECTIONS).map(|turn| first.wrapping_add(turn * (u16::MAX / DIRECTIONS)));
+        directions.find(|heading| has_room(picture, me, item, *heading)).map(|heading| (item, heading))
+    }
+}
+
+fn own_items(picture: &Picture) -> impl Iterator<Item = &'static Item> + '_ {
+    picture.kit.items.iter().filter_map(|id| rules::item(*id))
+}
+
+fn is_paid(picture: &Picture, item: &Item) -> bool {
+    picture.stock.iter().zip(item.cost).all(|(stock, cost)| *stock >= cost)
+}
+
+/// Whether there is room in front of a body, as far as known.
+fn has_room(picture: &Picture, me: &Known, item: &Item, heading: u16) -> bool {
+    let angle = f64::from(heading) / 65_536.0 * TAU;
+    let scale_px = f64::from(item.scale_px);
+    let way_px = f64::from(rules::PLAYER_RADIUS_PX) + scale_px;
+    let (x_px, y_px) = (me.x_px + way_px * angle.cos(), me.y_px + way_px * angle.sin());
+    let map = scale_px..=picture.map_size_px - scale_px;
+    let is_apart = |thing: &crate::games::moo::bot::received::Object| {
+        (thing.x_px - x_px).hypot(thing.y_px - y_px) > thing.scale_px + scale_px
+    };
+    map.contains(&x_px) && map.contains(&y_px) && picture.objects.values().all(is_apart)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::games::moo::bot::received::{Object, Offers};
+
+    fn me(health: u32) -> Known {
+        let (x_px, y_px, heading, max_health) = (500.0, 500.0, 0, 100);
+        Known { name: String::new(), x_px, y_px, heading, in_view: true, health, max_health }
+    }
+
+    /// The immediate intents of a bot with these resources and this health.
+    fn intents(picture: &Picture, me: &Known) -> Vec<Intent> {
+        let mut intents = Vec::new();
+        Craft::default().work(picture, me, (0, Duration::ZERO), &mut Dice::new(1), &mut intents);
+        intents
+    }
+
+    fn uses(intents: &[Intent]) -> Option<u8> {
+        match intents {
+            [
+                ..,
+                Intent::Aim(aim),
+                Intent::Select { id, is_weapon: false },
+                Intent::Attack { on: true, heading },
+                last,
+            ] if aim == heading && *last == (Intent::Select { id: 0, is_weapon: true }) => Some(*id),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn it_builds_what_it_can_pay_until_it_has_enough() {
+        let mut picture = Picture { stock: [9, 0, 0, 0], ..Picture::new() };
+        assert_eq!(intents(&picture, &me(100)), []);
+        picture.stock[0] = 10;
+        assert_eq!(uses(&intents(&picture, &me(100))), Some(3), "a wood wall");
+        picture.kit.counts.insert(Group::Wall as u8, wanted(Group::Wall));
+        assert_eq!(intents(&picture, &me(100)), []);
+    }
+
+    #[test]
+    fn it_builds_only_where_there_is_room() {
+        let around =
+            |scale_px| Object { id: 7, kind: Some(0), x_px: 500.0, y_px: 500.0, scale_px, built: None };
+        let mut picture = Picture { stock: [10, 0, 0, 0], ..Picture::new() };
+        picture.objects.insert(7, around(30.0));
+        assert_eq!(uses(&intents(&picture, &me(100))), Some(3));
+        picture.objects.insert(7, around(36.0));
+        assert_eq!(intents(&picture, &me(100)), []);
+    }
+
+    #[test]
+    fn it_eats_when_hurt_and_not_again_at_once() {
+        let picture = Picture { stock: [0, 20, 0, 0], ..Picture::new() };
+        assert_eq!(intents(&picture, &me(100)), []);
+        assert_eq!(uses(&intents(&picture, &me(40))), Some(0), "an apple");
+        let (mut craft, mut said) = (Craft::default(), Vec::new());
+        for ms in [0, 900, 1_100] {
+            let now = Duration::from_millis(ms);
+            craft.work(&picture, &me(40), (0, now), &mut Dice::new(1), &mut said);
+        }
+        assert_eq!(said.len(), 8, "two meals");
+    }
+
+    #[test]
+    fn it_chooses_what_is_offered() {
+        let offers = |points| Offers { points, age: 2, choices: Some(vec![5, 7]) };
+        let mut chosen = Vec::new();
+        for seed in 0..20 {
+            let picture = Picture { offers: offers(1), ..Picture::new() };
+            Craft::default().choose(&picture, Duration::ZERO, &mut Dice::new(seed), &mut chosen);
+        }
+        for choice in [5, 7] {
+            assert!(chosen.contains(&Intent::Upgrade(choice)), "{chosen:?}");
+        }
+        chosen.clear();
+        for seed in 0..60 {
+            let all = Offers { points: 1, age: 2, choices: Some(vec![1, 3, 5, 6, 7, 8]) };
+            let picture = Picture { offers: all, ..Picture::new() };
+            Craft::default().choose(&picture, Duration::ZERO, &mut Dice::new(seed), &mut chosen);
+        }
+        let sticks = chosen.iter().filter(|intent| **intent == Intent::Upgrade(8)).count();
+        assert!((20..50).contains(&sticks), "{sticks} of 60 take the stick");
+        assert_eq!(intents(&Picture { offers: offers(0), ..Picture::new() }, &me(100)), []);
+    }
+}

@@ -1,0 +1,141 @@
+//! Clans: some bots create them, the others ask to join, owners admit them while there is room, and
+//! now and then a member shows its position, leaves, or is expelled.
+//!
+//! The input is the clans of the [`Picture`] and the time; the output is at most one [`Intent`] at
+//! a time.
+
+use std::time::Duration;
+
+use crate::game::Dice;
+use crate::games::moo::bot::world_model::Picture;
+use crate::games::moo::bot::policy::Intent;
+use crate::games::moo::client_packet::ClanAction;
+
+/// One in this many bots founds a clan.
+const FOUNDERS: u32 = 8;
+/// Time between two thoughts of a bot about its clan.
+const THOUGHT: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(8)];
+/// An owner admits nobody beyond this many members: a screen full of clan mates would be dull.
+const MEMBERS: usize = 8;
+/// Of this many thoughts of a clan member, one is to show its position.
+const PINGS: u32 = 8;
+/// Of this many thoughts, one is to leave or, for an owner, to expel a member.
+const PARTINGS: u32 = 40;
+/// Names that bots choose: the letter c and a number below this, which fits the limit.
+const NAMES: u32 = 1_000_000;
+
+/// When a bot thinks of its clan, and whether it founds one.
+#[derive(Debug)]
+pub(super) struct Company {
+    is_founder: bool,
+    thinks: Option<Duration>,
+}
+
+impl Company {
+    /// A bot that founds a clan, or joins one.
+    pub(super) fn new(dice: &mut Dice) -> Company {
+        Company { is_founder: dice.below(FOUNDERS) == 0, thinks: None }
+    }
+
+    /// Acts on its clan now and then.
+    pub(super) fn act(
+        &mut self,
+        picture: &Picture,
+        now: Duration,
+        dice: &mut Dice,
+        intents: &mut Vec<Intent>,
+    ) {
+        let first = dice.between(Duration::ZERO, THOUGHT[1]);
+        if now >= *self.thinks.get_or_insert(now + first) {
+            self.thinks = Some(now + dice.between(THOUGHT[0], THOUGHT[1]));
+            intents.extend(self.intent(picture, dice));
+        }
+    }
+
+    fn intent(&self, picture: &Picture, dice: &mut Dice) -> Option<Intent> {
+        let society = &picture.society;
+        let one_of = |dice: &mut Dice, count: usize| dice.below(count as u32) as usize;
+        if society.own.is_none() {
+            if self.is_founder {
+                let name = format!("c{}", dice.below(NAMES));
+                return Some(Intent::Clan(ClanAction::Create { name }));
+            }
+            let clans: Vec<&String> = society.clans.keys().collect();
+            let name = clans.get(one_of(dice, clans.len().max(1)))?.to_string();
+            return Some(Intent::Clan(ClanAction::Request { name }));
+        }
+        if let Some(player) = society.asks.first().filter(|_| society.is_owner) {
+            let accept = society.members.len() < MEMBERS;
+            return Some(Intent::Clan(ClanAction::Answer { player: *player, accept }));
+        }
+        if dice.below(PARTINGS) == 0 {
+            let others: Vec<u32> =
+                society.members.iter().copied().filter(|member| Some(*member) != picture.me).collect();
+            let player = others.get(one_of(dice, others.len().max(1))).filter(|_| society.is_owner);
+            return Some(Intent::Clan(
+                player.map_or(ClanAction::Leave, |player| ClanAction::Kick { player: *player }),
+            ));
+        }
+        (dice.below(PINGS) == 0).then_some(Intent::Ping)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The intents of a founder, or of another bot, over a hundred thoughts about the same picture.
+    fn intents(is_founder: bool, picture: &Picture) -> Vec<Intent> {
+        let company = Company { is_founder, thinks: None };
+        (0..100).filter_map(|seed| company.intent(picture, &mut Dice::new(seed))).collect()
+    }
+
+    fn in_clan(is_owner: bool, members: &[u32], asks: &[u32]) -> Picture {
+        let mut picture = Picture { me: Some(1), ..Picture::new() };
+        picture.society.own = Some("owls".to_owned());
+        picture.society.is_owner = is_owner;
+        (picture.society.members, picture.society.asks) = (members.into(), asks.into());
+        picture
+    }
+
+    #[test]
+    fn founders_found_clans_and_the_others_ask_to_join_one() {
+        let mut picture = Picture::new();
+        assert_eq!(intents(false, &picture), []);
+        let is_short = |intent: &Intent| {
+            let Intent::Clan(ClanAction::Create { name }) = intent else { return false };
+            name.len() <= crate::games::moo::world::rules::CLAN_CHARS
+        };
+        assert!(intents(true, &picture).iter().all(is_short));
+        picture.society.clans.insert("owls".to_owned(), 2);
+        let request = Intent::Clan(ClanAction::Request { name: "owls".to_owned() });
+        assert_eq!(intents(false, &picture), vec![request; 100]);
+    }
+
+    #[test]
+    fn owners_admit_requests_while_the_clan_has_room() {
+        let answer = |accept| Intent::Clan(ClanAction::Answer { player: 5, accept });
+        assert_eq!(intents(true, &in_clan(true, &[1], &[5, 6])), vec![answer(true); 100]);
+        let many = [1, 2, 3, 4, 6, 7, 8, 9];
+        assert_eq!(intents(true, &in_clan(true, &many, &[5])), vec![answer(false); 100]);
+    }
+
+    #[test]
+    fn members_show_their_place_and_sometimes_part() {
+        let member = intents(false, &in_clan(false, &[1, 2], &[]));
+        assert!(member.contains(&Intent::Ping) && member.contains(&Intent::Clan(ClanAction::Leave)));
+        let owner = intents(true, &in_clan(true, &[1, 2], &[]));
+        assert!(owner.contains(&Intent::Clan(ClanAction::Kick { player: 2 })));
+        assert!(!owner.contains(&Intent::Clan(ClanAction::Leave)));
+    }
+
+    #[test]
+    fn it_thinks_of_it_every_few_seconds() {
+        let (mut dice, mut intents) = (Dice::new(1), Vec::new());
+        let mut company = Company { is_founder: true, thinks: None };
+        for tenth in 0..600 {
+            company.act(&Picture::new(), Duration::from_millis(100 * tenth), &mut dice, &mut intents);
+        }
+        assert!((7..=30).contains(&intents.len()), "{} in a minute", intents.len());
+    }
+}

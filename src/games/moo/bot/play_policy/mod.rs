@@ -1,0 +1,367 @@
+//! A bot that plays: it walks to a meeting point, gathers, builds, pursues nearby players and
+//! objects, attacks and shoots, and sometimes chats.
+//!
+//! Some bots are hunters; most are settlers, which strike back. The [`Picture`] and the time go in,
+//! [`Intent`]s come out. A bot thinks about five times a second, as a human player would. It
+//! handles no packets, reads no clock, and knows only what the picture contains.
+
+mod clan_behavior;
+mod build_behavior;
+mod meeting_points;
+mod perception;
+
+pub use meeting_points::Meeting;
+
+use std::time::Duration;
+
+use self::clan_behavior::Company;
+use self::build_behavior::Craft;
+use self::perception::{Goal, NEARER_PX, arm_for, heading_to, hits_anyone, in_the_way, nearest_animal, nearest_foe, others, player_size_px, way_px};
+use super::agent::is_bots_name;
+use super::received::Object;
+use super::world_model::{Known, Picture};
+use super::policy::{Intent, Policy, Tongue};
+use crate::game::Dice;
+use crate::games::moo::world::rules::{self, AnimalKind};
+
+/// Time between two thoughts.
+const THOUGHT: [Duration; 2] = [Duration::from_millis(150), Duration::from_millis(250)];
+/// How long a bot pursues one goal.
+const PURPOSE: [Duration; 2] = [Duration::from_secs(4), Duration::from_secs(9)];
+/// One in this many bots is a hunter.
+const HUNTERS: u32 = 8;
+/// Of this many choices of a hunter between a nearby player and the next object, one is for the
+/// object.
+const PEACE: u32 = 3;
+/// Of this many choices of a settler, one is for a nearby player.
+const WAR: u32 = 40;
+/// Of this many times that a settler is hurt, it strikes back once.
+const ANSWERS: u32 = 4;
+/// A bot pursues players who are nearer than this, px.
+const HUNT_PX: f64 = 700.0;
+/// Of this many choices, one is for a nearby animal.
+const PREY: u32 = 6;
+/// A shooting bot comes no nearer than this, px.
+const SHOOT_NEAR_PX: f64 = 300.0;
+/// It shoots from no further than this, px.
+const SHOOT_FAR_PX: f64 = 600.0;
+/// A hurt bot strikes back at players who are nearer than this, px.
+const ANSWER_PX: f64 = 250.0;
+/// A hurt bot that spares visitors strikes back at a visitor who is nearer than this, px: somebody
+/// who stands further away did not hit it.
+const VISITOR_PX: f64 = 130.0;
+/// A bot returns to its meeting point when it is further away than this to a side, px.
+const STRAY_PX: (f64, f64) = (1_200.0, 800.0);
+/// It has arrived when it is no further away than this, px.
+const THERE_PX: f64 = 300.0;
+/// It gathers from objects no further from there than this to each side, px: players at the point
+/// are still in view.
+const GATHER_PX: (f64, f64) = (1_000.0, 600.0);
+/// It gathers from one of this many nearest objects.
+const CHOICE: usize = 3;
+/// The detour, px, that a bot accepts for each other bot that it then need not share an object
+/// with.
+const ALONE_PX: f64 = 300.0;
+/// Distance from the rim of an object within which a bot counts as sharing it, px.
+const SHARE_PX: f64 = 130.0;
+/// Of this many times that a stroke at an object would hit a player, a settler leaves once.
+const YIELDS: u32 = 5;
+/// A bot has enough of a resource at this amount.
+const ENOUGH: [u32; 4] = [100, 30, 60, 20];
+/// A bot starts to strike when its target is this far out of reach, px.
+const SOON_PX: f64 = 50.0;
+/// A bot that wants to walk and moves no further than this between two thoughts is blocked, px.
+const STUCK_PX: f64 = 4.0;
+/// How long a bot walks around an obstacle.
+const DETOUR: Duration = Duration::from_millis(700);
+/// A quarter of a turn.
+const QUARTER: u16 = 1 << 14;
+/// A look direction is updated when it is off by more than this: 2 degrees.
+const OFF: u16 = 364;
+
+/// The goal's position, and how near a bot must be to strike it.
+struct Target {
+    x_px: f64,
+    y_px: f64,
+    reach_px: f64,
+    /// The distance from which to swing, px; below 0 when there is nothing to strike.
+    swing_px: f64,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Player {
+    dice: Dice,
+    tongue: Tongue,
+    meeting: Meeting,
+    is_hunter: bool,
+    spares_visitors: bool,
+    craft: Craft,
+    company: Company,
+    /// The weapon that it selected last.
+    holds: u8,
+    goal: Option<Goal>,
+    goal_ends: Duration,
+    thinks: Duration,
+    place: (f64, f64),
+    health: u32,
+    detour: Option<(Duration, u16)>,
+    walks: Option<u16>,
+    looks: Option<u16>,
+    attacks: bool,
+}
+
+impl Player {
+    /// A bot that makes the same decisions with the same seed in the same world.
+    pub fn new(seed: u64, meeting: Meeting) -> Player {
+        let mut dice = Dice::new(seed);
+        let is_hunter = dice.below(HUNTERS) == 0;
+        let company = Company::new(&mut dice);
+        Player {
+            dice,
+            tongue: Tongue::default(),
+            meeting,
+            is_hunter,
+            spares_visitors: false,
+            craft: Craft::default(),
+            company,
+            holds: rules::FIRST_WEAPON,
+            goal: None,
+            goal_ends: Duration::ZERO,
+            thinks: Duration::ZERO,
+            place: (0.0, 0.0),
+            health: 0,
+            detour: None,
+            walks: None,
+            looks: None,
+            attacks: false,
+        }
+    }
+
+    /// The same bot, which attacks players who are not bots only to strike back.
+    pub fn sparing_visitors(mut self) -> Player {
+        self.spares_visitors = true;
+        self
+    }
+
+    fn spares(&self, known: &Known) -> bool {
+        self.spares_visitors && !is_bots_name(&known.name)
+    }
+
+    /// The nearest player that the bot would attack.
+    fn foe(&self, picture: &Picture, me: &Known) -> Option<(f64, u32)> {
+        nearest_foe(picture, me, |known| !self.spares(known))
+    }
+
+    /// The nearest player that may have hurt the bot: a visitor that it spares only if nobody else
+    /// is near.
+    fn attacker(&self, picture: &Picture, me: &Known) -> Option<(f64, u32)> {
+        let near = |foe: Option<(f64, u32)>, most_px| foe.filter(|(px, _)| *px < most_px);
+        let visitor = || near(nearest_foe(picture, me, |known| self.spares(known)), VISITOR_PX);
+        near(self.foe(picture, me), ANSWER_PX).or_else(visitor)
+    }
+
+    /// Whether a stroke in this direction would hit a player whom the bot does not mean to hurt:
+    /// beside a goal that is no player, a settler means to hurt nobody.
+    fn hurts_others(&self, picture: &Picture, me: &Known, look: u16) -> bool {
+        let gathers = !self.is_hunter && matches!(self.goal, Some(Goal::Thing(_)));
+        let is_goal = |known: &Known| {
+            let goal = self.goal.and_then(|goal| picture.players.get(&goal.player()?));
+            goal.is_some_and(|goal| goal == known)
+        };
+        hits_anyone(picture, me, look, |known| gathers || self.spares(known) && !is_goal(known))
+    }
+
+    fn target(&self, picture: &Picture, me: &Known, goal: Goal) -> Option<Target> {
+        let arm = rules::weapon(arm_for(picture, goal))?;
+        let reach = |size_px: f64| size_px + f64::from(arm.range_px) - NEARER_PX;
+        let foe = |x_px, y_px, reach_px| match arm.shoots {
+            Some(_) => Target { x_px, y_px, reach_px: SHOOT_NEAR_PX, swing_px: SHOOT_FAR_PX },
+            None => Target { x_px, y_px, reach_px, swing_px: reach_px + SOON_PX },
+        };
+        match goal {
+            Goal::Thing(object) => {
+                let thing = picture.objects.get(&object)?;
+                let reach_px = reach(thing.scale_px);
+                Some(Target { x_px: thing.x_px, y_px: thing.y_px, reach_px, swing_px: reach_px })
+            }
+            Goal::Player(player) => {
+                let known = picture.players.get(&player).filter(|known| known.in_view)?;
+                let is_mate = picture.society.is_mate(player);
+                (!is_mate).then(|| foe(known.x_px, known.y_px, reach(player_size_px()) - NEARER_PX))
+            }
+            Goal::Animal(animal) => {
+                let animal = picture.animals.get(&animal)?;
+                let kind = AnimalKind::from_number(animal.kind)?.animal();
+                Some(foe(animal.x_px, animal.y_px, reach(f64::from(kind.radius_px))))
+            }
+            Goal::Meeting => {
+                let (x_px, y_px) = self.meeting.nearest(picture.map_size_px, me.x_px, me.y_px);
+                let there = way_px(me, x_px, y_px) < THERE_PX;
+                (!there).then_some(Target { x_px, y_px, reach_px: 0.0, swing_px: -1.0 })
+            }
+        }
+    }
+
+    fn choose(&mut self, picture: &Picture, me: &Known) -> Option<Goal> {
+        let nearest = self.foe(picture, me).filter(|(px, _)| *px < HUNT_PX);
+        let hunts = if self.is_hunter { self.dice.below(PEACE) != 0 } else { self.dice.below(WAR) == 0 };
+        if let Some((_, player)) = nearest.filter(|_| hunts) {
+            return Some(Goal::Player(player));
+        }
+        let prey = nearest_animal(picture, me).filter(|(px, _)| *px < HUNT_PX);
+        if let Some((_, animal)) = prey.filter(|_| self.dice.below(PREY) == 0) {
+            return Some(Goal::Animal(animal));
+        }
+        let (x_px, y_px) = self.meeting.nearest(picture.map_size_px, me.x_px, me.y_px);
+        if (me.x_px - x_px).abs() > STRAY_PX.0 || (me.y_px - y_px).abs() > STRAY_PX.1 {
+            return Some(Goal::Meeting);
+        }
+        self.choose_thing(picture, me, (x_px, y_px)).or(nearest.map(|(_, player)| Goal::Player(player)))
+    }
+
+    /// An object to gather from near the meeting point, with a resource that the bot lacks if
+    /// possible; otherwise the nearest of all.
+    fn choose_thing(&mut self, picture: &Picture, me: &Known, (x_px, y_px): (f64, f64)) -> Option<Goal> {
+        let lacks = |thing: &&Object| {
+            let kind = usize::from(thing.kind.unwrap_or(0));
+            picture.stock.get(kind).zip(ENOUGH.get(kind)).is_none_or(|(stock, enough)| stock < enough)
+        };
+        let is_here = |thing: &&Object| {
+            (thing.x_px - x_px).abs() < GATHER_PX.0 && (thing.y_px - y_px).abs() < GATHER_PX.1
+        };
+        let nature = || picture.objects.values().filter(|thing| thing.kind.is_some());
+        let mut things: Vec<&Object> = nature().filter(is_here).filter(lacks).collect();
+        if things.is_empty() {
+            things = nature().collect();
+        }
+        let crowd = |thing: &Object| {
+            let near_px = thing.scale_px + SHARE_PX;
+            others(picture).filter(|(_, known)| way_px(known, thing.x_px, thing.y_px) < near_px).count()
+        };
+        let costs_px = |thing: &Object| way_px(me, thing.x_px, thing.y_px) + ALONE_PX * crowd(thing) as f64;
+        let mut things: Vec<(f64, u32)> =
+            things.into_iter().map(|thing| (costs_px(thing), thing.id)).collect();
+        things.sort_by(|one, two| one.0.total_cmp(&two.0));
+        things.truncate(CHOICE);
+        let chosen = self.dice.below(CHOICE as u32) as usize;
+        things.get(chosen).or(things.first()).map(|(_, thing)| Goal::Thing(*thing))
+    }
+
+    /// The direction to walk, given the way to the goal; leads around obstacles.
+    fn way(&mut self, towards: u16, me: &Known, now: Duration) -> u16 {
+        if self.is_stuck(me) && self.detour.is_none() {
+            let side = if self.dice.below(2) == 0 { QUARTER } else { QUARTER.wrapping_neg() };
+            self.detour = Some((now + DETOUR, side));
+        }
+        match self.detour {
+            Some((ends, side)) if now < ends => towards.wrapping_add(side),
+            _ => {
+                self.detour = None;
+                towards
+            }
+        }
+    }
+
+    fn is_stuck(&self, me: &Known) -> bool {
+        self.walks.is_some() && way_px(me, self.place.0, self.place.1) < STUCK_PX
+    }
+
+    /// Adds intents only for changes to the current behaviour.
+    fn intent(&mut self, walk: Option<u16>, look: u16, attack: bool, intents: &mut Vec<Intent>) {
+        if self.walks != walk {
+            intents.push(Intent::Walk(walk));
+        }
+        let off = self.looks.map(|looks| looks.wrapping_sub(look));
+        if off.is_none_or(|off| off.min(off.wrapping_neg()) > OFF) {
+            intents.push(Intent::Aim(look));
+            self.looks = Some(look);
+        }
+        if self.attacks != attack {
+            intents.push(Intent::Attack { on: attack, heading: look });
+        }
+        (self.walks, self.attacks) = (walk, attack);
+    }
+
+    /// Selects the weapon that the goal needs.
+    fn arm(&mut self, picture: &Picture, intents: &mut Vec<Intent>) {
+        let arm = self.goal.map_or(self.holds, |goal| arm_for(picture, goal));
+        // An upgrade may have removed the selected weapon.
+        if self.holds != arm && picture.kit.weapons.contains(&arm) {
+            self.holds = arm;
+            intents.push(Intent::Select { id: arm, is_weapon: true });
+        }
+    }
+
+    /// Reacts to events that are more pressing than the goal.
+    fn react(&mut self, picture: &Picture, me: &Known, now: Duration) {
+        let is_hurt = me.health < std::mem::replace(&mut self.health, me.health);
+        let fights = matches!(self.goal, Some(Goal::Player(_) | Goal::Animal(_)));
+        let answers = is_hurt && !fights && (self.is_hunter || self.dice.below(ANSWERS) == 0);
+        let pressing = if answers {
+            let foe = self.attacker(picture, me).map(|(px, player)| (px, Goal::Player(player)));
+            let animal = nearest_animal(picture, me).map(|(px, animal)| (px, Goal::Animal(animal)));
+            let near = foe.into_iter().chain(animal).filter(|(px, _)| *px < ANSWER_PX);
+            near.min_by(|one, two| one.0.total_cmp(&two.0)).map(|(_, goal)| goal)
+        } else if self.is_stuck(me) && self.dice.below(2) == 0 {
+            in_the_way(picture, me).map(Goal::Thing)
+        } else {
+            None
+        };
+        if let Some(goal) = pressing {
+            self.goal = Some(goal);
+            self.goal_ends = now + PURPOSE[0];
+        }
+    }
+
+    fn think(&mut self, picture: &Picture, me: &Known, now: Duration, intents: &mut Vec<Intent>) {
+        if let Some(heading) = self.craft.work(picture, me, (self.holds, now), &mut self.dice, intents) {
+            self.looks = Some(heading);
+        }
+        self.company.act(picture, now, &mut self.dice, intents);
+        self.react(picture, me, now);
+        let goal = self.goal.filter(|_| now < self.goal_ends);
+        let mut target = goal.and_then(|goal| self.target(picture, me, goal));
+        if target.is_none() {
+            self.goal = self.choose(picture, me);
+            self.goal_ends = now + self.dice.between(PURPOSE[0], PURPOSE[1]);
+            target = self.goal.and_then(|goal| self.target(picture, me, goal));
+        }
+        self.arm(picture, intents);
+        // Without any object or player, the middle of the map is as good as anywhere.
+        let middle_px = picture.map_size_px / 2.0;
+        let nowhere = Target { x_px: middle_px, y_px: middle_px, reach_px: 0.0, swing_px: -1.0 };
+        let Target { x_px, y_px, reach_px, swing_px } = target.unwrap_or(nowhere);
+        let look = heading_to(me, x_px, y_px);
+        let off_px = way_px(me, x_px, y_px);
+        let walk = (off_px > reach_px).then(|| self.way(look, me, now));
+        let mut strikes = off_px <= swing_px;
+        if strikes && self.hurts_others(picture, me, look) {
+            strikes = false;
+            if self.dice.below(YIELDS) == 0 {
+                self.goal = None;
+            }
+        }
+        self.intent(walk, look, strikes, intents);
+        self.place = (me.x_px, me.y_px);
+    }
+}
+
+impl Policy for Player {
+    fn decide(&mut self, picture: &Picture, now: Duration, intents: &mut Vec<Intent>) {
+        let Some(me) = picture.own() else {
+            // Death ends everything that was under way.
+            (self.goal, self.walks, self.looks, self.attacks) = (None, None, None, false);
+            self.holds = rules::FIRST_WEAPON;
+            return;
+        };
+        if now >= self.thinks {
+            self.thinks = now + self.dice.between(THOUGHT[0], THOUGHT[1]);
+            self.think(picture, me, now, intents);
+        }
+        self.tongue.speak(&mut self.dice, now, intents);
+    }
+}
+
+#[cfg(test)]
+mod tests;

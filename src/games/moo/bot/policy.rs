@@ -1,0 +1,225 @@
+//! Decides where a bot walks and looks, and what it says, from the [`Picture`] of the world and the
+//! time.
+//!
+//! The result is a list of [`Intent`]s, which [`super::agent`] turns into packets. A policy knows
+//! nothing of packets, sockets or rules of the protocol, and reads no clock.
+
+use std::f64::consts::TAU;
+use std::time::Duration;
+
+use super::world_model::{Known, Picture};
+use crate::game::Dice;
+use crate::games::moo::client_packet::ClanAction;
+
+/// What a body should do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Intent {
+    /// Walk in this direction, a binary angle; `None` stands still.
+    Walk(Option<u16>),
+    /// Look in this direction, a binary angle.
+    Aim(u16),
+    /// Start or stop attacking repeatedly in this direction, a binary angle.
+    Attack {
+        /// Whether to start.
+        on: bool,
+        /// The direction.
+        heading: u16,
+    },
+    /// Select this weapon or item; an item that is already selected is put away.
+    Select {
+        /// A number of `rules::WEAPONS` or `rules::ITEMS`.
+        id: u8,
+        /// Whether it is a weapon.
+        is_weapon: bool,
+    },
+    /// Take an upgrade that an age offers: weapons, then items from `rules::CHOICE_ITEMS` on.
+    Upgrade(u8),
+    /// Issue a clan command.
+    Clan(ClanAction),
+    /// Show the bot's position to its clan.
+    Ping,
+    /// Send this chat line.
+    Chat(String),
+}
+
+/// Decides for one body.
+pub trait Policy: Send {
+    /// Called as soon as there is a body, and then at least about ten times a second. Intents are
+    /// carried out in order.
+    fn decide(&mut self, picture: &Picture, now: Duration, intents: &mut Vec<Intent>);
+}
+
+/// Stands still and says nothing.
+#[derive(Debug, Default)]
+pub struct Still;
+
+impl Policy for Still {
+    fn decide(&mut self, _: &Picture, _: Duration, _: &mut Vec<Intent>) {}
+}
+
+/// Time between two changes of direction.
+const STRIDE: [Duration; 2] = [Duration::from_millis(300), Duration::from_secs(2)];
+/// Time between two lines of chat. Two hundred bots then send about five lines a second.
+const SILENCE: [Duration; 2] = [Duration::from_secs(20), Duration::from_secs(60)];
+/// One in this many strides is a rest.
+const RESTS: u32 = 8;
+/// How far a bot strays from its home, px: well within a window of 1,248 × 702 px to each side.
+const STRAY_PX: f64 = 350.0;
+/// With fewer other players in view, a bot walks to where others are.
+const COMPANY: usize = 12;
+/// One eighth of a turn.
+const EIGHTH: u16 = 1 << 13;
+/// The bots' chat lines.
+const LINES: [&str; 6] = ["hello", "nice day", "which way?", "over here", "wait for me", "so many trees"];
+
+/// Walks about in changing directions, in company: it stays near its home. That is where it was
+/// born, or, if it is lonely there, the nearest of the gathering points that all wanderers of a
+/// crowd share.
+#[derive(Debug)]
+pub struct Wanderer {
+    dice: Dice,
+    /// Gathering points along each side of the map.
+    points_per_side: u32,
+    home: Option<(f64, f64)>,
+    stride_ends: Duration,
+    tongue: Tongue,
+}
+
+/// When a bot talks, and what it says.
+#[derive(Debug, Default)]
+pub(super) struct Tongue {
+    silence_ends: Option<Duration>,
+}
+
+impl Tongue {
+    /// Talks now and then.
+    pub(super) fn speak(&mut self, dice: &mut Dice, now: Duration, intents: &mut Vec<Intent>) {
+        // The first line comes at a random time of the first silence, so that a crowd does not talk
+        // all at once.
+        let first = dice.between(Duration::from_secs(2), SILENCE[1]);
+        let silence_ends = *self.silence_ends.get_or_insert(now + first);
+        if now >= silence_ends {
+            self.silence_ends = Some(now + dice.between(SILENCE[0], SILENCE[1]));
+            let line = LINES[dice.below(LINES.len() as u32) as usize];
+            intents.push(Intent::Chat(line.to_owned()));
+        }
+    }
+}
+
+impl Wanderer {
+    /// A wanderer in a crowd of `count`. The same seed makes the same decisions in the same world.
+    pub fn new(seed: u64, count: usize) -> Wanderer {
+        // About fifty bots per point: enough company, and room to walk.
+        let points_per_side = (count as f64 / 50.0).sqrt().round().max(1.0) as u32;
+        let dice = Dice::new(seed);
+        Wanderer { dice, points_per_side, home: None, stride_ends: Duration::ZERO, tongue: Tongue::default() }
+    }
+
+    /// The gathering point nearest to a position.
+    fn gathering(&self, map_size_px: f64, me: &Known) -> (f64, f64) {
+        let cell_px = map_size_px / f64::from(self.points_per_side);
+        let middle = |at_px: f64| {
+            let cell = (at_px / cell_px).floor().clamp(0.0, f64::from(self.points_per_side - 1));
+            (cell + 0.5) * cell_px
+        };
+        (middle(me.x_px), middle(me.y_px))
+    }
+
+    fn direction(&mut self, picture: &Picture, me: &Known) -> Option<u16> {
+        let home = *self.home.get_or_insert((me.x_px, me.y_px));
+        let home =
+            if picture.others_in_view < COMPANY { self.gathering(picture.map_size_px, me) } else { home };
+        self.home = Some(home);
+        let (dx, dy) = (home.0 - me.x_px, home.1 - me.y_px);
+        if dx.hypot(dy) > STRAY_PX {
+            // Up to an eighth of a turn to either side of the straight line, which also leads
+            // around obstacles.
+            let homeward = (dy.atan2(dx) / TAU * 65_536.0) as i32 as u16;
+            let aside = self.dice.below(2 * u32::from(EIGHTH) + 1) as u16;
+            return Some(homeward.wrapping_add(aside).wrapping_sub(EIGHTH));
+        }
+        match self.dice.below(RESTS) {
+            0 => None,
+            1..=3 => Some(self.dice.bits() as u16),
+            _ => Some((self.dice.below(8) as u16).wrapping_mul(EIGHTH)),
+        }
+    }
+}
+
+impl Policy for Wanderer {
+    fn decide(&mut self, picture: &Picture, now: Duration, intents: &mut Vec<Intent>) {
+        let Some(me) = picture.own() else { return };
+        if now >= self.stride_ends {
+            self.stride_ends = now + self.dice.between(STRIDE[0], STRIDE[1]);
+            let direction = self.direction(picture, me);
+            intents.push(Intent::Walk(direction));
+            intents.push(Intent::Aim(direction.unwrap_or(self.dice.bits() as u16)));
+        }
+        self.tongue.speak(&mut self.dice, now, intents);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picture(x_px: f64, y_px: f64, others_in_view: usize) -> Picture {
+        let (health, max_health) = (100, 100);
+        let me = Known { name: String::new(), x_px, y_px, heading: 0, in_view: true, health, max_health };
+        let players = [(1, me)].into();
+        Picture { me: Some(1), players, others_in_view, ..Picture::new() }
+    }
+
+    /// Carries out the intents at walking speed for `seconds`; returns the final position.
+    fn walk(wanderer: &mut Wanderer, mut picture: Picture, seconds: u64) -> (f64, f64) {
+        let mut direction = None;
+        for tenth in 0..seconds * 10 {
+            let mut intents = Vec::new();
+            wanderer.decide(&picture, Duration::from_millis(tenth * 100), &mut intents);
+            for intent in intents {
+                if let Intent::Walk(walk) = intent {
+                    direction = walk;
+                }
+            }
+            let me = picture.players.get_mut(&1).expect("oneself");
+            if let Some(angle) = direction {
+                let angle = f64::from(angle) / 65_536.0 * TAU;
+                me.x_px += 32.8 * angle.cos();
+                me.y_px += 32.8 * angle.sin();
+            }
+        }
+        let me = &picture.players[&1];
+        (me.x_px, me.y_px)
+    }
+
+    #[test]
+    fn in_company_it_stays_where_it_was_born() {
+        for seed in 0..20 {
+            let (x, y) = walk(&mut Wanderer::new(seed, 200), picture(3_000.0, 9_000.0, 20), 60);
+            let strayed = (x - 3_000.0).hypot(y - 9_000.0);
+            assert!(strayed < STRAY_PX + 660.0, "seed {seed} strayed {strayed} px");
+            assert!(strayed > 0.0);
+        }
+    }
+
+    #[test]
+    fn alone_it_goes_to_the_nearest_gathering_point() {
+        for seed in 0..20 {
+            let (x, y) = walk(&mut Wanderer::new(seed, 200), picture(500.0, 14_000.0, 0), 40);
+            let off = (x - 3_600.0).hypot(y - 10_800.0);
+            assert!(off < STRAY_PX + 660.0, "seed {seed} is {off} px off");
+        }
+    }
+
+    #[test]
+    fn it_talks_rarely_and_not_without_a_body() {
+        let (mut wanderer, mut intents) = (Wanderer::new(1, 1), Vec::new());
+        wanderer.decide(&Picture::new(), Duration::from_secs(100), &mut intents);
+        assert_eq!(intents, []);
+        for second in 0..600 {
+            wanderer.decide(&picture(100.0, 100.0, 20), Duration::from_secs(second), &mut intents);
+        }
+        let lines = intents.iter().filter(|intent| matches!(intent, Intent::Chat(_))).count();
+        assert!((10..=30).contains(&lines), "{lines} lines in ten minutes");
+    }
+}

@@ -1,0 +1,247 @@
+//! Converts a decoded packet to [`Heard`]. Arguments are found by their name in the table, never by
+//! position.
+
+use super::values::{flag, groups, half_px, text, whole};
+use super::{Added, Enter, Heard, Kit, Leaderboard, Moved, Object, Offers, Own, Pose, Shown, Stock, Swing, Update, Welcome, animals_and_shots};
+use crate::games::moo::world::rules;
+use crate::packet::{Decoded, Value, angle};
+
+impl Heard {
+    /// The typed packet. A packet without a required argument, which only a loaded table can cause,
+    /// is [`Heard::Other`].
+    pub fn from_decoded(decoded: &Decoded<'_>) -> Heard {
+        typed(decoded).unwrap_or_else(|| Heard::Other(decoded.row.name.clone()))
+    }
+}
+
+impl From<&Decoded<'_>> for Heard {
+    fn from(decoded: &Decoded<'_>) -> Heard {
+        Heard::from_decoded(decoded)
+    }
+}
+
+fn typed(decoded: &Decoded<'_>) -> Option<Heard> {
+    Some(match decoded.row.name.as_str() {
+        "welcome" => Heard::Welcome(welcome(decoded)?),
+        "update" => Heard::Update(update(decoded)?),
+        "spawned" => Heard::Spawned { player: whole(decoded.get("player")?)? },
+        "watching" => Heard::Watching { player: decoded.get("player").and_then(whole) },
+        "error" => Heard::Error { rule: text(decoded.get("rule")?)?, detail: text(decoded.get("detail")?)? },
+        "command_accepted" => {
+            let run = |[first, count, tick]: &[Value; 3]| Some((whole(first)?, whole(count)?, whole(tick)?));
+            Heard::Accepted(groups(decoded.get("commands"), run)?)
+        }
+        "command_rejected" => {
+            let one = |[sequence, reason]: &[Value; 2]| Some((whole(sequence)?, text(reason)?));
+            Heard::Rejected(groups(decoded.get("commands"), one)?)
+        }
+        "io_init" => Heard::IoInit,
+        "init_data" => Heard::InitData,
+        "setup" => Heard::Setup { player: whole(decoded.get("sid")?)? },
+        "add_player" => Heard::AddPlayer(added(decoded)?),
+        "remove_player" => Heard::RemovePlayer { id: text(decoded.get("id")?)? },
+        "update_players" => Heard::Players(groups(decoded.get("players"), shown)?),
+        "load_objects" => Heard::Objects(groups(decoded.get("objects"), moomoo_object)?),
+        "objects" => Heard::Objects(groups(decoded.get("objects"), native_object)?),
+        "structures" => Heard::Objects(groups(decoded.get("structures"), native_structure)?),
+        "gone" => Heard::Gone(groups(decoded.get("objects"), |[object]: &[Value; 1]| whole(object))?),
+        "remove_object" => Heard::Gone(vec![whole(decoded.get("sid")?)?]),
+        "kit" | "items" | "item_count" | "offers" | "upgrades" | "age" => return growth(decoded),
+        "swings" | "gather" | "shakes" | "wiggle" | "health" | "stats" | "value" | "died" => {
+            return fight(decoded);
+        }
+        "leaderboard" => Heard::Leaderboard(leaderboard(decoded)?),
+        "chat" => {
+            let player = decoded.get("player").or_else(|| decoded.get("sid"))?;
+            Heard::Chat { player: whole(player)?, text: text(decoded.get("text")?)? }
+        }
+        "say" => Heard::Say { text: text(decoded.get("text")?)? },
+        "pong" => Heard::Pong {
+            nonce: decoded.get("nonce").and_then(whole),
+            tick: decoded.get("tick").and_then(whole),
+        },
+        _ => return animals_and_shots::typed(decoded),
+    })
+}
+
+/// Weapons, items and available upgrades.
+fn growth(decoded: &Decoded<'_>) -> Option<Heard> {
+    let number = |name| decoded.get(name).and_then(whole);
+    let numbers = |name| groups(decoded.get(name), |[number]: &[Value; 1]| whole::<u8>(number));
+    Some(match decoded.row.name.as_str() {
+        "kit" => {
+            let pair = |[group, count]: &[Value; 2]| Some((whole(group)?, whole(count)?));
+            let counts = groups(decoded.get("counts"), pair)?.into_iter().collect();
+            Heard::Kit(Kit { weapons: numbers("weapons")?, items: numbers("items")?, counts })
+        }
+        "items" => {
+            Heard::Bar { ids: numbers("ids")?, weapons: decoded.get("weapons").and_then(flag) == Some(true) }
+        }
+        "item_count" => Heard::Count { group: whole(decoded.get("group")?)?, count: number("count")? },
+        "offers" | "upgrades" => {
+            let choices = decoded.get("choices").is_some().then(|| numbers("choices")).flatten();
+            Heard::Offers(Offers { points: number("points")?, age: number("age")?, choices })
+        }
+        "age" => Heard::Age { age: number("age")? },
+        _ => return None,
+    })
+}
+
+/// Melee attacks and their effects.
+fn fight(decoded: &Decoded<'_>) -> Option<Heard> {
+    let number = |name| decoded.get(name).and_then(whole);
+    Some(match decoded.row.name.as_str() {
+        "swings" => Heard::Swings(groups(decoded.get("swings"), |[player, weapon, hit]: &[Value; 3]| {
+            Some(Swing { player: whole(player)?, weapon: whole(weapon)?, hit: flag(hit)? })
+        })?),
+        "gather" => {
+            let weapon = decoded.get("weapon").and_then(whole)?;
+            let hit = decoded.get("hit").and_then(flag)?;
+            Heard::Swings(vec![Swing { player: number("sid")?, weapon, hit }])
+        }
+        "shakes" => {
+            let object = |[object, _direction]: &[Value; 2]| whole(object);
+            Heard::Shakes(groups(decoded.get("shakes"), object)?)
+        }
+        "wiggle" => Heard::Shakes(vec![number("sid")?]),
+        "health" => match number("sid") {
+            Some(player) => Heard::Health(vec![(player, number("health")?)]),
+            None => {
+                let pair = |[player, health]: &[Value; 2]| Some((whole(player)?, whole(health)?));
+                Heard::Health(groups(decoded.get("health"), pair)?)
+            }
+        },
+        "stats" => {
+            let resources = [number("wood")?, number("food")?, number("stone")?, number("gold")?];
+            Heard::Stats { resources, kills: number("kills")?, age: number("age")? }
+        }
+        "value" => {
+            let what = match decoded.get("name")?.as_str()? {
+                "wood" => Stock::Resource(0),
+                "food" => Stock::Resource(1),
+                "stone" => Stock::Resource(2),
+                "points" => Stock::Resource(3),
+                "kills" => Stock::Kills,
+                _ => return None,
+            };
+            Heard::Value { what, amount: number("value")? }
+        }
+        "died" => Heard::Died,
+        _ => return None,
+    })
+}
+
+fn welcome(decoded: &Decoded<'_>) -> Option<Welcome> {
+    let number = |name| decoded.get(name).and_then(whole);
+    Some(Welcome {
+        version: number("version")?,
+        code_hash: text(decoded.get("code_hash")?)?,
+        seed: number("seed")?,
+        map_size_px: number("map_size_px")?,
+        tick_hz: number("tick_hz")?,
+        update_hz: number("update_hz")?,
+        epoch: text(decoded.get("epoch")?)?,
+        tick: number("tick")?,
+    })
+}
+
+fn update(decoded: &Decoded<'_>) -> Option<Update> {
+    Some(Update {
+        tick: whole(decoded.get("tick")?)?,
+        own: groups(decoded.get("own"), own)?.pop(),
+        leaves: groups(decoded.get("leaves"), |[player]: &[Value; 1]| whole(player))?,
+        enters: groups(decoded.get("enters"), |[player, name, skin, x, y, heading]: &[Value; 6]| {
+            let pose = native_pose(player, x, y, heading)?;
+            Some(Enter { pose, name: text(name)?, skin: whole(skin)? })
+        })?,
+        full: groups(decoded.get("full"), |[player, x, y, heading]: &[Value; 4]| {
+            native_pose(player, x, y, heading)
+        })?,
+        moved: groups(decoded.get("moved"), |[player, dx, dy]: &[Value; 3]| {
+            Some(Moved { player: whole(player)?, dx_px: half_px(dx)?, dy_px: half_px(dy)? })
+        })?,
+        turned: groups(decoded.get("turned"), |[player, heading]: &[Value; 2]| {
+            Some((whole(player)?, turn8(heading)?))
+        })?,
+    })
+}
+
+fn own(values: &[Value; 8]) -> Option<Own> {
+    let [sequence, margin, x, y, vx, vy, heading, direction] = values;
+    Some(Own {
+        sequence: whole(sequence)?,
+        margin_ticks: whole(margin)?,
+        x: whole(x)?,
+        y: whole(y)?,
+        vx: whole(vx)?,
+        vy: whole(vy)?,
+        heading: whole(heading)?,
+        direction: whole(direction),
+    })
+}
+
+fn native_pose(player: &Value, x: &Value, y: &Value, heading: &Value) -> Option<Pose> {
+    Some(Pose { player: whole(player)?, x_px: half_px(x)?, y_px: half_px(y)?, heading: turn8(heading)? })
+}
+
+fn native_object(values: &[Value; 5]) -> Option<Object> {
+    let [id, kind, x, y, scale] = values;
+    object(id, whole(kind), [x, y], scale.as_f64()?)
+}
+
+fn native_structure(values: &[Value; 6]) -> Option<Object> {
+    let [id, item, owner, x, y, _heading] = values;
+    // The packet does not state the size: it follows from the rules.
+    let scale_px = rules::item(whole(item)?).map_or(0.0, |item| f64::from(item.scale_px));
+    let built = Some((whole(item)?, whole(owner)?));
+    Some(Object { built, ..object(id, None, [x, y], scale_px)? })
+}
+
+fn moomoo_object(values: &[Value; 8]) -> Option<Object> {
+    let [id, x, y, _direction, scale, kind, item, owner] = values;
+    // The owner of structures that the operator built is -1; in the native dialect it is 0.
+    let built = whole(item).map(|item| (item, whole(owner).unwrap_or(0)));
+    Some(Object { built, ..object(id, whole(kind), [x, y], scale.as_f64()?)? })
+}
+
+fn object(id: &Value, kind: Option<u8>, [x, y]: [&Value; 2], scale_px: f64) -> Option<Object> {
+    Some(Object { id: whole(id)?, kind, x_px: x.as_f64()?, y_px: y.as_f64()?, scale_px, built: None })
+}
+
+fn added(decoded: &Decoded<'_>) -> Option<Added> {
+    let values: &[Value; 10] = decoded.get("player")?.as_array()?.as_slice().try_into().ok()?;
+    let [id, player, name, x, y, direction, health, max_health, ..] = values;
+    Some(Added {
+        id: text(id)?,
+        pose: moomoo_pose(player, x, y, direction)?,
+        name: text(name)?,
+        health: whole(health)?,
+        max_health: whole(max_health)?,
+        is_you: decoded.get("is_you")?.as_bool()?,
+    })
+}
+
+fn shown(values: &[Value; 13]) -> Option<Shown> {
+    let [player, x, y, direction, _build, weapon, _variant, clan, is_owner, ..] = values;
+    let pose = moomoo_pose(player, x, y, direction)?;
+    Some(Shown { pose, weapon: whole(weapon)?, clan: text(clan), is_owner: flag(is_owner)? })
+}
+
+fn moomoo_pose(player: &Value, x: &Value, y: &Value, direction: &Value) -> Option<Pose> {
+    let heading = angle::from_radians(direction.as_f64()?)?;
+    Some(Pose { player: whole(player)?, x_px: x.as_f64()?, y_px: y.as_f64()?, heading })
+}
+
+fn leaderboard(decoded: &Decoded<'_>) -> Option<Leaderboard> {
+    Some(Leaderboard {
+        rows: groups(decoded.get("rows"), |[player, name, score]: &[Value; 3]| {
+            Some((whole(player)?, text(name)?, score.as_f64()?))
+        })?,
+        place: decoded.get("place").and_then(whole),
+        players: decoded.get("players").and_then(whole),
+    })
+}
+
+fn turn8(value: &Value) -> Option<u16> {
+    whole::<u8>(value).map(|turn| u16::from(turn) << 8)
+}

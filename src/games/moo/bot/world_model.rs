@@ -1,0 +1,362 @@
+//! A client's knowledge of the world, assembled from the server's packets of any dialect.
+//!
+//! [`Picture::hear`] takes what a server sends and [`Picture::said`] what the client itself sends,
+//! in order; policies read the result. Positions are the last known ones, in pixels. If a packet
+//! contradicts the picture, the picture applies as much of it as makes sense;
+//! [`testkit`](crate::testing) reports the contradiction.
+
+use std::collections::BTreeMap;
+
+use super::received::{Added, Animal, Clan, Enter, Heard, Kit, Object, Offers, OwnClan, Pose, Shown, Stock, Update};
+use crate::games::moo::client_packet::{ClanAction, ClientPacket};
+use crate::games::moo::world::rules::{self, CHOICE_ITEMS, Group};
+
+/// A known player.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Known {
+    /// Its name; untrusted text.
+    pub name: String,
+    /// Pixels from the left.
+    pub x_px: f64,
+    /// Pixels from the top.
+    pub y_px: f64,
+    /// Binary angle, 65,536 a turn.
+    pub heading: u16,
+    /// Whether it is in view now. In the MooMoo dialects, players out of view stay known.
+    pub in_view: bool,
+    /// Health points.
+    pub health: u32,
+    /// Maximum health points.
+    pub max_health: u32,
+}
+
+/// Clans, as far as the client knows them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Society {
+    /// All clans and their owners.
+    pub clans: BTreeMap<String, u32>,
+    /// The clans of the known players.
+    pub tags: BTreeMap<u32, String>,
+    /// The client's own clan.
+    pub own: Option<String>,
+    /// Whether the client owns it.
+    pub is_owner: bool,
+    /// Its members.
+    pub members: Vec<u32>,
+    /// Players who ask to join it; sent only to its owner.
+    pub asks: Vec<u32>,
+}
+
+impl Society {
+    /// The client founds, joins or leaves a clan. The members follow in a packet of their own.
+    fn belong_to(&mut self, name: Option<String>, is_owner: bool) {
+        if name.is_none() || !is_owner {
+            self.asks.clear();
+        }
+        self.members.clear();
+        (self.own, self.is_owner) = (name, is_owner);
+    }
+
+    /// Whether a player is in the client's own clan.
+    pub fn is_mate(&self, player: u32) -> bool {
+        self.own.is_some() && self.members.contains(&player)
+    }
+}
+
+/// See the [module](self).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Picture {
+    /// The client's own player, once it is in the world.
+    pub me: Option<u32>,
+    /// Whether the client's player is dead, until it enters again.
+    pub is_dead: bool,
+    /// All known players, its own included.
+    pub players: BTreeMap<u32, Known>,
+    /// All known objects, in view or not.
+    pub objects: BTreeMap<u32, Object>,
+    /// Wood, food, stone, gold.
+    pub stock: [u32; 4],
+    /// The client's weapons and items.
+    pub kit: Kit,
+    /// The upgrades that it may choose.
+    pub offers: Offers,
+    /// Its age in this life, as far as known.
+    pub age: u32,
+    /// Every animal in view.
+    pub animals: BTreeMap<u32, Animal>,
+    /// Clan membership.
+    pub society: Society,
+    /// Side of the map, px. The MooMoo dialects do not send it: there it is the default.
+    pub map_size_px: f64,
+    /// The client's last command that the world applied, in the native dialect.
+    pub applied_sequence: u32,
+    /// Number of updates so far.
+    pub updates: u64,
+    /// Number of other players in view.
+    pub others_in_view: usize,
+    /// Native: the client's body that was announced and has not entered yet.
+    pub(crate) announced: Option<u32>,
+    /// MooMoo: the player of each id.
+    pub(crate) ids: BTreeMap<String, u32>,
+    /// Native: the names of clans by their numbers.
+    pub(crate) clan_names: BTreeMap<u32, String>,
+    pub(crate) is_native: bool,
+}
+
+impl Picture {
+    /// An empty picture, with the default map size.
+    pub fn new() -> Picture {
+        Picture {
+            me: None,
+            is_dead: false,
+            players: BTreeMap::new(),
+            objects: BTreeMap::new(),
+            stock: [0; 4],
+            kit: first_kit(),
+            offers: Offers::default(),
+            age: 0,
+            animals: BTreeMap::new(),
+            society: Society::default(),
+            map_size_px: f64::from(rules::MAP_SIZE_PX),
+            applied_sequence: 0,
+            updates: 0,
+            others_in_view: 0,
+            announced: None,
+            ids: BTreeMap::new(),
+            clan_names: BTreeMap::new(),
+            is_native: false,
+        }
+    }
+
+    /// The client's own player, once in the world.
+    pub fn own(&self) -> Option<&Known> {
+        self.players.get(&self.me?)
+    }
+
+    /// Records a packet that the client sends.
+    pub fn said(&mut self, packet: &ClientPacket<'_>) {
+        if let ClientPacket::Clan { action: ClanAction::Answer { player, .. }, .. } = packet {
+            self.society.asks.retain(|asks| asks != player);
+        }
+    }
+
+    /// Applies a packet of the server.
+    pub fn hear(&mut self, heard: &Heard) {
+        match heard {
+            Heard::Welcome(welcome) => {
+                self.is_native = true;
+                self.map_size_px = f64::from(welcome.map_size_px);
+            }
+            Heard::Update(update) => self.update(update),
+            Heard::Spawned { player } => self.announced = Some(*player),
+            Heard::AddPlayer(added) => self.add(added),
+            Heard::RemovePlayer { id } => self.remove(id),
+            Heard::Players(players) => self.players(players),
+            Heard::Died => self.die(),
+            Heard::Objects(objects) => self.objects.extend(objects.iter().map(|object| (object.id, *object))),
+            Heard::Gone(gone) => self.objects.retain(|object, _| !gone.contains(object)),
+            Heard::Health(list) => {
+                for (player, health) in list {
+                    if let Some(known) = self.players.get_mut(player) {
+                        known.health = *health;
+                    }
+                }
+            }
+            Heard::Stats { resources, age, .. } => (self.stock, self.age) = (*resources, *age),
+            Heard::Value { what: Stock::Resource(kind), amount } => self.stock[*kind] = *amount,
+            Heard::Age { age } => self.age = *age,
+            Heard::Setup { .. } => self.kit.counts.clear(),
+            Heard::Kit(kit) => {
+                let count =
+                    |group: Group| (group as u8, kit.counts.get(&(group as u8)).copied().unwrap_or(0));
+                self.kit = Kit { counts: Group::ALL.map(count).into(), ..kit.clone() };
+            }
+            Heard::Bar { ids, weapons: true } => self.kit.weapons.clone_from(ids),
+            Heard::Bar { ids, weapons: false } => self.kit.items.clone_from(ids),
+            Heard::Count { group, count } => drop(self.kit.counts.insert(*group, *count)),
+            Heard::Offers(told) => {
+                self.offers = Offers { choices: Some(choices(&self.kit, told)), ..told.clone() };
+            }
+            Heard::Animals(animals) => {
+                if !self.is_native {
+                    self.animals.clear();
+                }
+                self.animals.extend(animals.iter().map(|animal| (animal.id, *animal)));
+            }
+            Heard::AnimalsGone(gone) => self.animals.retain(|animal, _| !gone.contains(animal)),
+            _ => self.clans(heard),
+        }
+    }
+
+    fn clans(&mut self, heard: &Heard) {
+        let society = &mut self.society;
+        match heard {
+            Heard::Clans(clans) => {
+                society.clans = clans.iter().map(|clan| (clan.name.clone(), clan.owner)).collect();
+                let named = clans.iter().filter_map(|clan| Some((clan.id?, clan.name.clone())));
+                self.clan_names = named.collect();
+            }
+            Heard::ClanChanges { ended, founded } => {
+                for name in ended.iter().filter_map(|id| self.clan_names.remove(id)) {
+                    society.clans.remove(&name);
+                }
+                for Clan { id, name, owner } in founded {
+                    self.clan_names.extend(id.map(|id| (id, name.clone())));
+                    society.clans.insert(name.clone(), *owner);
+                }
+            }
+            Heard::AddClan(clan) => drop(society.clans.insert(clan.name.clone(), clan.owner)),
+            Heard::RemoveClan { name } => drop(society.clans.remove(name)),
+            Heard::OwnClan(own) => {
+                let name = self.name_of(own);
+                self.society.belong_to(name, own.is_owner);
+                if own.id.is_some() {
+                    self.society.members.clone_from(&own.members);
+                }
+                self.society.asks.clone_from(&own.asks);
+            }
+            Heard::OwnName { name, is_owner } => society.belong_to(name.clone(), *is_owner),
+            Heard::Members(members) => society.members.clone_from(members),
+            Heard::Asks { player } => society.asks.push(*player),
+            Heard::Tags(tags) => {
+                for (player, clan) in tags {
+                    match clan.map(|clan| self.clan_names.get(&clan)) {
+                        None => drop(society.tags.remove(player)),
+                        Some(Some(name)) => drop(society.tags.insert(*player, name.clone())),
+                        Some(None) => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The name of the client's own clan, or its number while the name is unknown.
+    pub(crate) fn name_of(&self, own: &OwnClan) -> Option<String> {
+        own.id.map(|id| self.clan_names.get(&id).cloned().unwrap_or_else(|| id.to_string()))
+    }
+
+    fn update(&mut self, update: &Update) {
+        for player in &update.leaves {
+            self.players.remove(player);
+            self.society.tags.remove(player);
+            // Sequences continue: the next life belongs to the same player.
+            self.me = self.me.filter(|me| me != player);
+        }
+        for Enter { pose, name, .. } in &update.enters {
+            let health = u32::from(rules::PLAYER_HEALTH);
+            self.meet(pose, name, true, (health, health));
+            // An entering player has no clan until its tag says otherwise.
+            self.society.tags.remove(&pose.player);
+            if self.announced == Some(pose.player) {
+                self.announced = None;
+                self.be_born(pose.player);
+            }
+        }
+        update.full.iter().for_each(|pose| self.place(pose));
+        for moved in &update.moved {
+            if let Some(known) = self.players.get_mut(&moved.player) {
+                (known.x_px, known.y_px) = (known.x_px + moved.dx_px, known.y_px + moved.dy_px);
+                known.in_view = true;
+            }
+        }
+        for (player, heading) in &update.turned {
+            if let Some(known) = self.players.get_mut(player) {
+                known.heading = *heading;
+            }
+        }
+        if let Some((me, own)) = self.me.zip(update.own.as_ref()) {
+            self.place(&own.pose(me));
+            self.applied_sequence = own.sequence;
+        }
+        self.end_update();
+    }
+
+    fn add(&mut self, added: &Added) {
+        self.meet(&added.pose, &added.name, false, (added.health, added.max_health));
+        self.ids.insert(added.id.clone(), added.pose.player);
+        if added.is_you {
+            self.be_born(added.pose.player);
+        }
+    }
+
+    fn remove(&mut self, id: &str) {
+        if let Some(player) = self.ids.remove(id) {
+            self.players.remove(&player);
+            self.me = self.me.filter(|me| *me != player);
+        }
+    }
+
+    fn players(&mut self, shown: &[Shown]) {
+        self.society.tags.clear();
+        let tags = shown.iter().filter_map(|shown| Some((shown.pose.player, shown.clan.clone()?)));
+        self.society.tags.extend(tags);
+        if self.me.is_none() {
+            return;
+        }
+        self.players.values_mut().for_each(|known| known.in_view = false);
+        shown.iter().for_each(|shown| self.place(&shown.pose));
+        self.end_update();
+    }
+
+    fn die(&mut self) {
+        // The next life begins young, before any other packet about it.
+        (self.is_dead, self.age) = (true, 0);
+        if self.is_native {
+            return;
+        }
+        if let Some(me) = self.me.take() {
+            self.players.remove(&me);
+            self.ids.retain(|_, player| *player != me);
+        }
+        // No player is seen until the client's own is back; a player who dies meanwhile may then be anywhere.
+        self.players.values_mut().for_each(|known| known.in_view = false);
+    }
+
+    fn meet(&mut self, pose: &Pose, name: &str, in_view: bool, (health, max_health): (u32, u32)) {
+        let Pose { player, x_px, y_px, heading } = *pose;
+        let name = name.to_owned();
+        self.players.insert(player, Known { name, x_px, y_px, heading, in_view, health, max_health });
+    }
+
+    fn be_born(&mut self, player: u32) {
+        (self.me, self.is_dead) = (Some(player), false);
+    }
+
+    fn place(&mut self, pose: &Pose) {
+        if let Some(known) = self.players.get_mut(&pose.player) {
+            (known.x_px, known.y_px, known.heading) = (pose.x_px, pose.y_px, pose.heading);
+            known.in_view = true;
+        }
+    }
+
+    fn end_update(&mut self) {
+        self.updates += 1;
+        let others = self.players.iter().filter(|(player, known)| known.in_view && Some(**player) != self.me);
+        self.others_in_view = others.count();
+    }
+}
+
+/// The upgrades that an offer allows with this equipment: the numbers of weapons, then those of items from [`CHOICE_ITEMS`] on.
+pub(crate) fn choices(kit: &Kit, told: &Offers) -> Vec<u8> {
+    if told.points == 0 {
+        return Vec::new();
+    }
+    let has = |needs: Option<u8>, list: &[u8]| needs.is_none_or(|needed| list.contains(&needed));
+    let of_age = |one: Option<u8>| one.map(u32::from) == Some(told.age);
+    let weapons = rules::WEAPONS.iter().filter(|one| of_age(one.age) && has(one.needs, &kit.weapons));
+    let items = rules::ITEMS.iter().filter(|one| of_age(one.age) && has(one.needs, &kit.items));
+    weapons.map(|weapon| weapon.id).chain(items.map(|item| item.id + CHOICE_ITEMS)).collect()
+}
+
+/// The initial weapons and items.
+fn first_kit() -> Kit {
+    let (weapons, items) = (vec![rules::FIRST_WEAPON], rules::FIRST_ITEMS.to_vec());
+    Kit { weapons, items, counts: BTreeMap::new() }
+}
+
+impl Default for Picture {
+    fn default() -> Picture {
+        Picture::new()
+    }
+}

@@ -1,0 +1,294 @@
+//! Checks projectiles and animals.
+//!
+//! A shot is announced when it begins and when it ends; its number may then be reused. MooMoo
+//! servers list all animals in view each turn, the native dialect those that changed and those that
+//! are gone.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::common::{Common, reach_px};
+use super::rule::Rule;
+use crate::games::moo::bot::received::{Animal, Heard, Shot, ShotEnd, ShotPlace};
+use crate::games::moo::world::rules::{self, AnimalKind};
+
+/// Greatest distance, px, of one of the player's own shots from the player when it is announced:
+/// the known position is slightly old, and the shot has flown for a tick.
+const OWN_PX: f64 = 250.0;
+/// Greatest difference between its direction and the player's at that time: 2 degrees.
+const OWN_OFF: u16 = 364;
+/// Ends and beginnings are rounded, px.
+const ROUNDED_PX: f64 = 3.0;
+/// The shortest time assumed for one turn: a delayed turn arrives right before the next one.
+const TURN: Duration = Duration::from_millis(200);
+
+/// State of the check that the picture does not hold.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    flying: BTreeMap<u32, Shot>,
+    /// Whether the next shot was announced as a turret's.
+    is_turrets: bool,
+    /// The player's own weapon, as a MooMoo server shows it.
+    weapon: u8,
+    /// When each animal in view was last reported: by arrival, and by the tick.
+    told: BTreeMap<u32, [Duration; 2]>,
+    /// The player's own shots.
+    pub(super) shots: u64,
+}
+
+impl State {
+    /// Records a packet; `now` is its time of arrival, and that of the tick where packets name it.
+    /// `is_all` says that the packet lists all animals in view. Returns the food of each animal that
+    /// is gone now, dead or not.
+    pub(super) fn hear(
+        &mut self,
+        heard: &Heard,
+        now: [Duration; 2],
+        is_all: bool,
+        common: &mut Common,
+    ) -> Vec<u32> {
+        let is_turrets = std::mem::take(&mut self.is_turrets);
+        match heard {
+            Heard::Shots(shots) => shots.iter().for_each(|shot| self.begin(shot, is_turrets, common)),
+            Heard::ShotEnds(ends) => ends.iter().for_each(|end| self.end(end, common)),
+            Heard::TurretShot => self.is_turrets = true,
+            Heard::Players(players) => {
+                let own = players.iter().find(|shown| Some(shown.pose.player) == common.picture.me);
+                self.weapon = own.map_or(self.weapon, |own| own.weapon);
+            }
+            Heard::Animals(animals) => {
+                animals.iter().for_each(|animal| self.animal(animal, now, common));
+                if is_all {
+                    let known = common.picture.animals.keys().copied();
+                    let gone: Vec<u32> =
+                        known.filter(|id| animals.iter().all(|animal| animal.id != *id)).collect();
+                    return self.gone(&gone, common);
+                }
+            }
+            Heard::AnimalsGone(gone) => return self.gone(gone, common),
+            Heard::Strikes(animals) => {
+                for id in animals.iter().filter(|id| !self.told.contains_key(id)) {
+                    common.fault(Rule::AnimalUnknown, format!("animal {id} strikes"));
+                }
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn begin(&mut self, shot: &Shot, is_turrets: bool, common: &mut Common) {
+        let Shot { id, kind, x_px, y_px, .. } = *shot;
+        common.on_map(&format!("shot {id}"), x_px, y_px, 0.0);
+        if self.flying.insert(id, *shot).is_some() || rules::projectile(kind).is_none() {
+            common.fault(Rule::ShotTwice, format!("{shot:?}"));
+        }
+        let is_mine = match shot.by {
+            Some(by) => common.picture.me == Some(by),
+            None => !is_turrets && self.may_be_mine(shot, common),
+        };
+        self.shots += u64::from(is_mine);
+    }
+
+    /// MooMoo servers do not name the shooter: assume a player with such a weapon who is near and
+    /// looks that way.
+    fn may_be_mine(&self, shot: &Shot, common: &Common) -> bool {
+        let shoots = rules::weapon(self.weapon).and_then(|weapon| weapon.shoots);
+        common.picture.own().is_some_and(|me| {
+            let off = me.heading.wrapping_sub(shot.heading);
+            shoots == Some(shot.kind)
+                && (shot.x_px - me.x_px).hypot(shot.y_px - me.y_px) < OWN_PX
+                && off.min(off.wrapping_neg()) <= OWN_OFF
+        })
+    }
+
+    fn end(&mut self, end: &ShotEnd, common: &mut Common) {
+        let Some(shot) = self.flying.remove(&end.id) else {
+            return common.fault(Rule::ShotEnd, format!("shot {} is not in flight", end.id));
+        };
+        let way_px = match end.place {
+            ShotPlace::At(x_px, y_px) => (x_px - shot.x_px).hypot(y_px - shot.y_px),
+            ShotPlace::After(way_px) => way_px,
+        };
+        if way_px > shot.range_px + ROUNDED_PX {
+            common.fault(Rule::ShotEnd, format!("{shot:?} after {way_px:.1} px"));
+        }
+    }
+
+    fn animal(&mut self, animal: &Animal, now: [Duration; 2], common: &mut Common) {
+        let Animal { id, kind, x_px, y_px, health } = *animal;
+        common.on_map(&format!("animal {id}"), x_px, y_px, 0.0);
+        let most = AnimalKind::from_number(kind).map_or(0, |kind| u32::from(kind.animal().health));
+        if health > most {
+            common.fault(Rule::Animal, format!("{animal:?}, at most {most}"));
+        }
+        let told = self.told.insert(id, now);
+        let before = common.picture.animals.get(&id).copied();
+        let Some((told, before)) = told.zip(before) else { return };
+        let way_px = (x_px - before.x_px).hypot(y_px - before.y_px);
+        // A state that was held back arrives right after the one before it; and not every turn
+        // names its tick.
+        let passed = now[0].saturating_sub(told[0]).max(now[1].saturating_sub(told[1]));
+        let time_s = (passed + TURN).as_secs_f64();
+        if way_px > reach_px(time_s) {
+            common.fault(Rule::TooFast, format!("animal {id}: {way_px:.1} px in {time_s:.3} s"));
+        }
+    }
+
+    fn gone(&mut self, gone: &[u32], common: &mut Common) -> Vec<u32> {
+        let mut food = Vec::new();
+        for id in gone {
+            self.told.remove(id);
+            match common.picture.animals.get(id) {
+                Some(animal) => {
+                    food.extend(AnimalKind::from_number(animal.kind).map(|kind| kind.animal().food));
+                }
+                None => common.fault(Rule::AnimalUnknown, format!("animal {id} is gone")),
+            }
+        }
+        food
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::games::moo::checker::{Check, Deeds};
+    use crate::games::moo::bot::received::{Added, Pose, Shown, Stock, Update, Welcome};
+
+    const ME: Pose = Pose { player: 1, x_px: 500.0, y_px: 500.0, heading: 0 };
+
+    fn shot(id: u32) -> Shot {
+        Shot { id, kind: 0, by: None, x_px: 600.0, y_px: 500.0, heading: 100, range_px: 900.0 }
+    }
+
+    fn begins(shot: Shot) -> Heard {
+        Heard::Shots(vec![shot])
+    }
+
+    fn ends(id: u32, way_px: f64) -> Heard {
+        Heard::ShotEnds(vec![ShotEnd { id, place: ShotPlace::After(way_px) }])
+    }
+
+    fn cow(id: u32, x_px: f64) -> Animal {
+        Animal { id, kind: 0, x_px, y_px: 500.0, health: 500 }
+    }
+
+    fn cows(cows: &[Animal]) -> Heard {
+        Heard::Animals(cows.to_vec())
+    }
+
+    fn turn() -> Heard {
+        Heard::Players(vec![Shown { weapon: 9, ..ME.into() }])
+    }
+
+    fn food(amount: u32) -> Heard {
+        Heard::Value { what: Stock::Resource(1), amount }
+    }
+
+    /// Receives `more` a tenth of a second apart after a birth with a bow; returns the broken
+    /// rules, and the deeds.
+    fn heard(more: &[Heard]) -> (Vec<Rule>, Deeds) {
+        let mut check = Check::new(false);
+        let (id, name, health) = ("1".to_owned(), String::new(), 100);
+        let added = Added { id, pose: ME, name, health, max_health: health, is_you: true };
+        let born =
+            [Heard::IoInit, Heard::InitData, Heard::Setup { player: 1 }, Heard::AddPlayer(added), turn()];
+        let packets = born.into_iter().chain(more.iter().cloned()).enumerate();
+        let tenth = Duration::from_millis(100);
+        let faults = packets.flat_map(|(number, heard)| check.hear(&heard, tenth * number as u32));
+        (faults.map(|fault| fault.rule).collect(), check.take_deeds())
+    }
+
+    #[test]
+    fn a_shot_begins_and_ends_once_and_flies_no_further_than_it_can() {
+        assert_eq!(heard(&[begins(shot(0)), ends(0, 902.0), begins(shot(0)), ends(0, 10.0)]).0, []);
+        assert_eq!(heard(&[begins(shot(0)), begins(shot(0))]).0, [Rule::ShotTwice]);
+        assert_eq!(heard(&[begins(Shot { kind: 4, ..shot(0) })]).0, [Rule::ShotTwice]);
+        assert_eq!(heard(&[begins(Shot { x_px: -1.0, ..shot(0) })]).0, [Rule::OffMap]);
+        assert_eq!(heard(&[ends(0, 10.0)]).0, [Rule::ShotEnd]);
+        assert_eq!(heard(&[begins(shot(0)), ends(0, 910.0)]).0, [Rule::ShotEnd]);
+    }
+
+    #[test]
+    fn a_shot_is_the_players_own_if_it_is_near_flies_in_its_direction_and_no_turret_fires() {
+        let shots = |more: &[Heard]| heard(more).1.shots;
+        assert_eq!(shots(&[begins(shot(0)), begins(shot(1))]), 2);
+        assert_eq!(shots(&[Heard::TurretShot, begins(shot(0)), begins(shot(1))]), 1);
+        assert_eq!(shots(&[begins(Shot { x_px: 900.0, ..shot(0) })]), 0);
+        assert_eq!(shots(&[begins(Shot { heading: 400, ..shot(0) })]), 0);
+        assert_eq!(shots(&[begins(Shot { kind: 2, ..shot(0) })]), 0);
+        let by = |by| shots(&[begins(Shot { by: Some(by), heading: 400, ..shot(0) })]);
+        assert_eq!((by(1), by(2)), (1, 0));
+    }
+
+    #[test]
+    fn animals_are_on_the_map_no_faster_and_no_healthier_than_they_can_be() {
+        let walks = [cows(&[cow(3, 600.0)]), cows(&[cow(3, 650.0), cow(4, 90.0)]), cows(&[])];
+        assert_eq!(heard(&walks).0, []);
+        assert_eq!(heard(&[cows(&[cow(3, 600.0)]), cows(&[cow(3, 1_400.0)])]).0, [Rule::TooFast]);
+        assert_eq!(heard(&[cows(&[cow(3, 20_000.0)])]).0, [Rule::OffMap]);
+        assert_eq!(heard(&[cows(&[Animal { health: 501, ..cow(3, 600.0) }])]).0, [Rule::Animal]);
+        assert_eq!(heard(&[cows(&[Animal { kind: 3, ..cow(3, 600.0) }])]).0, [Rule::Animal]);
+    }
+
+    #[test]
+    fn an_animal_has_the_time_of_the_ticks_that_a_held_back_state_spans() {
+        let faults = |tick| {
+            let mut check = Check::new(true);
+            let welcome = Welcome {
+                version: 1,
+                code_hash: String::new(),
+                seed: 1,
+                map_size_px: 14_400,
+                tick_hz: 30,
+                update_hz: 30,
+                epoch: String::new(),
+                tick: 1,
+            };
+            let update = |tick| Heard::Update(Update { tick, ..Update::default() });
+            let far = cows(&[cow(3, 1_754.0)]);
+            let packets = [Heard::Welcome(welcome), update(10), cows(&[cow(3, 600.0)]), update(tick), far];
+            let faults = packets.iter().flat_map(|heard| check.hear(heard, Duration::ZERO));
+            faults.map(|fault| fault.rule).collect::<Vec<Rule>>()
+        };
+        assert_eq!(faults(134), []);
+        assert_eq!(faults(11), [Rule::TooFast]);
+    }
+
+    #[test]
+    fn only_animals_in_view_strike_and_are_gone() {
+        assert_eq!(heard(&[cows(&[cow(3, 600.0)]), Heard::Strikes(vec![3])]).0, []);
+        assert_eq!(
+            heard(&[cows(&[cow(3, 600.0)]), cows(&[]), Heard::Strikes(vec![3])]).0,
+            [Rule::AnimalUnknown]
+        );
+        assert_eq!(heard(&[Heard::AnimalsGone(vec![3])]).0, [Rule::AnimalUnknown]);
+    }
+
+    #[test]
+    fn an_animal_that_is_gone_may_have_left_its_food() {
+        let hunt = [cows(&[cow(3, 600.0)]), cows(&[]), food(50), turn(), turn()];
+        let lived = Deeds { animals: 1, gathered: 50, ..Deeds::default() };
+        assert_eq!(heard(&hunt), (vec![], lived));
+        let right_before = [cows(&[cow(3, 600.0)]), food(50), turn(), cows(&[]), turn()];
+        assert_eq!(heard(&right_before), (vec![], lived));
+        assert_eq!(heard(&[food(50), turn(), turn()]).0, [Rule::GainUnearned]);
+        let wolf = || Animal { id: 9, kind: 4, health: 300, ..cow(9, 600.0) };
+        let both = [cows(&[cow(3, 600.0), wolf()]), cows(&[]), food(200), turn(), turn()];
+        assert_eq!((heard(&both).0, heard(&both).1.animals), (vec![], 1), "the cow went out of view");
+        let in_turn = [
+            cows(&[cow(3, 600.0), wolf()]),
+            cows(&[wolf()]),
+            food(200),
+            turn(),
+            cows(&[]),
+            turn(),
+            food(400),
+            turn(),
+            turn(),
+        ];
+        assert_eq!(heard(&in_turn).0, [Rule::GainUnearned], "one wolf feeds once");
+        let left = [cows(&[cow(3, 600.0)]), cows(&[]), turn(), turn(), turn()];
+        assert_eq!(heard(&left).1, Deeds::default(), "it went out of view");
+    }
+}

@@ -1,0 +1,215 @@
+//! Checks that a server's packets are consistent: a state machine over all packets sent and
+//! received, in order.
+//!
+//! The caller passes in the packets that the client sent ([`Check::said`]) and received
+//! ([`Check::hear`]) with their time of arrival. A received packet is compared with the [`Picture`]
+//! of the packets before it, and then added to the picture. The results are [`Fault`]s, each a
+//! broken [`Rule`]. After a fault the check continues as well as it can, so that one cause may show
+//! as several faults. It uses no socket and no clock.
+//!
+//! Each layout has its own file, `native` and `moomoo`. What both have in common is in `common`, `ledger`
+//! (resources and fighting) with `pay`, `growth` (building and choosing), `wild` (projectiles and animals) and
+//! `clans`. `rule` names the rules.
+
+mod clans;
+mod common;
+mod stats;
+mod upgrades;
+mod resource_ledger;
+mod moomoo;
+mod native;
+mod gold_income;
+mod rule;
+mod animals_and_shots;
+
+pub use common::Fault;
+pub use stats::Deeds;
+pub use rule::Rule;
+
+use std::time::Duration;
+
+use self::common::Common;
+use crate::games::moo::bot::received::Heard;
+use crate::games::moo::bot::world_model::Picture;
+use crate::games::moo::client_packet::{ClientPacket, Mode};
+
+#[derive(Debug)]
+enum Layout {
+    Native(native::State),
+    Moomoo(moomoo::State),
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Check {
+    common: Common,
+    layout: Layout,
+    wild: animals_and_shots::State,
+    clans: clans::State,
+    ledger: resource_ledger::Ledger,
+}
+
+impl Check {
+    /// A check of a new connection.
+    pub fn new(native: bool) -> Check {
+        let layout = if native {
+            Layout::Native(native::State::default())
+        } else {
+            Layout::Moomoo(moomoo::State::default())
+        };
+        Check {
+            common: Common::default(),
+            layout,
+            wild: animals_and_shots::State::default(),
+            clans: clans::State::default(),
+            ledger: resource_ledger::Ledger::default(),
+        }
+    }
+
+    /// The client has come back: its player may have things from the beginning.
+    pub fn returns(&mut self) {
+        self.ledger.returns();
+    }
+
+    /// Takes the deeds recorded since the last call.
+    pub fn take_deeds(&mut self) -> Deeds {
+        let mut deeds = self.ledger.take();
+        deeds.shots += std::mem::take(&mut self.wild.shots);
+        deeds.clans += std::mem::take(&mut self.clans.joined);
+        deeds
+    }
+
+    /// The picture of the world.
+    pub fn picture(&self) -> &Picture {
+        &self.common.picture
+    }
+
+    /// Records a packet that the client sends.
+    pub fn said(&mut self, packet: &ClientPacket<'_>) {
+        match packet {
+            ClientPacket::Ping { nonce } => self.common.pings.push_back(*nonce),
+            ClientPacket::Move { sequence, .. }
+            | ClientPacket::Aim { sequence, .. }
+            | ClientPacket::Attack { sequence, .. }
+            | ClientPacket::Select { sequence, .. }
+            | ClientPacket::Upgrade { sequence, .. }
+            | ClientPacket::MapPing { sequence, .. }
+            | ClientPacket::Clan { sequence, .. }
+            | ClientPacket::Chat { sequence, .. } => {
+                self.common.said_sequence = self.common.said_sequence.max(sequence.unwrap_or(0));
+            }
+            ClientPacket::Hello { mode: Mode::Play, .. } => self.common.has_asked = true,
+            ClientPacket::EnterGame { .. } => {
+                self.common.has_asked = true;
+                // Entering again after death carries no sequence, and uses the next one.
+                self.common.said_sequence += u32::from(self.common.picture.is_dead);
+            }
+            _ => {}
+        }
+        self.common.picture.said(packet);
+    }
+
+    /// Checks a packet of the server, received at the time `now` of any clock that does not go
+    /// back, and returns its faults.
+    pub fn hear(&mut self, heard: &Heard, now: Duration) -> Vec<Fault> {
+        let common = &mut self.common;
+        let is_moomoo = matches!(self.layout, Layout::Moomoo(_));
+        match heard {
+            Heard::Objects(objects) => common.objects(objects, is_moomoo),
+            Heard::Gone(objects) => common.gone(objects),
+            Heard::Leaderboard(board) => common.leaderboard(board),
+            Heard::Chat { player, text } if !common.picture.players.contains_key(player) => {
+                common.fault(Rule::ChatUnknown, format!("{player} says {text:?}"));
+            }
+            Heard::Pong { nonce, .. } => {
+                let asked = common.pings.pop_front();
+                if asked.is_none_or(|asked| asked != *nonce) {
+                    common.fault(Rule::PongUnasked, format!("nonce {nonce:?}, asked {asked:?}"));
+                }
+            }
+            Heard::Health(list) => common.health(list),
+            Heard::Died => common.death(),
+            Heard::Error { rule, detail } => common.fault(Rule::ServerError, format!("{rule}: {detail}")),
+            _ => {}
+        }
+        let tick_time = match &mut self.layout {
+            Layout::Native(state) => {
+                state.hear(heard, common);
+                state.tick_time()
+            }
+            Layout::Moomoo(state) => {
+                state.hear(heard, now, common);
+                now
+            }
+        };
+        self.clans.hear(heard, now, common);
+        let killed = self.wild.hear(heard, [now, tick_time], is_moomoo, common);
+        self.ledger.earn(heard, now, common);
+        common.picture.hear(heard);
+        self.ledger.hear(heard, &killed, common);
+        std::mem::take(&mut common.faults)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::games::moo::bot::received::Leaderboard;
+
+    fn board(rows: &[(u32, f64)], place: Option<u32>, players: u32) -> Heard {
+        let rows = rows.iter().map(|(player, score)| (*player, String::new(), *score)).collect();
+        Heard::Leaderboard(Leaderboard { rows, place, players: Some(players) })
+    }
+
+    fn rules(faults: &[Fault]) -> Vec<Rule> {
+        faults.iter().map(|fault| fault.rule).collect()
+    }
+
+    /// A check that has received the greeting.
+    fn greeted() -> Check {
+        let mut check = Check::new(false);
+        assert_eq!(check.hear(&Heard::IoInit, Duration::ZERO), []);
+        assert_eq!(check.hear(&Heard::InitData, Duration::ZERO), []);
+        check
+    }
+
+    #[test]
+    fn a_leaderboard_is_sorted_and_counts_right() {
+        let mut check = greeted();
+        let mut hear = |heard: Heard| rules(&check.hear(&heard, Duration::ZERO));
+        assert_eq!(hear(board(&[(1, 9.0), (2, 9.0), (3, 0.0)], Some(3), 3)), []);
+        assert_eq!(hear(board(&[(1, 1.0), (2, 2.0)], None, 2)), [Rule::BoardOrder]);
+        assert_eq!(hear(board(&[(1, 2.0), (1, 1.0)], None, 2)), [Rule::BoardOrder]);
+        assert_eq!(hear(board(&[(1, 2.0)], Some(2), 1)), [Rule::BoardOrder]);
+        assert_eq!(hear(board(&[(1, 2.0), (2, 1.0)], None, 1)), [Rule::BoardOrder]);
+    }
+
+    #[test]
+    fn pongs_answer_pings() {
+        let mut check = greeted();
+        check.said(&ClientPacket::Ping { nonce: Some(4) });
+        let pong = |nonce| Heard::Pong { nonce: Some(nonce), tick: Some(1) };
+        assert_eq!(rules(&check.hear(&pong(4), Duration::ZERO)), []);
+        assert_eq!(rules(&check.hear(&pong(4), Duration::ZERO)), [Rule::PongUnasked]);
+    }
+
+    #[test]
+    fn an_error_of_the_server_and_a_strangers_chat_are_faults() {
+        let mut check = greeted();
+        let error = Heard::Error { rule: "repeated".to_owned(), detail: String::new() };
+        assert_eq!(rules(&check.hear(&error, Duration::ZERO)), [Rule::ServerError]);
+        let chat = Heard::Chat { player: 3, text: "hi".to_owned() };
+        assert_eq!(rules(&check.hear(&chat, Duration::ZERO)), [Rule::ChatUnknown]);
+    }
+
+    #[test]
+    fn a_death_needs_a_life_and_health_needs_a_known_player() {
+        let mut check = greeted();
+        assert_eq!(rules(&check.hear(&Heard::Died, Duration::ZERO)), [Rule::Death]);
+        check.said(&ClientPacket::EnterGame { name: None, skin: None, moofoll: false });
+        assert_eq!(rules(&check.hear(&Heard::Died, Duration::ZERO)), [], "of a body that it never saw");
+        assert_eq!(rules(&check.hear(&Heard::Died, Duration::ZERO)), [Rule::Death]);
+        let health = Heard::Health(vec![(3, 100)]);
+        assert_eq!(rules(&check.hear(&health, Duration::ZERO)), [Rule::Health]);
+    }
+}

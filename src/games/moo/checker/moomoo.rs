@@ -1,0 +1,227 @@
+//! The layout of the MooMoo dialects: `io_init`, `init_data`, and after entering, `setup`, the
+//! client's own `add_player`, and in each update all players in view.
+//!
+//! These dialects carry no tick, so the time between arrivals limits how far a player may have
+//! moved. A player out of view stays known: only `remove_player` ends that. A player who dies is
+//! forgotten only by its own client, and is then set up again.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::common::{Common, EDGE_PX};
+use super::rule::Rule;
+use crate::games::moo::bot::received::{Added, Heard, Pose, Shown};
+
+/// The shortest time assumed for one update. Servers update these dialects about ten times a
+/// second; a delayed update arrives right before the next one, so a shorter gap means nothing.
+const UPDATE_TIME: Duration = Duration::from_millis(200);
+
+/// State of a MooMoo connection that the picture does not hold.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    greetings: usize,
+    /// The client's player according to `setup`.
+    promised: Option<u32>,
+    updated: Option<Duration>,
+}
+
+impl State {
+    pub(super) fn hear(&mut self, heard: &Heard, now: Duration, common: &mut Common) {
+        let greeting = match heard {
+            Heard::IoInit => Some(0),
+            Heard::InitData => Some(1),
+            _ => None,
+        };
+        if greeting.unwrap_or(2) != self.greetings.min(2) {
+            common.fault(Rule::Greeting, format!("after {} greetings: {heard:?}", self.greetings));
+        }
+        self.greetings += usize::from(greeting.is_some());
+        match heard {
+            Heard::Setup { player } => self.promise(*player, common),
+            Heard::AddPlayer(added) => self.add(added, common),
+            Heard::RemovePlayer { id } => self.remove(id, common),
+            Heard::Players(players) => self.update(players, now, common),
+            Heard::Died => self.promised = None,
+            Heard::Welcome(_) | Heard::Update(_) | Heard::Spawned { .. } | Heard::Watching { .. } => {
+                common.fault(Rule::Greeting, format!("of another layout: {heard:?}"));
+            }
+            _ => {}
+        }
+    }
+
+    fn promise(&mut self, player: u32, common: &mut Common) {
+        if let Some(before) = self.promised.replace(player) {
+            common.fault(Rule::Birth, format!("setup {before}, then {player}"));
+        }
+    }
+
+    fn add(&mut self, added: &Added, common: &mut Common) {
+        let Pose { player, x_px, y_px, .. } = added.pose;
+        common.on_map(&format!("player {player}"), x_px, y_px, EDGE_PX);
+        let (health, max_health) = (added.health, added.max_health);
+        if health > max_health {
+            common.fault(Rule::Health, format!("player {player} has {health} of {max_health}"));
+        }
+        if common.place(player).is_some() || common.picture.ids.contains_key(&added.id) {
+            common.fault(Rule::EnterKnown, format!("player {player}, id {:?}", added.id));
+        }
+        if added.is_you {
+            if self.promised != Some(player) {
+                common.fault(Rule::Birth, format!("the client is {player}, setup said {:?}", self.promised));
+            }
+            common.birth(player, common.picture.me);
+        }
+    }
+
+    fn remove(&mut self, id: &str, common: &mut Common) {
+        let player = common.picture.ids.get(id).copied();
+        if player.is_none() {
+            common.fault(Rule::LeaveUnknown, format!("id {id:?}"));
+        } else if common.picture.me == player {
+            self.promised = None;
+        }
+    }
+
+    fn update(&mut self, shown: &[Shown], now: Duration, common: &mut Common) {
+        let Some(me) = common.picture.me else {
+            let rule = if common.picture.is_dead { Rule::Death } else { Rule::Birth };
+            common.fault(rule, "an update without the client's own player");
+            return;
+        };
+        let since = self.updated.map_or(UPDATE_TIME, |before| now.saturating_sub(before) + UPDATE_TIME);
+        self.updated = Some(now);
+        let mut named = BTreeSet::new();
+        for Shown { pose, .. } in shown {
+            if !named.insert(pose.player) {
+                common.fault(Rule::Twice, format!("player {}", pose.player));
+            }
+            let was_in_view = common.picture.players.get(&pose.player).is_some_and(|known| known.in_view);
+            let time_s = was_in_view.then_some(since.as_secs_f64());
+            common.moves_to(pose, common.place(pose.player), time_s);
+        }
+        if !named.contains(&me) {
+            common.fault(Rule::SelfMissing, format!("player {me}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::games::moo::checker::Check;
+    use crate::games::moo::bot::received::Object;
+
+    fn pose(player: u32, x_px: f64) -> Pose {
+        Pose { player, x_px, y_px: 500.0, heading: 0 }
+    }
+
+    fn add(player: u32, is_you: bool) -> Heard {
+        let id = format!("{player}-1");
+        Heard::AddPlayer(Added {
+            id,
+            pose: pose(player, 500.0),
+            name: String::new(),
+            health: 100,
+            max_health: 100,
+            is_you,
+        })
+    }
+
+    fn players(places: &[(u32, f64)]) -> Heard {
+        Heard::Players(places.iter().map(|(player, x_px)| pose(*player, *x_px).into()).collect())
+    }
+
+    /// Hears one packet each tenth of a second, and gives the rules that they broke.
+    fn broken(packets: &[Heard]) -> Vec<Rule> {
+        let mut check = Check::new(false);
+        let mut faults = Vec::new();
+        for (tenth, heard) in packets.iter().enumerate() {
+            faults.extend(check.hear(heard, Duration::from_millis(100 * tenth as u64)));
+        }
+        faults.iter().map(|fault| fault.rule).collect()
+    }
+
+    /// The greeting, the client's own birth as player 1, and then `more`.
+    fn after_birth(more: &[Heard]) -> Vec<Rule> {
+        let mut packets = vec![Heard::IoInit, Heard::InitData, Heard::Setup { player: 1 }, add(1, true)];
+        packets.extend_from_slice(more);
+        broken(&packets)
+    }
+
+    #[test]
+    fn a_sensible_course_of_events_has_no_fault() {
+        let remove = Heard::RemovePlayer { id: "2-1".to_owned() };
+        let object = Heard::Objects(vec![Object {
+            id: 7,
+            kind: Some(0),
+            x_px: 9.0,
+            y_px: 9.0,
+            scale_px: 80.0,
+            built: None,
+        }]);
+        let course = [
+            add(2, false),
+            object,
+            players(&[(1, 500.0), (2, 510.0)]),
+            players(&[(1, 533.0)]),
+            players(&[(1, 560.0), (2, 4_000.0)]),
+            remove,
+            add(2, false),
+        ];
+        assert_eq!(after_birth(&course), []);
+    }
+
+    #[test]
+    fn greeting_and_birth_have_their_order() {
+        assert_eq!(broken(&[Heard::InitData]), [Rule::Greeting]);
+        assert_eq!(broken(&[Heard::IoInit, Heard::Setup { player: 1 }]), [Rule::Greeting]);
+        let greeted = |heard| broken(&[Heard::IoInit, Heard::InitData, heard]);
+        assert_eq!(greeted(add(1, true)), [Rule::Birth]);
+        assert_eq!(greeted(players(&[])), [Rule::Birth]);
+        assert_eq!(greeted(Heard::Objects(Vec::new())), [Rule::Birth]);
+        assert_eq!(greeted(Heard::IoInit), [Rule::Greeting]);
+        assert_eq!(after_birth(&[Heard::Setup { player: 1 }]), [Rule::Birth]);
+    }
+
+    #[test]
+    fn only_the_known_appear_once_and_within_reach() {
+        assert_eq!(after_birth(&[players(&[(1, 500.0), (2, 500.0)])]), [Rule::UpdateUnknown]);
+        assert_eq!(after_birth(&[players(&[(1, 500.0), (1, 500.0)])]), [Rule::Twice]);
+        assert_eq!(after_birth(&[players(&[])]), [Rule::SelfMissing]);
+        assert_eq!(after_birth(&[add(1, false)]), [Rule::EnterKnown]);
+        assert_eq!(after_birth(&[Heard::RemovePlayer { id: "9-9".to_owned() }]), [Rule::LeaveUnknown]);
+        let jump = [players(&[(1, 500.0)]), players(&[(1, 1_200.0)])];
+        assert_eq!(after_birth(&jump), [Rule::TooFast]);
+        assert_eq!(after_birth(&[players(&[(1, 20_000.0)])]), [Rule::OffMap]);
+    }
+
+    #[test]
+    fn after_death_comes_a_new_setup() {
+        let again = |more: &[Heard]| {
+            let mut packets = more.to_vec();
+            packets.extend([Heard::Setup { player: 1 }, add(1, true), players(&[(1, 500.0)])]);
+            after_birth(&packets)
+        };
+        assert_eq!(again(&[players(&[(1, 900.0)]), Heard::Died]), [], "elsewhere than one died");
+        let lasts =
+            [add(2, false), players(&[(1, 500.0), (2, 500.0)]), Heard::Died, Heard::Setup { player: 1 }];
+        let back = [add(1, true), players(&[(1, 500.0), (2, 1_500.0)])];
+        assert_eq!(after_birth(&[&lasts[..], &back].concat()), [], "others died meanwhile as well");
+        assert_eq!(again(&[Heard::Died, Heard::Died]), [Rule::Death]);
+        assert_eq!(again(&[Heard::Died, players(&[(1, 500.0)])]), [Rule::Death]);
+        assert_eq!(after_birth(&[Heard::Died, add(1, true)]), [Rule::Birth]);
+    }
+
+    #[test]
+    fn an_object_comes_once() {
+        let object = Heard::Objects(vec![Object {
+            id: 7,
+            kind: Some(0),
+            x_px: 9.0,
+            y_px: 9.0,
+            scale_px: 80.0,
+            built: None,
+        }]);
+        assert_eq!(after_birth(&[object.clone(), object]), [Rule::ObjectTwice]);
+    }
+}

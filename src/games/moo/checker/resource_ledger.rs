@@ -1,0 +1,488 @@
+//! Checks that the player's resources rise only because of what the player did.
+//!
+//! Strokes are announced when they happen, resources once a turn, and a turn reports its own tick
+//! before that tick's strokes. A rise must therefore be earned by the player's own strokes
+//! announced between the turn before the rise and the turn after it. In the native dialect, the
+//! packet does not say whose stroke shook an object, so every object that shakes together with one
+//! of the player's own hits could be the one that was hit. Gold also comes from theft, which is a
+//! hit on a player; from windmills, each of which pays at most as fast as the best kind; and from
+//! kills and hunts. Food also comes from animals that are gone, and from animals that the player's
+//! spikes and turrets kill out of its view. While the player is dead, and in the first turn of a
+//! life, no rise is a fault: a stroke in the tick of the player's death is announced to no one.
+
+use std::time::Duration;
+
+use super::common::Common;
+use super::stats::Deeds;
+use super::upgrades;
+use super::gold_income::{Pay, take_bounty};
+use super::rule::Rule;
+use crate::games::moo::bot::received::{Heard, Stock, Swing};
+use crate::games::moo::world::rules;
+
+/// One resource: its amount, and the rises still to be explained.
+#[derive(Debug, Clone, Copy, Default)]
+struct Account {
+    has: u32,
+    /// Rise in the current turn.
+    risen: u32,
+    /// Earned by strokes since the last turn.
+    earned: u32,
+    /// Rise in the last turn that was not earned by earlier packets.
+    owed: u32,
+}
+
+/// Turns in which a resumed client receives its possessions: one turn, which may end in between, and in
+/// the MooMoo dialects the rest of the turn after its first `update_players`.
+const RETURNING_TURNS: u8 = 3;
+/// The same after a spawn, in the MooMoo dialects.
+const FIRST_TURNS: u8 = 2;
+
+/// The books; see the [module](self).
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    accounts: [Account; 4],
+    pay: Pay,
+    /// Food for animals that disappeared in the last turn, and in this one.
+    carcasses: [Vec<u32>; 2],
+    /// Turns for which the player's spikes and turrets may still have killed an animal out of its
+    /// view.
+    guarded: u8,
+    /// Gold that kills and hunts may have paid: in the previous turn, and in this one.
+    bounty: [u64; 2],
+    kills: u32,
+    /// Whether one of the player's own hits was just announced: the next shaking object was hit by
+    /// it.
+    is_mine: bool,
+    /// Turns after a spawn in which the client still receives its possessions.
+    first: u8,
+    died: bool,
+    /// Turns until a client that has come back was told what its player has.
+    returning: u8,
+    deeds: Deeds,
+}
+
+impl Ledger {
+    /// See [`Check::returns`](super::Check::returns).
+    pub(super) fn returns(&mut self) {
+        self.returning = RETURNING_TURNS;
+    }
+
+    /// Takes the deeds recorded since the last call.
+    pub(super) fn take(&mut self) -> Deeds {
+        std::mem::take(&mut self.deeds)
+    }
+
+    /// Records what a packet says about equipment, before the picture takes it.
+    pub(super) fn earn(&mut self, heard: &Heard, now: Duration, common: &mut Common) {
+        let mills = common.picture.kit.counts.get(&(rules::Group::Mill as u8)).copied().unwrap_or(0);
+        self.pay.earn(mills, now);
+        if GUARDS
+            .iter()
+            .any(|group| common.picture.kit.counts.get(&(*group as u8)).is_some_and(|count| *count > 0))
+        {
+            self.guarded = GUARDED_TURNS;
+        }
+        upgrades::hear(heard, (self.first > 0, self.returning > 0), common, &mut self.deeds);
+    }
+
+    /// Records a packet that the picture has taken, and the food of animals that are `killed` by it,
+    /// by any player.
+    pub(super) fn hear(&mut self, heard: &Heard, killed: &[u32], common: &mut Common) {
+        self.carcasses[1].extend_from_slice(killed);
+        if let Heard::Shakes(objects) = heard {
+            return objects.iter().for_each(|object| self.shake(*object, common));
+        }
+        self.is_mine = false;
+        match heard {
+            Heard::Swings(swings) => swings.iter().for_each(|swing| self.swing(swing, common)),
+            Heard::Stats { resources, kills, .. } => {
+                for (kind, amount) in resources.iter().enumerate() {
+                    self.has(kind, *amount);
+                }
+                self.killed(*kills, common);
+                // The native dialect has all possessions in this packet.
+                self.first = self.first.min(1);
+                self.end_turn(common);
+            }
+            Heard::Value { what: Stock::Resource(kind), amount } => self.has(*kind, *amount),
+            Heard::Value { what: Stock::Kills, amount } => self.killed(*amount, common),
+            Heard::Players(_) => self.end_turn(common),
+            // In the native dialect a turn begins with it, so everything that the previous turn
+            // owed must be paid by now.
+            Heard::Update(_) => self.settle(common),
+            Heard::Died => {
+                self.deeds.deaths += 1;
+                self.died = true;
+            }
+            _ => {}
+        }
+        if common.lives {
+            let died = std::mem::take(&mut self.died);
+            self.deeds.respawns += u64::from(died);
+            self.first = if died { FIRST_TURNS } else { self.first };
+        }
+    }
+
+    fn swing(&mut self, swing: &Swing, common: &mut Common) {
+        let Swing { player, weapon, hit } = *swing;
+        if !common.picture.players.contains_key(&player) {
+            common.fault(Rule::SwingUnknown, format!("player {player}"));
+        }
+        if hit && common.picture.me == Some(player) {
+            self.is_mine = true;
+            self.deeds.hits += 1;
+            // The packet does not say which players were hit, and so not from how many gold was
+            // stolen.
+            let steals = rules::weapon(weapon).map_or(0, |weapon| weapon.steals);
+            let from = common.picture.others_in_view as u32;
+            self.accounts[rules::Resource::Gold as usize].earned += steals * from;
+        }
+    }
+
+    fn shake(&mut self, object: u32, common: &mut Common) {
+        let Some(known) = common.picture.objects.get(&object) else {
+            return common.fault(Rule::ShakeUnknown, format!("object {object}"));
+        };
+        // What is owed may be the food of a hunt, so that the whole stroke is still to be told.
+        let hunts = self.carcasses.iter().any(|food| !food.is_empty());
+        let account = known.kind.and_then(|kind| self.accounts.get_mut(usize::from(kind)));
+        if let Some(account) = account.filter(|_| self.is_mine) {
+            let gold = known.kind == Some(rules::Resource::Gold as u8);
+            let gain = most_gathered() + if gold { rules::GOLD_EXTRA } else { 0 };
+            let spare = if hunts { gain } else { gain.saturating_sub(account.owed) };
+            account.owed = account.owed.saturating_sub(gain);
+            // A rise is told before its stroke, so that windmills may seem to have paid it.
+            let back = if gold { self.pay.take_back(spare) } else { 0 };
+            account.earned += spare - back;
+        }
+    }
+
+    fn has(&mut self, kind: usize, amount: u32) {
+        let account = &mut self.accounts[kind];
+        let rise = amount.saturating_sub(account.has);
+        account.has = amount;
+        account.risen += rise;
+    }
+
+    fn killed(&mut self, kills: u32, common: &mut Common) {
+        if kills < self.kills {
+            common.fault(Rule::KillsBack, format!("{} then {kills}", self.kills));
+        }
+        let more = kills.saturating_sub(self.kills);
+        self.deeds.kills += u64::from(more);
+        self.bounty[1] += u64::from(more) * KILL_GOLD_MOST;
+        self.kills = kills;
+    }
+
+    /// A turn has reported the resources.
+    fn end_turn(&mut self, common: &mut Common) {
+        self.settle(common);
+        let is_first = self.first > 0;
+        self.first -= u8::from(is_first);
+        let returned = self.returning > 0;
+        self.returning -= u8::from(returned && common.lives);
+        let forgiven = common.picture.is_dead || is_first || returned;
+        for (kind, account) in self.accounts.iter_mut().enumerate() {
+            let (risen, earned) = (std::mem::take(&mut account.risen), std::mem::take(&mut account.earned));
+            // What its player had already is not paid by windmills, kills and hunts.
+            let (mut risen, mut bounty) = (if returned { 0 } else { risen }, 0);
+            if kind == rules::Resource::Gold as usize {
+                // First, since it is due now; what windmills may have paid can be due later.
+                bounty = take_bounty(&mut self.bounty[1], risen.saturating_sub(earned));
+                self.pay.paid = self.pay.pay(risen.saturating_sub(earned + bounty));
+                risen -= self.pay.paid;
+            }
+            self.deeds.gathered += u64::from(risen);
+            risen -= bounty;
+            if kind == rules::Resource::Food as usize {
+                let before = self.deeds.animals;
+                let is_hunt = self.carcasses.iter().flatten().any(|food| *food <= risen);
+                risen -= eat(&mut self.carcasses, risen.saturating_sub(earned), &mut self.deeds);
+                // Strokes near bushes may seem to have earned the food of a hunt, but not its gold.
+                let hunts = (self.deeds.animals - before).max(u64::from(is_hunt));
+                self.bounty[1] += hunts * ANIMAL_GOLD_MOST;
+            }
+            account.owed = if forgiven { 0 } else { risen.saturating_sub(earned) };
+        }
+        self.guarded = self.guarded.saturating_sub(1);
+        self.carcasses[0] = std::mem::take(&mut self.carcasses[1]);
+        self.bounty[0] = std::mem::take(&mut self.bounty[1]);
+    }
+
+    /// An amount still owed was not earned, unless the player has died.
+    fn settle(&mut self, common: &mut Common) {
+        for (kind, account) in self.accounts.iter_mut().enumerate() {
+            let mut owed = std::mem::take(&mut account.owed);
+            if kind == rules::Resource::Food as usize {
+                let before = self.deeds.animals;
+                owed -= eat(&mut self.carcasses, owed, &mut self.deeds);
+                if self.guarded > 0 && is_food_of_animals(owed) {
+                    (owed, self.deeds.animals) = (0, self.deeds.animals + 1);
+                }
+                self.bounty[0] += (self.deeds.animals - before) * ANIMAL_GOLD_MOST;
+            }
+            if kind == rules::Resource::Gold as usize {
+                owed -= take_bounty(&mut self.bounty[0], owed);
+                // Resources are reported before standing objects.
+                owed -= self.pay.pay(owed);
+                self.pay.return_what_was_paid(&mut self.bounty[0]);
+            }
+            if owed > 0 && !common.picture.is_dead {
+                let has = account.has;
+                common.fault(Rule::GainUnearned, format!("has {has} of resource {kind}, {owed} not earned"));
+            }
+        }
+    }
+}
+
+/// The structures that kill animals for their owner, wherever the owner is.
+const GUARDS: [rules::Group; 2] = [rules::Group::Spikes, rules::Group::Turret];
+/// A structure may fall in the tick of its kill, and its owner learn of it before the food.
+const GUARDED_TURNS: u8 = 3;
+
+/// Whether a rise of food may be that of one animal, or of two.
+fn is_food_of_animals(rise: u32) -> bool {
+    let foods = || rules::ANIMALS.iter().map(|animal| animal.food);
+    foods().any(|one| one == rise || foods().any(|other| one + other == rise))
+}
+
+/// The most that a kill pays: the victim's age is unknown.
+const KILL_GOLD_MOST: u64 = rules::KILL_GOLD as u64 * rules::MAX_AGE as u64;
+/// The most that an animal pays: which of the disappeared animals it was is unknown.
+const ANIMAL_GOLD_MOST: u64 = 1_000;
+
+/// Pays for a rise of food from disappeared animals, those with the most food first; each is the
+/// player's own kill if its food is there. Some left the view alive, so the remainder may be part
+/// of another animal's food. Returns the amount paid.
+fn eat(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds: &mut Deeds) -> u32 {
+    let mut left = rise;
+    let mut fattest: Vec<u32> = carcasses.concat();
+    fattest.sort_unstable_by_key(|food| std::cmp::Reverse(*food));
+    let mut eaten = Vec::new();
+    for food in &fattest {
+        if *food <= left {
+            left -= *food;
+            eaten.push(*food);
+        }
+    }
+    if let Some(part) = fattest.iter().find(|food| left > 0 && **food > left) {
+        left = 0;
+        eaten.push(*part);
+    }
+    // Also the part is of an animal that was killed: it pays as well.
+    deeds.animals += eaten.len() as u64;
+    for food in eaten {
+        let of = usize::from(!carcasses[0].contains(&food));
+        if let Some(at) = carcasses[of].iter().position(|one| *one == food) {
+            carcasses[of].swap_remove(at);
+        }
+    }
+    rise - left
+}
+
+/// The best weapon's yield per stroke.
+fn most_gathered() -> u32 {
+    rules::WEAPONS.iter().map(|weapon| weapon.gather).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::games::moo::checker::Check;
+    use crate::games::moo::bot::received::{Added, Animal, Object, Pose};
+
+    const TREE: u32 = 70;
+    const GOLD: u32 = 71;
+
+    fn pose(player: u32) -> Pose {
+        Pose { player, x_px: 500.0, y_px: 500.0, heading: 0 }
+    }
+
+    fn born() -> Vec<Heard> {
+        let added = Added {
+            id: "1".into(),
+            pose: pose(1),
+            name: String::new(),
+            health: 100,
+            max_health: 100,
+            is_you: true,
+        };
+        let thing = |id, kind| {
+            let kind = Some(kind);
+            Object { id, kind, x_px: 600.0, y_px: 500.0, scale_px: 80.0, built: None }
+        };
+        let things = vec![thing(TREE, 0), thing(GOLD, 3)];
+        vec![Heard::Setup { player: 1 }, Heard::AddPlayer(added), Heard::Objects(things), turn()]
+    }
+
+    fn turn() -> Heard {
+        Heard::Players(vec![pose(1).into()])
+    }
+
+    fn swing(player: u32) -> Heard {
+        Heard::Swings(vec![Swing { player, weapon: 0, hit: true }])
+    }
+
+    fn has(kind: usize, amount: u32) -> Heard {
+        Heard::Value { what: Stock::Resource(kind), amount }
+    }
+
+    /// Hears `more` after a birth, all at once; gives the broken rules, and what was done.
+    fn heard(more: &[Heard]) -> (Vec<Rule>, Deeds) {
+        heard_each(Duration::ZERO, more)
+    }
+
+    /// The same, with so much time before each packet.
+    fn heard_each(time: Duration, more: &[Heard]) -> (Vec<Rule>, Deeds) {
+        let mut check = Check::new(false);
+        let packets = [Heard::IoInit, Heard::InitData].into_iter().chain(born()).chain(more.iter().cloned());
+        let faults = packets.enumerate().flat_map(|(number, heard)| check.hear(&heard, time * number as u32));
+        (faults.map(|fault| fault.rule).collect(), check.take_deeds())
+    }
+
+    #[test]
+    fn a_rise_is_earned_before_its_turn_or_right_after_it() {
+        let shake = |object| Heard::Shakes(vec![object]);
+        let before = [swing(1), shake(TREE), has(0, 1), turn(), turn()];
+        assert_eq!(heard(&before), (vec![], Deeds { hits: 1, gathered: 1, ..Deeds::default() }));
+        assert_eq!(heard(&[has(0, 1), turn(), swing(1), shake(TREE), turn()]).0, []);
+        assert_eq!(heard(&[swing(1), shake(GOLD), has(3, 5), turn(), turn()]).0, []);
+    }
+
+    #[test]
+    fn resources_without_a_cause_are_a_fault() {
+        let shake = |object| Heard::Shakes(vec![object]);
+        let unearned = [Rule::GainUnearned];
+        assert_eq!(heard(&[has(0, 1), turn(), turn()]).0, unearned);
+        assert_eq!(heard(&[swing(1), shake(GOLD), has(0, 1), turn(), turn()]).0, unearned);
+        let too_much = has(0, most_gathered() + 1);
+        assert_eq!(heard(&[swing(1), shake(TREE), too_much, turn(), turn()]).0, unearned);
+        let long_ago = [swing(1), shake(TREE), turn(), has(0, 1), turn(), turn()];
+        assert_eq!(heard(&long_ago).0, unearned);
+        let by_another = [swing(1), has(3, 0), shake(TREE), has(0, 1), turn(), turn()];
+        assert_eq!(heard(&by_another).0, unearned);
+    }
+
+    #[test]
+    fn windmills_pay_gold_and_no_more_than_they_can() {
+        let mill = Heard::Count { group: rules::Group::Mill as u8, count: 1 };
+        let second = Duration::from_secs(1);
+        let paid = [mill.clone(), turn(), has(3, 2), turn(), has(3, 4), turn(), turn()];
+        let built = Deeds { builds: 1, ..Deeds::default() };
+        assert_eq!(heard_each(second, &paid), (vec![], built));
+        assert_eq!(heard_each(second, &paid[1..]).0, [Rule::GainUnearned; 2], "without one");
+        let told_late = [has(3, 2), turn(), mill.clone(), turn(), turn()];
+        assert_eq!(heard(&told_late), (vec![], Deeds { gathered: 2, ..built }));
+        let wood = [mill.clone(), turn(), has(0, 1), turn(), turn()];
+        assert_eq!(heard_each(second, &wood).0, [Rule::GainUnearned]);
+        let too_much = [mill, turn(), has(3, 40), turn(), turn()];
+        assert_eq!(heard_each(second, &too_much).0, [Rule::GainUnearned]);
+    }
+
+    #[test]
+    fn what_a_player_had_when_its_client_came_back_is_not_paid_by_its_windmills() {
+        let mill = Heard::Count { group: rules::Group::Mill as u8, count: 1 };
+        let mut check = Check::new(false);
+        let begin = [Heard::IoInit, Heard::InitData].into_iter().chain(born());
+        assert_eq!(begin.map(|heard| check.hear(&heard, Duration::ZERO).len()).sum::<usize>(), 0);
+        check.returns();
+        let mut hear = |packets: &[Heard]| {
+            let faults =
+                packets.iter().flat_map(|heard| check.hear(heard, Duration::ZERO)).collect::<Vec<_>>();
+            faults.iter().map(|fault| fault.rule).collect::<Vec<_>>()
+        };
+        assert_eq!(hear(&[mill, has(0, 90), has(3, 504), turn(), turn()]), [], "it had it before");
+        assert_eq!(hear(&[has(3, 505), turn(), turn()]), [], "the windmill pays");
+        assert_eq!(hear(&[has(0, 91), turn(), turn()]), [Rule::GainUnearned]);
+    }
+
+    #[test]
+    fn the_gold_of_a_kill_leaves_the_pay_of_windmills_for_the_next_turn() {
+        let mill = Heard::Count { group: rules::Group::Mill as u8, count: 1 };
+        let kill = Heard::Value { what: Stock::Kills, amount: 1 };
+        let tick = Duration::from_millis(33);
+        let paid = [mill, turn(), kill, has(3, 100), turn(), has(3, 101), turn(), turn()];
+        assert_eq!(heard_each(tick, &paid).0, []);
+        assert_eq!(heard_each(tick, &paid[1..]).0, [Rule::GainUnearned], "without a windmill");
+    }
+
+    #[test]
+    fn the_gold_of_a_hunt_told_before_its_animal_is_gone_leaves_the_pay_of_windmills() {
+        let mill = Heard::Count { group: rules::Group::Mill as u8, count: 1 };
+        let cow = &rules::ANIMALS[0];
+        let animal = Animal { id: 9, kind: 0, x_px: 550.0, y_px: 500.0, health: 25 };
+        let begin = [mill, Heard::Animals(vec![animal]), turn(), turn()];
+        let paid = [has(1, cow.food), has(3, cow.gold), turn()];
+        let hunt = [Heard::AnimalsGone(vec![9]), turn()];
+        let pay = [has(3, cow.gold + 1), turn(), turn()];
+        let tick = Duration::from_millis(33);
+        assert_eq!(heard_each(tick, &[&begin[..], &paid, &hunt, &pay].concat()).0, []);
+        let without = heard_each(tick, &[&begin[1..], &paid, &hunt, &pay].concat()).0;
+        assert_eq!(without, [Rule::GainUnearned], "without a windmill");
+    }
+
+    #[test]
+    fn spikes_and_turrets_feed_their_owner_from_afar() {
+        let counted = |group, count| Heard::Count { group: group as u8, count };
+        let food = rules::ANIMALS[0].food;
+        for group in GUARDS {
+            let fed = [counted(group, 1), turn(), counted(group, 0), has(1, food), turn(), turn()];
+            assert_eq!(heard(&fed).0, []);
+            assert_eq!(heard(&fed[2..]).0, [Rule::GainUnearned], "without one");
+            let [first, .., last] = fed;
+            assert_eq!(heard(&[first, has(1, food + 1), turn(), last]).0, [Rule::GainUnearned]);
+        }
+    }
+
+    #[test]
+    fn a_hunt_pays_gold_though_strokes_may_have_earned_its_food() {
+        const BUSH: u32 = 72;
+        let cow = &rules::ANIMALS[0];
+        let object =
+            Object { id: BUSH, kind: Some(1), x_px: 600.0, y_px: 500.0, scale_px: 80.0, built: None };
+        let mut course = vec![Heard::Objects(vec![object])];
+        for _ in 0..cow.food {
+            course.extend([swing(1), Heard::Shakes(vec![BUSH])]);
+        }
+        let animal = Animal { id: 9, kind: 0, x_px: 550.0, y_px: 500.0, health: 25 };
+        let paid = [has(1, cow.food), has(3, cow.gold), turn(), turn(), turn()];
+        let hunt = [Heard::Animals(vec![animal]), Heard::AnimalsGone(vec![9])];
+        assert_eq!(heard(&[&course[..], &hunt, &paid].concat()).0, []);
+        assert_eq!(heard(&[&course[..], &paid].concat()).0, [Rule::GainUnearned]);
+    }
+
+    #[test]
+    fn a_thief_takes_gold_and_nothing_else() {
+        let victim = Added {
+            id: "2".into(),
+            pose: pose(2),
+            name: String::new(),
+            health: 100,
+            max_health: 100,
+            is_you: false,
+        };
+        let both = || Heard::Players(vec![pose(1).into(), pose(2).into()]);
+        let steal = || Heard::Swings(vec![Swing { player: 1, weapon: 14, hit: true }]);
+        let steal =
+            |kind| [Heard::AddPlayer(victim.clone()), both(), steal(), has(kind, 250), both(), both()];
+        assert_eq!(heard(&steal(3)).0, []);
+        assert_eq!(heard(&steal(2)).0, [Rule::GainUnearned]);
+    }
+
+    #[test]
+    fn only_the_known_swing_and_shake() {
+        assert_eq!(heard(&[swing(9)]).0, [Rule::SwingUnknown]);
+        assert_eq!(heard(&[Heard::Shakes(vec![9])]).0, [Rule::ShakeUnknown]);
+    }
+
+    #[test]
+    fn kills_deaths_and_births_are_counted() {
+        let kills = |amount| Heard::Value { what: Stock::Kills, amount };
+        let mut course = vec![kills(2), kills(1), Heard::Died];
+        course.extend(born());
+        let (faults, deeds) = heard(&course);
+        assert_eq!(faults, [Rule::KillsBack, Rule::ObjectTwice, Rule::ObjectTwice]);
+        assert_eq!(deeds, Deeds { kills: 2, deaths: 1, respawns: 1, ..Deeds::default() });
+    }
+}

@@ -1,0 +1,59 @@
+//! Counts of what a player did.
+
+use crate::game::bots;
+
+/// The player's deeds, counted from the received packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Deeds {
+    /// Melee attacks that hit anything.
+    pub hits: u64,
+    /// Units of all resources together: gathered, stolen, hunted.
+    pub gathered: u64,
+    /// Objects built.
+    pub builds: u64,
+    /// Upgrades chosen.
+    pub upgrades: u64,
+    /// Shots fired.
+    pub shots: u64,
+    /// Animals killed.
+    pub animals: u64,
+    /// Clans founded and joined.
+    pub clans: u64,
+    /// Other players killed.
+    pub kills: u64,
+    /// The player's own deaths.
+    pub deaths: u64,
+    /// Births after a death.
+    pub respawns: u64,
+}
+
+impl Deeds {
+    /// Adds another count.
+    pub fn add(&mut self, other: &Deeds) {
+        self.hits += other.hits;
+        self.gathered += other.gathered;
+        self.builds += other.builds;
+        self.upgrades += other.upgrades;
+        self.shots += other.shots;
+        self.animals += other.animals;
+        self.clans += other.clans;
+        self.kills += other.kills;
+        self.deaths += other.deaths;
+        self.respawns += other.respawns;
+    }
+    /// The same by name, in the order in which people read them.
+    pub fn named(self) -> bots::Deeds {
+        bots::Deeds(vec![
+            ("hits", "hits", self.hits),
+            ("gathered", "gathered", self.gathered),
+            ("kills", "kills", self.kills),
+            ("deaths", "deaths", self.deaths),
+            ("respawns", "respawns", self.respawns),
+            ("builds", "builds", self.builds),
+            ("upgrades", "upgrades", self.upgrades),
+            ("shots", "shots", self.shots),
+            ("animals", "animals killed", self.animals),
+            ("clans", "clans joined", self.clans),
+        ])
+    }
+}

@@ -1,0 +1,83 @@
+//! Compares the picture that a bot has assembled from all its messages with the published state
+//! that the last message describes.
+
+use std::collections::BTreeSet;
+
+use super::bot::world_model::Picture;
+use super::published::Shown;
+use crate::games::moo::feed::interest::Thing;
+use crate::games::moo::world::{EntityId, Fixed, PlayerId};
+use crate::limits;
+
+/// Compares a picture with the state that its client was sent. A client without a living body is
+/// not compared.
+///
+/// # Errors
+/// What differs.
+pub fn compare(picture: &Picture, own: Option<PlayerId>, state: &Shown) -> Result<bool, String> {
+    match state.living(own) {
+        Some(index) => differences(picture, index, state).map(|()| true),
+        None => Ok(false),
+    }
+}
+
+fn differences(picture: &Picture, index: usize, state: &Shown) -> Result<(), String> {
+    let (own, window) = (&state.players[index], state.window(Some(index)));
+    same("its own player", picture.me, Some(own.player.0.into()))?;
+    same("its resources", picture.stock, own.resources)?;
+    same("its age", picture.age.max(1), own.age.into())?;
+    let most_px = if picture.is_native { 0.5 } else { 1.0 };
+    let near = |what: &str, told: (f64, f64), x: Fixed, y: Fixed| {
+        let is = (px(x), px(y));
+        let off = (told.0 - is.0).abs().max((told.1 - is.1).abs());
+        if off <= most_px {
+            Ok(())
+        } else {
+            Err(format!("{what} is at {is:?}, but the client has it at {told:?}"))
+        }
+    };
+    let visible = || state.players.iter().filter(|seen| seen.alive && window.sees(seen.place()));
+    if visible().count() <= limits::NEWCOMERS_PER_TURN {
+        let expected: BTreeSet<u32> = visible().map(|seen| seen.player.0.into()).collect();
+        let known = picture.players.iter().filter(|(_, known)| known.in_view);
+        same("players in view", known.map(|(player, _)| *player).collect(), expected)?;
+    }
+    for seen in visible() {
+        let Some(known) = picture.players.get(&seen.player.0.into()) else { continue };
+        let what = format!("player {}", seen.player.0);
+        near(&what, (known.x_px, known.y_px), seen.body.x, seen.body.y)?;
+        same(&format!("the health of {what}"), known.health, seen.health.into())?;
+        same(&format!("the name of {what}"), known.name.as_str(), &seen.name)?;
+    }
+    let animals = || state.animals.iter().filter(|animal| window.sees(animal.place()));
+    let number = |id: EntityId| id.0.wrapping_sub(EntityId::FIRST_ANIMAL.0);
+    let expected: BTreeSet<u32> = animals().map(|animal| number(animal.id)).collect();
+    same("animals in view", picture.animals.keys().copied().collect(), expected)?;
+    for animal in animals() {
+        let Some(known) = picture.animals.get(&number(animal.id)) else { continue };
+        let what = format!("animal {}", number(animal.id));
+        near(&what, (known.x_px, known.y_px), animal.body.x, animal.body.y)?;
+        same(&format!("the health of {what}"), known.health, animal.body.health.into())?;
+    }
+    if picture.is_native {
+        let structures = &state.structures.things;
+        let in_view = structures.iter().filter(|built| window.sees(built.place));
+        if let Some(missing) = in_view.map(|built| built.id.0).find(|id| !picture.objects.contains_key(id)) {
+            return Err(format!("structure {missing} in view is not known"));
+        }
+        let known = picture.objects.values().filter(|object| object.built.is_some());
+        let exists = |id: u32| structures.iter().any(|built| built.id.0 == id);
+        if let Some(gone) = known.map(|object| object.id).find(|id| !exists(*id)) {
+            return Err(format!("structure {gone} is known but gone"));
+        }
+    }
+    Ok(())
+}
+
+fn px(length: Fixed) -> f64 {
+    f64::from(length.to_half_px()) / 2.0
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(what: &str, told: T, is: T) -> Result<(), String> {
+    if told == is { Ok(()) } else { Err(format!("{what}: the client has {told:?}, but it is {is:?}")) }
+}

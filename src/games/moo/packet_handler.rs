@@ -1,0 +1,215 @@
+//! What a client's packets ask for: moves, attacks, chat and clans become actions of its own player.
+
+use std::time::Duration;
+
+use rmpv::Value;
+use tickwire_sim::{Action as _, Encoded};
+
+use crate::game::{Ask, Profile, Saved, Shared, Verbs as GameVerbs};
+use crate::games::moo::client_packet::{ClanAction, ClientPacket};
+use crate::games::moo::world::{Action, Angle, PlayerId, Selection, rules};
+use crate::games::moo::world::command::text;
+use crate::limits;
+use crate::packet::Decoded;
+
+/// Why a packet has no effect: a name for the metrics, and what the client is answered, if anything.
+type Useless = (&'static str, Option<&'static str>);
+
+/// What a client may do once in an interval; the rule otherwise, and its remedy.
+const PACES: [(Duration, &str, &str); 3] = [
+    (limits::CHAT_INTERVAL, "chat_too_soon", "wait half a second between two chat lines"),
+    (limits::MAP_PING_INTERVAL, "map_ping_too_soon", "wait a second between two map pings"),
+    (limits::CLAN_INTERVAL, "clan_too_soon", "wait a quarter of a second between two clan commands"),
+];
+const CHAT: usize = 0;
+const MAP_PING: usize = 1;
+const CLAN: usize = 2;
+
+/// A choice that no age offers.
+const NO_CHOICE: u8 = u8::MAX;
+
+/// What the clients of one address may do together, by the same numbers as [`PACES`].
+static SHARED: [Shared; PACES.len()] = [
+    shared(CHAT, "address_chat_rate", "too many chat messages from your address: wait a second"),
+    shared(MAP_PING, "address_map_ping_rate", "too many map pings from your address: wait a second"),
+    shared(CLAN, "address_clan_rate", "too many clan commands from your address: wait a second"),
+];
+
+/// As often as some clients may do it that each wait in between.
+const fn shared(slot: usize, rule: &'static str, detail: &'static str) -> Shared {
+    let burst = limits::ADDRESS_ACTION_RATE_FACTOR;
+    let every = Duration::from_nanos(PACES[slot].0.as_nanos() as u64 / burst as u64);
+    Shared { slot, rule, detail, every, burst }
+}
+
+const _: () = {
+    assert!(limits::NAME_CHARS == rules::NAME_CHARS, "the packet tables and the world agree on the maximum");
+    assert!(limits::CHAT_CHARS == rules::CHAT_CHARS, "the packet tables and the world agree on the maximum");
+};
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub struct Verbs {
+    /// When the client last did what [`PACES`] limits.
+    paced: [Option<Duration>; PACES.len()],
+    /// Whether the client attacks without holding a button.
+    attacks: bool,
+    /// The bytes of an action.
+    buffer: Vec<u8>,
+}
+
+impl Verbs {
+    /// Notes that the client does what it may do once in an interval.
+    fn pace(&mut self, what: usize, now: Duration) -> Result<(), Useless> {
+        let (interval, rule, detail) = PACES[what];
+        if self.paced[what].is_some_and(|before| now.saturating_sub(before) < interval) {
+            return Err((rule, Some(detail)));
+        }
+        self.paced[what] = Some(now);
+        Ok(())
+    }
+
+    fn chat(&mut self, line: &str, now: Duration) -> Result<Action, Useless> {
+        let text = text::clean_chat(line).ok_or(("chat_empty", Some("the chat line is empty")))?;
+        self.pace(CHAT, now).map(|()| Action::Chat { text })
+    }
+
+    /// Names are cleaned as chat is; the world rejects the empty rest of a name of only spaces.
+    fn clan(&mut self, action: ClanAction, now: Duration) -> Result<Action, Useless> {
+        self.pace(CLAN, now)?;
+        let cleaned = |name: &str| text::clean_clan_name(name).unwrap_or_default();
+        let number = |player: u32| PlayerId(u16::try_from(player).unwrap_or(u16::MAX));
+        Ok(match action {
+            ClanAction::Create { name } => Action::ClanCreate { name: cleaned(&name) },
+            ClanAction::Leave => Action::ClanLeave,
+            ClanAction::Request { name } => Action::ClanRequest { name: cleaned(&name) },
+            ClanAction::Answer { player, accept } => Action::ClanAnswer { player: number(player), accept },
+            ClanAction::Kick { player } => Action::ClanKick { player: number(player) },
+        })
+    }
+
+    fn act(&mut self, action: &Action) -> Ask {
+        Ask::Act(action.encoded_in(&mut self.buffer), shared_by(action))
+    }
+}
+
+/// The budget that the clients of an address share for an action.
+fn shared_by(action: &Action) -> Option<&'static Shared> {
+    let slot = match action {
+        Action::Chat { .. } => CHAT,
+        Action::Ping => MAP_PING,
+        Action::ClanCreate { .. }
+        | Action::ClanLeave
+        | Action::ClanRequest { .. }
+        | Action::ClanAnswer { .. }
+        | Action::ClanKick { .. } => CLAN,
+        _ => return None,
+    };
+    Some(&SHARED[slot])
+}
+
+impl GameVerbs for Verbs {
+    fn begin(&self, connection: &str) -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
+        let teams = Value::Map(vec![(Value::from("teams"), Value::Array(Vec::new()))]);
+        vec![("io_init", vec![("socket_id", Value::from(connection))]), ("init_data", vec![("data", teams)])]
+    }
+
+    fn is_enter(&self, name: &str) -> bool {
+        matches!(name, "enter" | "enter_game")
+    }
+
+    fn profile(&self, packet: &Decoded<'_>) -> Profile {
+        let name = text::clean_name(&packet.text("name").unwrap_or_default());
+        let name = if name.is_empty() { text::NO_NAME.to_owned() } else { name };
+        let skin = packet.number("skin").filter(|skin| *skin < limits::SKINS).unwrap_or(0);
+        let gift = packet.truth("moofoll").unwrap_or(false);
+        Profile { name, more: Look { skin, gift }.encoded() }
+    }
+
+    /// The world decides whether the player is dead: it rejects a respawn of a living player.
+    fn enter_again(&mut self, profile: &Profile) -> Ask {
+        self.attacks = false;
+        let Look { skin, .. } = Look::of(profile);
+        self.act(&Action::Respawn { name: profile.name.clone(), skin })
+    }
+
+    fn joined(&mut self) {
+        self.attacks = false;
+    }
+
+    fn packet(&mut self, packet: &Decoded<'_>, now: Duration, asks: &mut Vec<Ask>) {
+        let action = match ClientPacket::from_decoded(packet) {
+            ClientPacket::Move { direction, .. } => Ok(Action::Move { direction: direction.map(Angle) }),
+            ClientPacket::Aim { heading, .. } => Ok(Action::Aim { heading: Angle(heading) }),
+            ClientPacket::Attack { sequence, state, heading, .. } => {
+                // An attack with a heading, as in the dialects without sequences, first turns the player there.
+                if let Some(heading) = heading.filter(|_| sequence.is_none()).map(Angle) {
+                    asks.push(self.act(&Action::Aim { heading }));
+                }
+                // Auto-attack continues when a button is released.
+                Ok(Action::Attack { on: state || self.attacks })
+            }
+            ClientPacket::ToggleAttack => {
+                self.attacks = !self.attacks;
+                Ok(Action::Attack { on: self.attacks })
+            }
+            ClientPacket::Select { id, is_weapon, .. } => {
+                let what = if is_weapon { Selection::Weapon } else { Selection::Item };
+                number(id).map(|id| Action::Select { what: what(id) })
+            }
+            // The world answers a choice that it does not offer, which clients without answers to
+            // commands get as a line of chat.
+            ClientPacket::Upgrade { sequence: None, choice, .. } => {
+                Ok(Action::Upgrade { choice: number(choice).unwrap_or(NO_CHOICE) })
+            }
+            ClientPacket::Unused(row) if row.name == "store" => Ok(Action::Upgrade { choice: NO_CHOICE }),
+            ClientPacket::Upgrade { choice, .. } => number(choice).map(|choice| Action::Upgrade { choice }),
+            ClientPacket::Chat { text, .. } => self.chat(&text, now),
+            ClientPacket::Clan { action, .. } => self.clan(action, now),
+            ClientPacket::MapPing { .. } => self.pace(MAP_PING, now).map(|()| Action::Ping),
+            _ => Err(("unused_packet", None)),
+        };
+        asks.push(match action {
+            Ok(action) => self.act(&action),
+            Err((rule, detail)) => Ask::Refuse(rule, detail),
+        });
+    }
+
+    fn save(&self, now: Duration, out: &mut Vec<u8>) {
+        out.push(u8::from(self.attacks));
+        self.paced.iter().for_each(|at| Saved::write_ago(out, now, *at));
+    }
+
+    fn restore(&mut self, saved: &mut Saved<'_>) -> Option<()> {
+        self.attacks = saved.u8().filter(|attacks| *attacks <= 1)? == 1;
+        self.paced = [saved.ago()?, saved.ago()?, saved.ago()?];
+        Some(())
+    }
+}
+
+/// What a client chooses besides its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// 0 to 9.
+    pub skin: u8,
+    /// Whether the client asks for resources at the start, as the MooMoo dialects can.
+    pub gift: bool,
+}
+
+impl Look {
+    /// The bytes in a [`Profile`].
+    pub fn encoded(self) -> Encoded {
+        Encoded::new(&[self.skin, u8::from(self.gift)])
+    }
+
+    /// What a profile says.
+    pub fn of(profile: &Profile) -> Look {
+        let [skin, gift] = profile.more.bytes().try_into().unwrap_or_default();
+        Look { skin, gift: gift != 0 }
+    }
+}
+
+/// No number of the game is above 255.
+fn number(number: u16) -> Result<u8, Useless> {
+    u8::try_from(number).map_err(|_| ("unknown_number", None))
+}

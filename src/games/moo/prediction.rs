@@ -1,0 +1,302 @@
+//! Prediction of this game: the own player in the world that its client knows, by the rules of the
+//! world itself.
+
+use crate::game;
+use crate::game::prediction::{Acked, LocalWorld, Others, Place};
+use crate::games::moo::packet_handler::Verbs;
+use crate::games::moo::world::client_world::{Exact, Local, OwnState, is_foreseen};
+use crate::games::moo::world::{Action, Angle, Fixed, Identity, PlayerId, TickHz, code_hash};
+use crate::packet::{Decoded, Dialect, Value};
+use tickwire_sim::Command;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct OwnWorld {
+    local: Local,
+    tick_hz: u32,
+    own: Option<PlayerId>,
+    /// The last exact record: an update without one repeats it.
+    exact: Option<Exact>,
+    told: Told,
+}
+
+/// What the server says of the own player only when it changes, also across its death.
+#[derive(Debug, Clone, Default)]
+struct Told {
+    resources: Option<[u32; 4]>,
+    /// The weapon, and the item in its place.
+    hand: Option<(u8, Option<u8>)>,
+    weapons: Vec<u8>,
+    items: Vec<u8>,
+    /// Structures by group.
+    counts: Vec<(usize, u8)>,
+}
+
+impl Told {
+    /// Applies what is known to the own player.
+    fn apply(&self, state: &mut OwnState) {
+        let Some(player) = state.player_mut() else { return };
+        player.resources = self.resources.unwrap_or(player.resources);
+        if let Some((weapon, item)) = self.hand {
+            (player.hand.weapon, player.hand.item) = (weapon, item);
+        }
+        if !self.weapons.is_empty() {
+            player.kit.equip(&self.weapons, &self.items);
+        }
+        for (group, count) in &self.counts {
+            player.kit.built.get_mut(*group).into_iter().for_each(|built| *built = *count);
+        }
+    }
+
+    /// Takes a packet of the server. Returns whether it says something of the own player.
+    fn hear(&mut self, packet: &Decoded<'_>, own: Option<PlayerId>) -> bool {
+        let is_own = |id: Option<i64>| own.is_some() && player(id) == own;
+        let ids = |name| groups(packet, name).filter_map(|[id]| u8::try_from(id?).ok()).collect::<Vec<u8>>();
+        match packet.row.name.as_str() {
+            "hands" => {
+                let hand = groups::<3>(packet, "hands").find(|[id, ..]| is_own(*id));
+                let Some([_, weapon, item]) = hand else { return false };
+                let id = |value: Option<i64>| value.and_then(|id| u8::try_from(id).ok());
+                self.hand = Some((id(weapon).unwrap_or_default(), id(item)));
+            }
+            "stats" => {
+                let stock = |name: &str| packet.number(name).unwrap_or(0);
+                self.resources = Some(["wood", "food", "stone", "gold"].map(stock));
+            }
+            "kit" => {
+                (self.weapons, self.items) = (ids("weapons"), ids("items"));
+                let counts = groups(packet, "counts").filter_map(|[group, count]| {
+                    Some((usize::try_from(group?).ok()?, u8::try_from(count?).ok()?))
+                });
+                self.counts = counts.collect();
+            }
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// The weapon of a swing, and whether the swing hits something that its client knows.
+pub type Swing = (u8, bool);
+
+/// The groups of a list in a packet.
+fn groups<const N: usize>(packet: &Decoded<'_>, name: &str) -> impl Iterator<Item = [Option<i64>; N]> {
+    let list = packet.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+    let numbers: Vec<Option<i64>> = list.iter().map(Value::as_i64).collect();
+    let groups: Vec<[Option<i64>; N]> =
+        numbers.chunks_exact(N).filter_map(|group| group.try_into().ok()).collect();
+    groups.into_iter()
+}
+
+fn fixed(value: Option<i64>) -> Option<Fixed> {
+    i32::try_from(value?).ok().map(Fixed)
+}
+
+fn angle(value: Option<i64>) -> Option<Angle> {
+    u16::try_from(value?).ok().map(Angle)
+}
+
+fn player(value: Option<i64>) -> Option<PlayerId> {
+    u16::try_from(value?).ok().map(PlayerId)
+}
+
+fn pixels(value: Option<i64>) -> Option<Fixed> {
+    i16::try_from(value?).ok().map(|px| Fixed::from_px(px.into()))
+}
+
+/// The exact record in an update, and its margin.
+fn own(update: &Decoded<'_>) -> Option<(Exact, i16)> {
+    let [sequence, margin, x, y, vx, vy, heading, direction] = groups(update, "own").next()?;
+    let exact = Exact {
+        sequence: u64::try_from(sequence?).ok()?,
+        at: (fixed(x)?, fixed(y)?),
+        velocity: (fixed(vx)?, fixed(vy)?),
+        heading: angle(heading)?,
+        direction: angle(direction),
+    };
+    Some((exact, i16::try_from(margin?).unwrap_or_default()))
+}
+
+impl LocalWorld for OwnWorld {
+    type Action = Action;
+    type State = OwnState;
+    type Event = Swing;
+
+    const UPDATE: &'static str = "update";
+
+    fn new(welcome: &Decoded<'_>) -> Option<OwnWorld> {
+        let is_same = welcome.text("code_hash")? == format!("{:016x}", code_hash());
+        let tick_hz: u32 = welcome.number("tick_hz")?;
+        let identity = Identity {
+            seed: welcome.number("seed")?,
+            map_size_px: welcome.number("map_size_px")?,
+            tick_hz: TickHz::try_from(tick_hz).ok()?,
+        };
+        is_same.then(|| OwnWorld {
+            local: Local::new(identity),
+            tick_hz,
+            own: None,
+            exact: None,
+            told: Told::default(),
+        })
+    }
+
+    fn tick_hz(&self) -> u32 {
+        self.tick_hz
+    }
+
+    fn verbs(_: &Dialect) -> Box<dyn game::Verbs> {
+        Box::<Verbs>::default()
+    }
+
+    fn is_foreseen(action: &Action) -> bool {
+        is_foreseen(action)
+    }
+
+    fn acked(update: &Decoded<'_>) -> Option<Acked> {
+        own(update).map(|(Exact { sequence, .. }, margin_ticks)| Acked { sequence, margin_ticks })
+    }
+
+    fn hear(&mut self, packet: &Decoded<'_>, state: &mut Option<OwnState>) -> bool {
+        match packet.row.name.as_str() {
+            "spawned" => {
+                (self.own, self.exact) = (packet.number("player").map(PlayerId), None);
+                self.told.hand = None;
+                *state = None;
+            }
+            "died" => {
+                self.own = None;
+                *state = None;
+            }
+            "update" => self.update(packet, state),
+            "structures" => {
+                for [id, item, owner, x, y, heading] in groups(packet, "structures") {
+                    self.structure((id, item, owner), (x, y), heading);
+                }
+            }
+            "gone" => {
+                let gone = groups(packet, "objects").filter_map(|[id]| u32::try_from(id?).ok());
+                gone.for_each(|id| self.local.take_down(id));
+            }
+            "clan" => {
+                let members = packet.get("members").and_then(Value::as_array);
+                let numbers = members.into_iter().flatten().step_by(2);
+                let mates: Vec<PlayerId> = numbers.filter_map(|member| player(member.as_i64())).collect();
+                self.local.befriend(&mates);
+            }
+            "health" => return self.health(packet, state).is_some(),
+            _ => {
+                let is_told = self.told.hear(packet, self.own);
+                state.iter_mut().filter(|_| is_told).for_each(|state| self.told.apply(state));
+                return is_told;
+            }
+        }
+        true
+    }
+
+    fn others(&self, packet: &Decoded<'_>, others: &mut Others) {
+        let Some(tick) = packet.number("tick").filter(|_| packet.row.name == "update") else { return };
+        let number = |id: Option<i64>| {
+            u32::try_from(id?).ok().filter(|id| self.own.map(|own| own.0.into()) != Some(*id))
+        };
+        let half = |value: Option<i64>| i32::try_from(value?).ok()?.checked_mul(1 << 15);
+        for [id] in groups(packet, "leaves") {
+            number(id).into_iter().for_each(|id| others.remove(id));
+        }
+        let entered = groups(packet, "enters").map(|[id, _, _, x, y, _]| [id, x, y]);
+        for [id, x, y] in entered.chain(groups(packet, "full").map(|[id, x, y, _]| [id, x, y])) {
+            if let (Some(id), Some(x), Some(y)) = (number(id), half(x), half(y)) {
+                others.push(id, tick, (x, y));
+            }
+        }
+        for [id, dx, dy] in groups(packet, "moved") {
+            if let (Some(id), Some(dx), Some(dy)) = (number(id), half(dx), half(dy)) {
+                others.shift(id, tick, (dx, dy));
+            }
+        }
+    }
+
+    fn own(&self) -> Option<PlayerId> {
+        self.own
+    }
+
+    fn step(
+        &mut self,
+        tick: u32,
+        state: &mut OwnState,
+        commands: &mut Vec<Command<Action>>,
+    ) -> Option<Swing> {
+        self.local.step(tick, state, commands)
+    }
+
+    fn place(state: &OwnState) -> Place {
+        let (x, y) = state.at();
+        (x.0, y.0)
+    }
+
+    /// The heading in 1/65,536 turn, the weapon, the item in the hand or -1; then each structure that the
+    /// server has not confirmed: item, x, y in px, heading.
+    fn numbers(state: &OwnState, out: &mut Vec<i32>) {
+        out.push(state.heading().0.into());
+        let (weapon, item) = state.hand();
+        out.extend([weapon.into(), item.map_or(-1, i32::from)]);
+        for standing in &state.built {
+            out.extend([standing.item.id.into(), standing.x.to_px(), standing.y.to_px()]);
+            out.push(standing.heading.0.into());
+        }
+    }
+
+    fn event_numbers((weapon, hits): &Swing) -> [i32; 2] {
+        [(*weapon).into(), i32::from(*hits)]
+    }
+
+    fn walk_on(&self, (x, y): Place, (vx, vy): Place, ticks: u32) -> Place {
+        let (x, y) = self.local.walk_on((Fixed(x), Fixed(y)), (Fixed(vx), Fixed(vy)), ticks);
+        (x.0, y.0)
+    }
+}
+
+impl OwnWorld {
+    fn update(&mut self, packet: &Decoded<'_>, state: &mut Option<OwnState>) {
+        let before = self.exact.map(|exact| exact.sequence);
+        if let Some((exact, _)) = own(packet) {
+            self.exact = Some(exact);
+        }
+        let (Some(own), Some(exact)) = (self.own, &self.exact) else { return };
+        // The hand and the rest are told behind the update in which they change. An update that applies
+        // no further command changes none of them, so what was told last holds.
+        let is_quiet = before == Some(exact.sequence);
+        match state {
+            Some(state) => {
+                self.local.correct(state, exact);
+                if is_quiet {
+                    self.told.apply(state);
+                }
+            }
+            None => {
+                let mut new = self.local.appear(own, packet.number("tick").unwrap_or(0), exact);
+                self.told.apply(&mut new);
+                *state = Some(new);
+            }
+        }
+    }
+
+    fn structure(
+        &mut self,
+        (id, item, owner): (Option<i64>, Option<i64>, Option<i64>),
+        (x, y): (Option<i64>, Option<i64>),
+        heading: Option<i64>,
+    ) -> Option<()> {
+        let (id, item) = (u32::try_from(id?).ok()?, u8::try_from(item?).ok()?);
+        let heading = Angle(u16::try_from(heading?).ok()?.wrapping_shl(8));
+        self.local.put_up(id, item, player(owner)?, (pixels(x)?, pixels(y)?), heading);
+        Some(())
+    }
+
+    fn health(&self, packet: &Decoded<'_>, state: &mut Option<OwnState>) -> Option<()> {
+        let [_, health] =
+            groups(packet, "health").find(|[id, _]| self.own.is_some() && player(*id) == self.own)?;
+        state.as_mut()?.set_health(u16::try_from(health?).ok()?);
+        Some(())
+    }
+}

@@ -1,0 +1,133 @@
+//! This game in the simulator: what its operator does, what misbehaving clients send, and whether
+//! what a client was told is what was published.
+
+use tickwire_sim::{Action as _, PlayerId};
+
+use super::compare_to_published;
+use super::checking_observer::{Checked, NOTICE};
+use super::bot::agent::{Actor, Observer as _};
+use super::bot::world_model::Picture;
+use super::published::Shown;
+use crate::game::bots::{Agent, Bots, Draw, Nuisance, Operated, Spoken};
+use crate::game::{Dice, Tick};
+use crate::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
+use crate::games::moo::world::rules::{self, AnimalKind};
+use crate::games::moo::world::{Action, Fixed, Resource, Spawned};
+use crate::packet::Dialect;
+use crate::connection::session::NATIVE_VERSION;
+
+/// All but the agents.
+pub const BOTS: Bots = Bots { spoken: &SPOKEN, agrees, keeps, operate, nuisance, ..Bots::NONE };
+
+/// How far a player may be pushed in an absence without being hurt, by bodies that walk into it: less than it would walk in 4 s.
+const PUSHED_PX: i32 = 1_200;
+
+const SPOKEN: [Spoken; 10] = [
+    ("native", "/play", false),
+    ("legacy", "/moomoo", false),
+    ("letters", "/moomoo", false),
+    ("native", "/play", false),
+    ("letters-2023", "/moomoo", false),
+    ("native", "/play", true),
+    ("letters-2024", "/moomoo", false),
+    ("native", "/play", false),
+    ("legacy", "/moomoo", false),
+    ("letters", "/moomoo", true),
+];
+
+fn agrees(agent: &dyn Agent, own: Option<PlayerId>, published: &dyn Tick) -> Result<bool, String> {
+    let agent = agent as &dyn std::any::Any;
+    let checked = agent.downcast_ref::<Actor<Checked>>().map(|actor| actor.observer.picture());
+    let picture = checked.or_else(|| Some(agent.downcast_ref::<Actor<Picture>>()?.observer.picture()));
+    let Some((picture, state)) = picture.zip(published.state().downcast_ref::<Shown>()) else {
+        return Ok(false);
+    };
+    compare_to_published::compare(picture, own, state)
+}
+
+/// An absent player keeps its name and, while it lives, what it has. It can be pushed, its windmills pay,
+/// and its arrows and traps may still kill.
+fn keeps(before: &dyn Tick, after: &dyn Tick, player: PlayerId) -> Result<bool, String> {
+    let states = (before.state().downcast_ref::<Shown>(), after.state().downcast_ref::<Shown>());
+    let (Some(before), Some(after)) = states else { return Ok(false) };
+    let find = |state: &Shown| state.players.iter().find(|seen| seen.player == player).cloned();
+    let (Some(was), Some(is)) = (find(before), find(after)) else { return Ok(false) };
+    let same_player = (&was.name, was.joined_tick) == (&is.name, is.joined_tick);
+    if !same_player || is.alive && !was.alive {
+        return Err(format!("player {} was {was:?} and is {is:?}", player.0));
+    }
+    if !is.alive {
+        return Ok(false);
+    }
+    let [wood, food, stone, gold] = is.resources;
+    let paid = [was.resources[0], was.resources[2]] == [wood, stone] && was.resources[1] <= food;
+    if !paid || was.resources[3] > gold || was.score > is.score || was.age > is.age {
+        return Err(format!("player {} had {was:?} and has {is:?}", player.0));
+    }
+    let is_untouched = (was.health, was.score) == (is.health, is.score);
+    // The river carries along x.
+    let way_px = (was.body.y.to_px() - is.body.y.to_px()).abs();
+    if is_untouched && way_px > PUSHED_PX {
+        return Err(format!("player {} was moved by {way_px} px", player.0));
+    }
+    Ok(true)
+}
+
+fn operate((draw, player, notice, published): Draw<'_>, dice: &mut Dice) -> Option<Operated> {
+    let operated = |name, action: Action| Operated {
+        name,
+        action: action.encoded(),
+        is_gift: matches!(action, Action::Grant { .. }),
+        is_notice: matches!(action, Action::Say { .. }),
+    };
+    Some(match (draw, player) {
+        (7..=60, Some(player)) => {
+            let resource = Resource::ALL[dice.below(4) as usize];
+            let amount = dice.below(300);
+            operated("operator: grant", Action::Grant { player, resource, amount })
+        }
+        (61..=130, Some(player)) => operated("operator: spawn", spawn(player, published?, dice)?),
+        _ => operated("operator: say", Action::Say { text: format!("{NOTICE}{notice}") }),
+    })
+}
+
+fn spawn(player: PlayerId, published: &dyn Tick, dice: &mut Dice) -> Option<Action> {
+    let state = published.state().downcast_ref::<Shown>()?;
+    let body = &state.players.iter().find(|seen| seen.player == player)?.body;
+    let kinds = [AnimalKind::Wolf, AnimalKind::Cow];
+    let what = match dice.below(4) {
+        number @ (0 | 1) => Spawned::Animal(kinds[number as usize]),
+        _ => Spawned::Item([3, 17][dice.below(2) as usize]),
+    };
+    let mut px = |at: Fixed| {
+        let px = at.to_px() + dice.below(800) as i32 - 400;
+        px.clamp(0, rules::MAP_SIZE_PX as i32) as u16
+    };
+    let (x_px, y_px) = (px(body.x), px(body.y));
+    Some(Action::Spawn { what, x_px, y_px })
+}
+
+fn nuisance(dialect: &Dialect, nuisance: Nuisance) -> Vec<u8> {
+    let is_native = dialect.name() == "native";
+    let (name, skin) = (Some("bot 1".to_owned()), Some(3));
+    let hello = |mode| ClientPacket::Hello { version: NATIVE_VERSION, mode, name: name.clone(), skin };
+    let own = |sequence| is_native.then_some(sequence);
+    let packet = match nuisance {
+        Nuisance::Enter if is_native => hello(Mode::Play),
+        Nuisance::Enter => ClientPacket::EnterGame { name, skin, moofoll: true },
+        Nuisance::Watch if is_native => hello(Mode::Watch),
+        Nuisance::Follow(player) if is_native => ClientPacket::Follow { player },
+        Nuisance::Watch | Nuisance::Follow(_) => return Vec::new(),
+        Nuisance::Act(sequence, bits) => {
+            ClientPacket::Move { sequence: own(sequence), tick: None, direction: Some(bits as u16) }
+        }
+        Nuisance::Share(sequence, begins) => {
+            let action = match begins {
+                false => ClanAction::Leave,
+                true => ClanAction::Create { name: "owls".to_owned() },
+            };
+            ClientPacket::Clan { sequence: own(sequence), tick: None, action }
+        }
+    };
+    packet.encode(dialect)
+}

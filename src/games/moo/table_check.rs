@@ -1,0 +1,93 @@
+//! Checks that a server can serve the game with tables: the packets without which nobody can play,
+//! what the server reads and writes in each row, and what the feed takes from the built-in tables.
+
+use super::row_check;
+use crate::packet::Codes;
+use crate::packet::Direction::{self, ToClient, ToServer};
+use crate::packet::tables::Table;
+use crate::packet::grammar::{Argument, Shape};
+
+/// The packets that a client of the native dialect cannot do without.
+const NATIVE: [(Direction, &str); 5] = [
+    (ToServer, "hello"),
+    (ToServer, "enter"),
+    (ToClient, "welcome"),
+    (ToClient, "update"),
+    (ToClient, "spawned"),
+];
+/// The same for the MooMoo dialects.
+const MOOMOO: [(Direction, &str); 4] =
+    [(ToServer, "enter_game"), (ToClient, "setup"), (ToClient, "add_player"), (ToClient, "update_players")];
+
+/// Checks that the dialects of these tables that are built in have the packets that the game
+/// needs, and that each packet to a client has the lane and the names of arguments, in order, with
+/// which the server makes it: those of the built-in tables. Any argument may have another type
+/// that holds its values, and more arguments may follow.
+///
+/// # Errors
+/// The first packet that does not fit, by its file and name.
+pub fn check(codes: &Codes) -> Result<(), String> {
+    for table in &codes.tables {
+        check_rows(table)?;
+        table.dialects.iter().try_for_each(|dialect| check_dialect(codes, table, dialect))?;
+    }
+    Ok(())
+}
+
+/// Checks what the server reads and writes in each row of a table with a dialect of the game.
+fn check_rows(table: &Table) -> Result<(), String> {
+    if !table.dialects.iter().any(|dialect| Codes::builtin_ref().dialect(dialect).is_some()) {
+        return Ok(());
+    }
+    // The heading is line 1.
+    for (line, row) in (2..).zip(&table.rows) {
+        row_check::check_row(row).map_err(|reason| format!("{}:{line}: {reason}", table.file))?;
+    }
+    Ok(())
+}
+
+fn check_dialect(codes: &Codes, table: &Table, name: &str) -> Result<(), String> {
+    let file = &table.file;
+    let (Some(own), Some(made)) = (codes.dialect(name), Codes::builtin().dialect(name)) else {
+        return Ok(());
+    };
+    let needed = if name == "native" { &NATIVE[..] } else { &MOOMOO[..] };
+    if let Some((direction, packet)) =
+        needed.iter().find(|(direction, packet)| own.row(*direction, packet).is_none())
+    {
+        let direction = direction.name();
+        return Err(format!("{file}: {name} lacks the packet {packet} {direction}, which the game needs"));
+    }
+    for row in own.rows(ToClient) {
+        let Some(made) = made.row(ToClient, &row.name) else { continue };
+        if made.lane != row.lane {
+            let lane = made.lane.name();
+            return Err(format!(
+                "{file}: lane of {}: must be {lane}, the lane in the built-in tables",
+                row.name
+            ));
+        }
+        let (names, others) = (names(&made.arguments), names(&row.arguments));
+        let differing = names.iter().zip(others.iter()).find(|(made, own)| made != own);
+        if let Some((made, own)) = differing {
+            return Err(format!(
+                "{file}: arguments of {}: {own} is in the place of {made}; the server writes them in the order of \
+                 the built-in tables",
+                row.name
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The names of arguments, each with those of its members.
+fn names(arguments: &[Argument]) -> Vec<String> {
+    let name = |argument: &Argument| match &argument.kind.shape {
+        Shape::Map(members) | Shape::Tuple(members) | Shape::Groups { members, .. } => {
+            let members = members.iter().map(|member| member.name.as_str()).collect::<Vec<_>>();
+            format!("{}:{}", argument.name, members.join(","))
+        }
+        _ => argument.name.clone(),
+    };
+    arguments.iter().map(name).collect()
+}

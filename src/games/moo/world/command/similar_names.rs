@@ -1,0 +1,80 @@
+//! Detects names that look alike: the same letters in another case or width, or letters of other
+//! scripts that look the same.
+//!
+//! The skeleton of a name is the sequence of letters that a reader sees. Two names look alike if
+//! their skeletons are equal. The table is a small part of Unicode's confusables (Technical
+//! Standard #39, `confusables.txt`): Cyrillic, Greek and Armenian letters and digits that resemble
+//! Latin letters. It is written out because a compiler's own tables change with its version.
+//! Accents count: `é` is not `e`. Names contain no combining marks (see `text`).
+
+use crate::command::text::is_space;
+
+/// Whether two names look the same to a reader. Spaces are ignored.
+pub(crate) fn look_alike(a: &str, b: &str) -> bool {
+    skeleton(a).eq(skeleton(b))
+}
+
+fn skeleton(name: &str) -> impl Iterator<Item = char> + '_ {
+    name.chars().filter(|char| !is_space(*char)).map(|char| letter(lower(narrow(char))))
+}
+
+/// The regular form of a full-width character.
+fn narrow(char: char) -> char {
+    match char {
+        '\u{ff01}'..='\u{ff5e}' => moved(char, -0xfee0),
+        _ => char,
+    }
+}
+
+/// The lower-case letter, for the scripts in the table.
+fn lower(char: char) -> char {
+    match char {
+        // Capitals that resemble other letters than their lower-case forms do.
+        'Η' => 'h',
+        'Ν' => 'n',
+        'Υ' => 'y',
+        'A'..='Z' | 'À'..='Ö' | 'Ø'..='Þ' | 'Α'..='Ρ' | 'Σ'..='Ϋ' | 'А'..='Я' => moved(char, 0x20),
+        'Ѐ'..='Џ' => moved(char, 0x50),
+        'Ա'..='Ֆ' => moved(char, 0x30),
+        _ => char,
+    }
+}
+
+fn moved(char: char, by: i32) -> char {
+    char::from_u32((char as i32 + by) as u32).unwrap_or(char)
+}
+
+/// The Latin letter that a lower-case letter or a digit resembles, in either case; otherwise the
+/// character itself.
+fn letter(char: char) -> char {
+    match char {
+        'а' | 'α' | 'ɑ' => 'a',
+        'в' | 'β' | 'ь' => 'b',
+        'с' | 'ϲ' | 'Ϲ' => 'c',
+        'ԁ' => 'd',
+        'е' | 'ε' | '℮' => 'e',
+        'ғ' | 'Ғ' => 'f',
+        'ɡ' => 'g',
+        'н' | 'һ' | 'Һ' | 'հ' => 'h',
+        'ј' | 'ϳ' => 'j',
+        'к' | 'κ' | 'K' => 'k',
+        // All vertical strokes, including the letter i, whose capital is one.
+        'i' | '1' | '|' | 'ı' | 'ɩ' | 'ι' | 'і' | 'ӏ' | 'Ӏ' | 'ǀ' => 'l',
+        'м' | 'μ' => 'm',
+        'п' | 'η' | 'ո' => 'n',
+        '0' | 'о' | 'ο' | 'σ' | 'օ' => 'o',
+        'р' | 'ρ' => 'p',
+        'ԛ' => 'q',
+        'г' => 'r',
+        'ѕ' | 'ſ' => 's',
+        'т' | 'τ' => 't',
+        'υ' | 'ս' => 'u',
+        'ν' => 'v',
+        'ԝ' | 'ω' => 'w',
+        'х' | 'χ' => 'x',
+        'у' | 'γ' | 'ү' | 'Ү' => 'y',
+        'ζ' => 'z',
+        'з' => '3',
+        _ => char,
+    }
+}

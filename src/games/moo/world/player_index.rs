@@ -1,0 +1,199 @@
+//! The positions of living players, by the square cells of a grid.
+//!
+//! The index can list the players in a square, cell by cell, lowest number first within each cell,
+//! without visiting empty cells when it is built. It is not part of the state: it is rebuilt in
+//! each tick that needs it, so a restored world has the same index.
+
+use std::ops::Range;
+
+use crate::entity::{Body, Entity};
+use crate::fixed::{is_shorter, square, Fixed};
+use crate::terrain::grid::{Occupied, Shape, Stretch};
+
+/// A player's position.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spot {
+    pub(crate) x: Fixed,
+    pub(crate) y: Fixed,
+    /// Index in the list of players.
+    pub(crate) at: u32,
+    /// Number of the cell that lists it.
+    cell: u32,
+}
+
+impl Spot {
+    /// The square of the distance to a point, with 32 binary places; `None` if it is further away
+    /// than `reach` along one axis.
+    pub(crate) fn square_to(&self, x: Fixed, y: Fixed, reach: Fixed) -> Option<u64> {
+        let (dx, dy) = (self.x.apart(x), self.y.apart(y));
+        let reach = reach.0.unsigned_abs();
+        (dx <= reach && dy <= reach).then(|| square(dx) + square(dy))
+    }
+
+    /// Whether the distance to a point is less than that.
+    pub(crate) fn is_nearer(&self, x: Fixed, y: Fixed, reach: Fixed) -> bool {
+        is_shorter(self.x.apart(x), self.y.apart(y), reach.0.unsigned_abs())
+    }
+}
+
+/// Players by cell.
+#[derive(Clone, Debug)]
+pub(crate) struct Crowd {
+    shape: Shape,
+    /// Where in `spots` each cell's list begins and ends; both are 0 for an empty cell.
+    lists: Vec<(u32, u32)>,
+    occupied: Occupied,
+    /// The players, cell by cell and row by row, so the cells of a row are contiguous.
+    spots: Vec<Spot>,
+    /// The slot in `spots` of each player, by its index in the list of players; `NOWHERE` for a
+    /// dead player.
+    slots: Vec<u32>,
+    /// The indices of the living players.
+    living: Vec<u32>,
+    /// Players that came to life since the last update.
+    added: Vec<Spot>,
+    is_true: bool,
+}
+
+/// Marks a dead player, or one that is in no cell.
+const NOWHERE: u32 = u32::MAX;
+/// The slot of a player that has none yet.
+const ADDED: u32 = u32::MAX - 1;
+
+impl Crowd {
+    /// An empty index for a map.
+    pub(crate) fn new(map_size_px: u32) -> Crowd {
+        let shape = Shape::new(map_size_px);
+        Crowd {
+            shape,
+            lists: vec![(0, 0); shape.cells()],
+            occupied: Occupied::none(shape),
+            spots: Vec::new(),
+            slots: Vec::new(),
+            living: Vec::new(),
+            added: Vec::new(),
+            is_true: false,
+        }
+    }
+
+    /// Reserves space for that many players, so that no tick has to allocate.
+    pub(crate) fn reserve(&mut self, players: usize) {
+        self.spots.reserve(players.saturating_sub(self.spots.len()));
+        self.slots.reserve(players.saturating_sub(self.slots.len()));
+        self.living.reserve(players.saturating_sub(self.living.len()));
+        self.added.reserve(players.saturating_sub(self.added.len()));
+    }
+
+    /// A player moved, joined, left or came to life: the index is stale.
+    pub(crate) fn forget(&mut self) {
+        self.is_true = false;
+    }
+
+    /// Rebuilds the index if it is stale.
+    pub(crate) fn update(&mut self, players: &[Entity]) {
+        if self.is_true {
+            return;
+        }
+        self.is_true = true;
+        self.count(players);
+        let mut total = 0;
+        for cell in self.occupied.each() {
+            let (begin, end) = &mut self.lists[cell];
+            let count = *end;
+            (*begin, *end) = (total, total);
+            total += count;
+        }
+        self.spots.clear();
+        self.spots.resize(total as usize, Spot { x: Fixed::ZERO, y: Fixed::ZERO, at: 0, cell: 0 });
+        for at in &self.living {
+            let (slot, body) = (&mut self.slots[*at as usize], &players[*at as usize].body);
+            let cell = *slot;
+            let (_, end) = &mut self.lists[cell as usize];
+            self.spots[*end as usize] = Spot { x: body.x, y: body.y, at: *at, cell };
+            *slot = *end;
+            *end += 1;
+        }
+    }
+
+    /// Counts the players in each cell, and stores each player's cell in place of its slot.
+    fn count(&mut self, players: &[Entity]) {
+        for cell in self.occupied.each() {
+            self.lists[cell] = (0, 0);
+        }
+        self.occupied.clear();
+        self.slots.clear();
+        self.living.clear();
+        self.added.clear();
+        for (at, entity) in (0..).zip(players) {
+            if !entity.is_alive() {
+                self.slots.push(NOWHERE);
+                continue;
+            }
+            let cell = self.shape.cell(entity.body.x, entity.body.y);
+            self.lists[cell].1 += 1;
+            self.occupied.set(cell);
+            self.slots.push(cell as u32);
+            self.living.push(at);
+        }
+    }
+
+    /// The cells that overlap the square around a point.
+    pub(crate) fn stretches_near(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = Stretch> {
+        self.shape.stretches(self.shape.around(x, y, reach))
+    }
+
+    /// The slots of the players in a run of cells, cell by cell.
+    pub(crate) fn slots_in(&self, stretch: Stretch) -> Range<usize> {
+        self.occupied.ends_of(stretch).map_or(0..0, |(first, last)| {
+            let ((begin, _), (_, end)) = (self.lists[first], self.lists[last]);
+            begin as usize..end as usize
+        })
+    }
+
+    /// The players in the cells that overlap the square around a point, cell by cell.
+    pub(crate) fn near(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &Spot> {
+        self.stretches_near(x, y, reach).flat_map(move |stretch| &self.spots[self.slots_in(stretch)])
+    }
+
+    /// Adds the player at that index, which has just come to life, if the index is up to date. The
+    /// player is in no cell until the next [`Crowd::update`], but in [`Crowd::added`].
+    pub(crate) fn add(&mut self, at: usize, x: Fixed, y: Fixed) {
+        if self.is_true {
+            let at = at as u32;
+            self.slots[at as usize] = ADDED;
+            let place = self.living.partition_point(|other| *other < at);
+            self.living.insert(place, at);
+            self.added.push(Spot { x, y, at, cell: NOWHERE });
+        }
+    }
+
+    /// The added players.
+    pub(crate) fn added(&self) -> impl Iterator<Item = &Spot> {
+        self.added.iter()
+    }
+
+    /// The indices of the living players in ascending order, including the added ones.
+    pub(crate) fn living(&self) -> &[u32] {
+        &self.living
+    }
+
+    /// The slot of the player at that index, if it lives.
+    pub(crate) fn slot_of(&self, at: usize) -> usize {
+        self.slots[at] as usize
+    }
+
+    /// The players in these slots.
+    pub(crate) fn spot(&self, slot: usize) -> Spot {
+        self.spots[slot]
+    }
+
+    /// A player was pushed. It stays in the list of its cell until the next [`Crowd::update`]; if
+    /// it has left the cell, the index is stale.
+    pub(crate) fn follow(&mut self, slot: usize, body: &Body) {
+        // A dead player is in no list.
+        if let Some(spot) = self.spots.get_mut(slot) {
+            (spot.x, spot.y) = (body.x, body.y);
+            self.is_true &= self.shape.cell(body.x, body.y) == spot.cell as usize;
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The start of a world: its map, then its animals.
+
+use crate::entity::EntityId;
+use crate::rng::Rng;
+use crate::rules;
+use crate::spawn::map;
+use crate::state::{Identity, State};
+use crate::world::World;
+
+/// The generator's purpose here, so that the map and later events use unrelated random numbers.
+const PURPOSE_LATER: u32 = 2;
+
+impl World {
+    /// The world before its first tick. A map size outside the limits is replaced by the nearest
+    /// limit.
+    pub fn new(identity: Identity) -> World {
+        let mut world = World::bare(identity);
+        world.populate();
+        world
+    }
+
+    /// The same without animals: the map alone.
+    pub(crate) fn bare(mut identity: Identity) -> World {
+        identity.map_size_px = identity.map_size_px.clamp(rules::MAP_SIZE_MIN_PX, rules::MAP_SIZE_MAX_PX);
+        let others = map::generate(identity.seed, identity.map_size_px);
+        World::from_state(State {
+            identity,
+            tick: 0,
+            rng: Rng::new(identity.seed, PURPOSE_LATER),
+            operator_sequence: 0,
+            players: Vec::new(),
+            next_id: EntityId(EntityId::FIRST_OTHER.0 + others.len() as u32),
+            others,
+            structures: Vec::new(),
+            animals: Vec::new(),
+            next_animal: EntityId::FIRST_ANIMAL,
+            shots: Vec::new(),
+            next_shot: EntityId::FIRST_SHOT,
+            clans: Vec::new(),
+            next_clan: 1,
+        })
+    }
+}

@@ -1,0 +1,146 @@
+//! Chooses where a new player spawns.
+//!
+//! As long as the map has any other position, the player does not spawn on scenery, in the river,
+//! on another entity, or near an animal that hunts.
+//!
+//! On a map for hundreds of players, two players would never meet. So a player spawns on the same
+//! screen as another, unless that area is crowded; the first player spawns anywhere on the plains.
+
+use crate::controller::Controller;
+use crate::entity::Entity;
+use crate::fixed::{is_within, Fixed};
+use crate::player_index::Crowd;
+use crate::rng::Rng;
+use crate::rules;
+use crate::spawn::map::{Bands, Biome};
+use crate::terrain::Terrain;
+
+/// Random positions tried before the map is searched row by row.
+const TRIES_ANYWHERE: u32 = 64;
+
+/// Distance between the positions of that search in pixels, and the number of positions: the search
+/// must end on any map.
+const SEARCH_PX: u32 = 64;
+const SEARCH_PLACES: u32 = 16_384;
+
+/// A position for a new player near the others; the crowd has the positions of the living players.
+pub(crate) fn place(
+    (players, animals): (&[Entity], &[Entity]),
+    crowd: &Crowd,
+    terrain: &Terrain,
+    rng: &mut Rng,
+) -> (Fixed, Fixed) {
+    let land = Land { players, crowd, animals, terrain, bands: terrain.bands() };
+    land.near_somebody(rng).or_else(|| land.on_the_plains(rng)).unwrap_or_else(|| land.any_free(rng))
+}
+
+struct Land<'a> {
+    players: &'a [Entity],
+    crowd: &'a Crowd,
+    animals: &'a [Entity],
+    terrain: &'a Terrain,
+    bands: Bands,
+}
+
+impl Land<'_> {
+    fn near_somebody(&self, rng: &mut Rng) -> Option<(Fixed, Fixed)> {
+        let living = self.crowd.living();
+        if living.is_empty() {
+            return None;
+        }
+        for _ in 0..rules::SPAWN_TRIES {
+            let host = &self.players[living[rng.below(living.len() as u32) as usize] as usize].body;
+            let aside = rng.between(-rules::SPAWN_NEAR_X_PX, rules::SPAWN_NEAR_X_PX);
+            let above = rng.between(-rules::SPAWN_NEAR_Y_PX, rules::SPAWN_NEAR_Y_PX);
+            let (x, y) = (host.x.plus(Fixed::from_px(aside)), host.y.plus(Fixed::from_px(above)));
+            if self.is_good(x, y) && !self.is_crowded(x, y) {
+                return Some((x, y));
+            }
+        }
+        None
+    }
+
+    fn on_the_plains(&self, rng: &mut Rng) -> Option<(Fixed, Fixed)> {
+        let size = self.terrain.map_size_px() as i32;
+        for _ in 0..TRIES_ANYWHERE {
+            let x = Fixed::from_px(rng.between(0, size));
+            let y = Fixed::from_px(rng.between(self.bands.snow_end_px, self.bands.desert_start_px));
+            if self.is_good(x, y) {
+                return Some((x, y));
+            }
+        }
+        None
+    }
+
+    /// The first dry position without scenery and far from hunting animals, searching row by row
+    /// from a random position. If there is none, a position near a hunting animal; and as a last
+    /// resort the middle of the northern plains. Another player may be there; then they push each
+    /// other apart.
+    fn any_free(&self, rng: &mut Rng) -> (Fixed, Fixed) {
+        let columns = self.terrain.map_size_px() / SEARCH_PX;
+        let places = columns * columns;
+        let first = rng.below(places);
+        let centre = |cell: u32| Fixed::from_px((cell * SEARCH_PX + SEARCH_PX / 2) as i32);
+        let free = (0..places.min(SEARCH_PLACES))
+            .map(|index| (first + index) % places)
+            .map(|place| (centre(place % columns), centre(place / columns)))
+            .filter(|(x, y)| self.is_dry(*y) && self.terrain.is_free(*x, *y, rules::SPAWN_ROOM_PX));
+        free.clone()
+            .find(|(x, y)| is_far_from_hunters(self.animals, *x, *y))
+            .or_else(|| free.clone().next())
+            .unwrap_or((centre(columns / 2), self.middle_of_the_plains()))
+    }
+
+    fn is_dry(&self, y: Fixed) -> bool {
+        self.bands.biome_at(y) != Biome::River
+    }
+
+    fn middle_of_the_plains(&self) -> Fixed {
+        Fixed::from_px((self.bands.snow_end_px + self.bands.river_start_px) / 2)
+    }
+
+    fn is_good(&self, x: Fixed, y: Fixed) -> bool {
+        self.is_dry(y)
+            && self.terrain.is_free(x, y, rules::SPAWN_ROOM_PX)
+            && !self.somebody_within(x, y, rules::SPAWN_ROOM_PX + rules::PLAYER_RADIUS_PX)
+            && !self.animal_within(x, y, rules::SPAWN_ROOM_PX)
+            && is_far_from_hunters(self.animals, x, y)
+    }
+
+    fn somebody_within(&self, x: Fixed, y: Fixed, reach_px: i32) -> bool {
+        self.somebody_near(x, y, reach_px).any(|at| is_in_box(at, x, y, reach_px, reach_px))
+    }
+
+    fn animal_within(&self, x: Fixed, y: Fixed, room_px: i32) -> bool {
+        self.animals.iter().filter(|animal| animal.body.health > 0).any(|animal| {
+            let reach_px = room_px + animal.body.radius_px;
+            is_in_box((animal.body.x, animal.body.y), x, y, reach_px, reach_px)
+        })
+    }
+
+    fn is_crowded(&self, x: Fixed, y: Fixed) -> bool {
+        let (wide, high) = (rules::SPAWN_VIEW_X_PX, rules::SPAWN_VIEW_Y_PX);
+        let mut near = self.somebody_near(x, y, wide).filter(|at| is_in_box(*at, x, y, wide, high));
+        near.nth(rules::SPAWN_CROWD - 1).is_some()
+    }
+
+    /// The positions of the entities that may be in the square around a point.
+    fn somebody_near(&self, x: Fixed, y: Fixed, reach_px: i32) -> impl Iterator<Item = (Fixed, Fixed)> + '_ {
+        let near = self.crowd.near(x, y, Fixed::from_px(reach_px)).chain(self.crowd.added());
+        near.map(|spot| (spot.x, spot.y))
+    }
+}
+
+fn is_in_box((at_x, at_y): (Fixed, Fixed), x: Fixed, y: Fixed, wide_px: i32, high_px: i32) -> bool {
+    at_x.apart(x) < Fixed::from_px(wide_px).0.unsigned_abs()
+        && at_y.apart(y) < Fixed::from_px(high_px).0.unsigned_abs()
+}
+
+/// Whether no living animal of a kind that hunts is near a position, whatever it is doing now.
+pub(crate) fn is_far_from_hunters(animals: &[Entity], x: Fixed, y: Fixed) -> bool {
+    let room = Fixed::from_px(rules::SPAWN_HUNTER_ROOM_PX).0.unsigned_abs();
+    !animals.iter().any(|entity| {
+        let hunts = matches!(&entity.controller, Controller::Animal(animal) if animal.hunts());
+        hunts && entity.body.health > 0 && is_within(entity.body.x.apart(x), entity.body.y.apart(y), room)
+    })
+}

@@ -1,0 +1,101 @@
+//! Structures by position: the part of the terrain that changes.
+//!
+//! This index is not part of the state. It can be derived from the list of structures, and each
+//! cell holds them in order of their numbers, so a restored world has the same index.
+
+use crate::body::Body;
+use crate::fixed::{is_within, Angle, Fixed};
+use crate::id::{EntityId, PlayerId};
+use crate::rules::{self, Item};
+use crate::terrain::grid::{Cells, Occupied, Shape};
+
+/// A structure, as the index stores it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Its id.
+    pub id: EntityId,
+    /// Its owner.
+    pub owner: PlayerId,
+    /// Its item.
+    pub item: &'static Item,
+    /// Centre from the left edge.
+    pub x: Fixed,
+    /// Centre from the top edge.
+    pub y: Fixed,
+    /// Direction in which it points.
+    pub heading: Angle,
+}
+
+impl Standing {
+    /// Whether a body touches it. A body that runs into a solid structure is put just outside its
+    /// rim; within this distance it still counts as touching.
+    pub(crate) fn is_touched(&self, body: &Body) -> bool {
+        let (dx, dy) = (self.x.apart(body.x), self.y.apart(body.y));
+        let reach_of = |radius_px: i32| Fixed::from_px(radius_px + body.radius_px).0.unsigned_abs();
+        // Most structures are too far away, whatever their item.
+        let farthest = reach_of(rules::BUILT_SCALE_MAX_PX) + SLACK;
+        if dx > farthest || dy > farthest {
+            return false;
+        }
+        let reach = reach_of(self.item.radius_px);
+        is_within(dx, dy, if self.item.group.is_solid() { reach + SLACK } else { reach - 1 })
+    }
+}
+
+/// The distance from the rim that still counts as touching: a sixteenth of a pixel.
+const SLACK: u32 = 1 << 12;
+
+/// Structures by cell.
+#[derive(Clone, Debug)]
+pub(crate) struct Built {
+    shape: Shape,
+    cells: Vec<Vec<Standing>>,
+    occupied: Occupied,
+}
+
+impl Built {
+    /// An empty index for a map.
+    pub(crate) fn new(map_size_px: u32) -> Built {
+        let shape = Shape::new(map_size_px);
+        Built { shape, cells: vec![Vec::new(); shape.cells()], occupied: Occupied::none(shape) }
+    }
+
+    /// Adds the structure to each cell from which it can be touched: within `reach_px` of its
+    /// picture.
+    pub(crate) fn add(&mut self, standing: Standing, reach_px: i32) {
+        for cell in self.shape.each(self.cells_of(&standing, reach_px)) {
+            let list = &mut self.cells[cell];
+            let at = list.partition_point(|other| other.id < standing.id);
+            list.insert(at, standing);
+            self.occupied.set(cell);
+        }
+    }
+
+    /// Removes the structure from each of these cells.
+    pub(crate) fn remove(&mut self, standing: &Standing, reach_px: i32) {
+        for cell in self.shape.each(self.cells_of(standing, reach_px)) {
+            let list = &mut self.cells[cell];
+            list.retain(|other| other.id != standing.id);
+            if list.is_empty() {
+                self.occupied.unset(cell);
+            }
+        }
+    }
+
+    /// The structures that can be touched from a point, in order of their numbers.
+    pub(crate) fn near(&self, x: Fixed, y: Fixed) -> &[Standing] {
+        &self.cells[self.shape.cell(x, y)]
+    }
+
+    /// All structures that overlap the square around a point; may include others, and duplicates.
+    pub(crate) fn around(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &Standing> {
+        let stretches = self.shape.stretches(self.shape.around(x, y, reach));
+        let used = stretches.filter_map(move |stretch| self.occupied.ends_of(stretch));
+        used.flat_map(move |(first, last)| &self.cells[first..=last]).flatten()
+    }
+
+    fn cells_of(&self, standing: &Standing, reach_px: i32) -> Cells {
+        let reach = Fixed::from_px(standing.item.scale_px.saturating_add(reach_px));
+        self.shape.around(standing.x, standing.y, reach)
+    }
+}

@@ -1,0 +1,11 @@
+//! TODO: tests/combat
+
+pub mod animal_hits;
+pub mod melee;
+pub mod poison;
+pub mod projectile_hits;
+pub mod projectile_state;
+pub mod projectiles;
+pub mod shields;
+pub mod turrets;
+pub mod weapons;

@@ -1,0 +1,500 @@
+//! What shoots: the tables, the flight, what it hits and what stops it, at each tick rate.
+
+use crate::clan::ClanId;
+use crate::command::Action;
+use crate::controller::{Controller, Scenery, SceneryKind};
+use crate::entity::{Embodied as _, EntityId, PlayerId};
+use crate::fixed::{Angle, Fixed};
+use crate::rules::{item, projectile, weapon, TickHz, PROJECTILES, WEAPONS};
+use crate::tests::{
+    act, bare_world, body, body_mut, build, command, distance_px, events, player, player_mut, put, px, wait,
+    without_animals, world,
+};
+use crate::{Event, World};
+
+/// A weapon that shoots as the game's tables have it: number, name, projectile, wood, stone, period ms, speed %, recoil px/s.
+type Row = (u8, &'static str, u8, u32, u32, u16, i32, i32);
+
+const ROWS: [Row; 4] = [
+    (9, "bow", 0, 4, 0, 600, 75, 0),
+    (12, "crossbow", 2, 5, 0, 700, 70, 0),
+    (13, "repeater", 3, 10, 0, 230, 70, 0),
+    (15, "musket", 5, 0, 10, 1_500, 60, 350),
+];
+
+/// What flies: number, damage, px/s, range px.
+const FLYING: [(u8, u16, i32, i32); 5] = [
+    (0, 25, 1_600, 1_000),
+    (1, 25, 1_500, 700),
+    (2, 35, 2_500, 1_200),
+    (3, 30, 2_000, 1_200),
+    (5, 50, 3_600, 1_400),
+];
+
+/// Who shoots, and who is shot at.
+const ONE: PlayerId = PlayerId(1);
+const TWO: PlayerId = PlayerId(2);
+
+/// Puts a weapon into a player's hand, with plenty to shoot.
+pub(crate) fn arm(world: &mut World, id: u16, number: u8) {
+    let slot = usize::from(weapon(number).expect("it is in the table").slot);
+    let player = player_mut(world, id);
+    player.kit.weapons[slot] = Some(number);
+    player.hand.weapon = number;
+    player.hand.item = None;
+    player.resources = [10_000; 4];
+}
+
+/// Player 1 with that weapon, looking to the right, on a bare map.
+fn archer(rate: TickHz, number: u8) -> World {
+    let mut world = bare_world(rate);
+    put(&mut world, 1, 7_000, 5_000);
+    wait(&mut world, 2);
+    arm(&mut world, 1, number);
+    world
+}
+
+/// And somebody at rest, so far from it.
+fn target(world: &mut World, id: u16, right: Fixed, down: Fixed) {
+    put(world, id, 2_000 + 100 * i32::from(id), 10_000);
+    wait(world, 2);
+    let body = body_mut(world, id);
+    (body.x, body.y) = (Fixed::from_px(7_000).plus(right), Fixed::from_px(5_000).plus(down));
+}
+
+fn aim_at(rate: TickHz, number: u8, right: Fixed, down: Fixed) -> World {
+    let mut world = archer(rate, number);
+    target(&mut world, 2, right, down);
+    world
+}
+
+/// Shoots once, and ticks once.
+fn shoot(world: &mut World, id: u16) {
+    act(world, id, Action::Attack { on: true });
+    player_mut(world, id).hand.attacking = false;
+}
+
+/// Ticks until nothing flies. Returns what happened meanwhile.
+fn land(world: &mut World) -> Vec<Event> {
+    let mut all = Vec::new();
+    for _ in 0..200 {
+        if world.projectiles().next().is_none() {
+            return all;
+        }
+        wait(world, 1);
+        all.extend_from_slice(events(world));
+    }
+    panic!("it flies for ever");
+}
+
+fn hurt(events: &[Event]) -> Vec<(u16, u16)> {
+    let hurt = |event: &Event| match event {
+        Event::Hurt { player, amount, .. } => Some((player.0, *amount)),
+        _ => None,
+    };
+    events.iter().filter_map(hurt).collect()
+}
+
+fn end_of(events: &[Event]) -> (f64, f64) {
+    let end = |event: &Event| match event {
+        Event::ShotEnded { x, y, .. } => Some((px(*x), px(*y))),
+        _ => None,
+    };
+    events.iter().find_map(end).expect("it has ended")
+}
+
+#[test]
+fn the_tables_have_the_expected_values() {
+    let shooters = WEAPONS.iter().filter_map(|of| {
+        let [wood, food, stone, gold] = of.shot_cost;
+        assert_eq!((food, gold), (0, 0), "{}", of.name);
+        let row =
+            (of.id, of.name, of.shoots?, wood, stone, of.period_ms, of.speed_percent, of.recoil_px_per_s);
+        assert_eq!((of.slot, of.damage, of.shield_percent), (1, 0, 100), "{}", of.name);
+        Some(row)
+    });
+    assert_eq!(shooters.collect::<Vec<Row>>(), ROWS);
+    let flying = PROJECTILES.iter().map(|of| (of.kind, of.damage, of.speed_px_per_s, of.range_px));
+    assert_eq!(flying.collect::<Vec<_>>(), FLYING);
+    assert!(PROJECTILES.iter().all(|of| projectile(of.kind) == Some(of)));
+    assert_eq!((projectile(4), projectile(255)), (None, None));
+    let shields: Vec<_> = WEAPONS.iter().filter(|of| of.shield_percent < 100).collect();
+    assert_eq!((shields.len(), shields[0].id, shields[0].shield_percent, shields[0].slot), (1, 11, 20, 1));
+}
+
+#[test]
+fn a_shot_begins_at_the_rim_and_is_paid_for() {
+    for (number, name, kind, wood, stone, ..) in ROWS {
+        for heading in [0, 0x4000, 0x9000, 60_001] {
+            let mut world = archer(TickHz::Hz30, number);
+            body_mut(&mut world, 1).heading = Angle(heading);
+            shoot(&mut world, 1);
+            assert_eq!(events(&world), [Event::Shot { projectile: EntityId::FIRST_SHOT }], "{name}");
+            let shot = world.projectile(EntityId::FIRST_SHOT).expect("it flies");
+            assert_eq!((shot.kind, shot.by, shot.body.owner), (kind, ONE.entity(), ONE), "{name}");
+            assert_eq!(shot.body.heading, Angle(heading), "{name}");
+            assert_eq!(shot.left, Fixed::from_px(projectile(kind).expect("in the table").range_px), "{name}");
+            let angle = f64::from(heading) * std::f64::consts::PI / 32_768.0;
+            let off = (px(shot.body.x) - 7_000.0 - 35.0 * angle.cos())
+                .hypot(px(shot.body.y) - 5_000.0 - 35.0 * angle.sin());
+            assert!(off < 0.01, "{name} begins {off} px off");
+            let left = [10_000 - wood, 10_000, 10_000 - stone, 10_000];
+            assert_eq!(player(&world, 1).resources, left, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_shot_flies_at_its_speed_and_exactly_its_range_at_each_tick_rate() {
+    for (number, name, kind, ..) in ROWS {
+        let (_, _, speed, range_px) = FLYING[FLYING.iter().position(|row| row.0 == kind).expect("a row")];
+        for rate in TickHz::ALL {
+            for heading in [0, 8_192, 20_000, 0x8000, 51_234] {
+                let mut world = archer(rate, number);
+                body_mut(&mut world, 1).heading = Angle(heading);
+                shoot(&mut world, 1);
+                let start = world.projectiles().next().expect("it flies").body.clone();
+                let ticks = (range_px as u32 * rate.get()).div_ceil(speed as u32);
+                for tick in 1..ticks {
+                    wait(&mut world, 1);
+                    let body = world.projectiles().next().expect("it flies").body;
+                    let way = distance_px(&start, body);
+                    let expected = f64::from(speed) * f64::from(tick) / f64::from(rate.get());
+                    assert!((way - expected).abs() < 0.05, "{name}: {way} of {expected} px at {rate:?}");
+                }
+                wait(&mut world, 1);
+                assert_eq!((world.projectiles().count(), events(&world).len()), (0, 1), "{name} at {rate:?}");
+                let (x, y) = end_of(events(&world));
+                let angle = f64::from(heading) * std::f64::consts::PI / 32_768.0;
+                let far = f64::from(range_px);
+                let off = (x - px(start.x) - far * angle.cos()).hypot(y - px(start.y) - far * angle.sin());
+                assert!(off < 0.05, "{name} ends {off} px off at {rate:?}, heading {heading}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_shot_takes_its_damage_and_ends_at_the_rim_at_each_tick_rate() {
+    for (number, name, kind, ..) in ROWS {
+        let damage = projectile(kind).expect("in the table").damage;
+        for rate in TickHz::ALL {
+            for apart_px in [70, 71, 300, 517] {
+                let mut world = aim_at(rate, number, Fixed::from_px(apart_px), Fixed::ZERO);
+                shoot(&mut world, 1);
+                let all = land(&mut world);
+                let ended = Event::ShotEnded {
+                    projectile: EntityId::FIRST_SHOT,
+                    x: Fixed::from_px(7_000 + apart_px - 35),
+                    y: Fixed::from_px(5_000),
+                };
+                let expected = [ended, Event::Hurt { player: TWO, by: Some(ONE), amount: damage }];
+                assert_eq!(all, expected, "{name} at {rate:?} from {apart_px} px");
+                assert_eq!((body(&world, 1).health, body(&world, 2).health), (100, 100 - damage), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_shot_hits_the_edge_of_the_rim_and_misses_just_beyond() {
+    for (number, name, kind, ..) in ROWS {
+        for rate in TickHz::ALL {
+            // Beside its way, and at the end of its range.
+            let rim = Fixed::from_px(35);
+            let range = Fixed::from_px(projectile(kind).expect("in the table").range_px);
+            let far = rim.plus(range).plus(rim);
+            let middle = Fixed::from_px(500);
+            for (right, down, hit) in [
+                (middle, rim, true),
+                (middle, Fixed(-rim.0), true),
+                (middle, rim.plus(Fixed(1)), false),
+                (middle, Fixed(-rim.0 - 1), false),
+                (far, Fixed::ZERO, true),
+                (far.plus(Fixed(1)), Fixed::ZERO, false),
+            ] {
+                let mut world = aim_at(rate, number, right, down);
+                shoot(&mut world, 1);
+                let all = land(&mut world);
+                assert_eq!(hurt(&all).len(), usize::from(hit), "{name} at {rate:?}: {right:?} {down:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_shot_passes_through_anyone_however_fast_it_is() {
+    for apart_px in (71..1_400).step_by(13) {
+        for heading in [0u16, 9_000] {
+            let angle = f64::from(heading) * std::f64::consts::PI / 32_768.0;
+            let at = |part: f64| Fixed((f64::from(apart_px) * part * 65_536.0) as i32);
+            let mut world = aim_at(TickHz::Hz15, 15, at(angle.cos()), at(angle.sin()));
+            body_mut(&mut world, 1).heading = Angle(heading);
+            shoot(&mut world, 1);
+            assert_eq!(hurt(&land(&mut world)), [(2, 50)], "from {apart_px} px");
+        }
+    }
+}
+
+#[test]
+fn holding_the_button_shoots_at_the_weapons_rate_at_each_tick_rate() {
+    for (number, name, .., period_ms, _, _) in ROWS {
+        for rate in TickHz::ALL {
+            let mut world = archer(rate, number);
+            let mut shots = 0;
+            act(&mut world, 1, Action::Attack { on: true });
+            let ticks = rate.get() * 20;
+            for _ in 0..ticks {
+                shots += events(&world).iter().filter(|event| matches!(event, Event::Shot { .. })).count();
+                wait(&mut world, 1);
+            }
+            let passed_ms = f64::from(ticks - 1) * 1_000.0 / f64::from(rate.get());
+            let expected = (passed_ms / f64::from(period_ms) + 1e-9) as usize + 1;
+            assert_eq!(shots, expected, "{name} at {rate:?}");
+        }
+    }
+}
+
+#[test]
+fn a_player_that_cannot_pay_shoots_in_the_tick_in_which_it_can() {
+    for (number, name, _, wood, stone, ..) in ROWS {
+        let mut world = archer(TickHz::Hz30, number);
+        let short = [wood.saturating_sub(1), 9, stone.saturating_sub(1), 9];
+        player_mut(&mut world, 1).resources = short;
+        act(&mut world, 1, Action::Attack { on: true });
+        for _ in 0..100 {
+            wait(&mut world, 1);
+            assert_eq!((events(&world), player(&world, 1).hand.wait), (&[][..], 0), "{name}");
+        }
+        assert_eq!(player(&world, 1).resources, short);
+        player_mut(&mut world, 1).resources = [wood, 9, stone, 9];
+        wait(&mut world, 1);
+        assert_eq!(events(&world).len(), 1, "{name}");
+        assert_eq!(player(&world, 1).resources, [0, 9, 0, 9], "{name}");
+        wait(&mut world, 100);
+        assert_eq!(world.projectiles().count(), 0, "one shot was all that it could pay");
+    }
+}
+
+#[test]
+fn only_the_musket_has_recoil() {
+    for (number, name, .., recoil) in ROWS {
+        for rate in TickHz::ALL {
+            let mut world = archer(rate, number);
+            body_mut(&mut world, 1).heading = Angle(0x4000);
+            let before = body(&world, 1).clone();
+            shoot(&mut world, 1);
+            wait(&mut world, rate.get() * 2);
+            let expected = f64::from(recoil) / 1_000.0 / -(0.993f64.ln());
+            let (x, y) = (px(body(&world, 1).x) - px(before.x), px(body(&world, 1).y) - px(before.y));
+            assert!(x.abs() < 0.1 && (-y - expected).abs() < 2.0, "{name}: {x}, {y} px at {rate:?}");
+        }
+    }
+}
+
+#[test]
+fn a_shot_knocks_along_its_flight_at_each_tick_rate() {
+    for rate in TickHz::ALL {
+        // Off the middle of its way: it is not pushed away from it, but on.
+        let mut world = aim_at(rate, 9, Fixed::from_px(200), Fixed::from_px(20));
+        let before = body(&world, 2).clone();
+        shoot(&mut world, 1);
+        land(&mut world);
+        wait(&mut world, rate.get() * 2);
+        let expected = 0.3 / -(0.993f64.ln());
+        let (x, y) = (px(body(&world, 2).x) - px(before.x), px(body(&world, 2).y) - px(before.y));
+        assert!((x - expected).abs() < 2.0 && y == 0.0, "{x}, {y} px at {rate:?}");
+    }
+}
+
+#[test]
+fn any_wall_stops_a_shot_and_loses_health() {
+    for (number, name, kind, ..) in ROWS {
+        let damage = projectile(kind).expect("in the table").damage;
+        for builder in [1, 2] {
+            let mut world = aim_at(TickHz::Hz30, number, Fixed::from_px(400), Fixed::ZERO);
+            let (from_px, heading) = if builder == 1 { (7_100, 0) } else { (7_300, 0x8000) };
+            let own = body(&world, builder).x;
+            body_mut(&mut world, builder).x = Fixed::from_px(from_px);
+            let object = build(&mut world, builder, 3, heading);
+            body_mut(&mut world, builder).x = own;
+            body_mut(&mut world, 1).heading = Angle(0);
+            let wall = world.structure(object).expect("it stands");
+            arm(&mut world, 1, number);
+            shoot(&mut world, 1);
+            let all = land(&mut world);
+            let struck = Event::Struck { object, direction: Angle(0), player: ONE };
+            let end = f64::from(wall.x_px - 50);
+            assert_eq!((end_of(&all), all.get(1)), ((end, 5_000.0), Some(&struck)), "{name}");
+            assert_eq!((all.len(), body(&world, 2).health), (2, 100), "{name}");
+            assert_eq!(world.structure(object).expect("it stands").health, wall.health - damage, "{name}");
+            world.damage_structure(0, wall.health - damage - 1);
+            player_mut(&mut world, 1).hand.wait = 0;
+            shoot(&mut world, 1);
+            assert!(land(&mut world).contains(&Event::Destroyed { object }), "{name}");
+            player_mut(&mut world, 1).hand.wait = 0;
+            shoot(&mut world, 1);
+            assert_eq!(hurt(&land(&mut world)), [(2, damage)], "{name}: the way is free");
+        }
+    }
+}
+
+#[test]
+fn only_solid_structures_stop_a_shot() {
+    for (number, stops) in [(3, true), (6, true), (8, true), (10, true), (17, true)].into_iter().chain([
+        (15, false),
+        (16, false),
+        (19, false),
+        (20, false),
+    ]) {
+        let mut world = archer(TickHz::Hz15, 9);
+        body_mut(&mut world, 1).x = Fixed::from_px(7_200);
+        build(&mut world, 1, number, 0);
+        body_mut(&mut world, 1).x = Fixed::from_px(7_000);
+        arm(&mut world, 1, 9);
+        target(&mut world, 2, Fixed::from_px(600), Fixed::ZERO);
+        if let Controller::Structure(turret) = &mut world.state.structures[0].controller {
+            turret.wait = 6_600;
+        }
+        shoot(&mut world, 1);
+        let hit = !hurt(&land(&mut world)).is_empty();
+        assert_eq!(hit, !stops, "{}", item(number).expect("in the table").name);
+    }
+}
+
+#[test]
+fn scenery_stops_a_shot_and_shakes_but_gives_nothing() {
+    for kind in SceneryKind::ALL {
+        for rate in TickHz::ALL {
+            let mut state = without_animals(world(1)).state;
+            let mut thing = state.others.swap_remove(0);
+            let scale_px = kind.scales_px()[0];
+            thing.controller = Controller::Scenery(Scenery { kind, scale_px });
+            thing.body.radius_px = kind.radius_px(scale_px);
+            (thing.body.x, thing.body.y) = (Fixed::from_px(7_400), Fixed::from_px(5_000));
+            let (object, rim) = (thing.id, Fixed::from_px(thing.body.radius_px));
+            (state.others, state.identity.tick_hz) = (vec![thing], rate);
+            let scene = World::from_state(state);
+            for (beside, hit) in [(Fixed::ZERO, true), (rim, true), (rim.plus(Fixed(1)), false)] {
+                let mut world = scene.clone();
+                put(&mut world, 1, 7_000, 5_000);
+                wait(&mut world, 2);
+                body_mut(&mut world, 1).y = Fixed::from_px(5_000).plus(beside);
+                arm(&mut world, 1, 15);
+                shoot(&mut world, 1);
+                let all = land(&mut world);
+                let struck = Event::Struck { object, direction: Angle(0), player: ONE };
+                assert_eq!(all.contains(&struck), hit, "{kind:?} at {rate:?}, {beside:?} beside");
+                assert_eq!(player(&world, 1).resources, [10_000, 10_000, 9_990, 10_000], "{kind:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_shot_ends_at_the_edge_of_the_map() {
+    for (number, ..) in ROWS {
+        for rate in TickHz::ALL {
+            for (x_px, y_px, heading) in [
+                (100, 5_000, 0x8000),
+                (14_300, 5_000, 0),
+                (7_000, 100, 0xc000),
+                (7_000, 14_300, 0x3000),
+                (35, 35, 0xa000),
+            ] {
+                let mut world = archer(rate, number);
+                let own = body_mut(&mut world, 1);
+                (own.x, own.y) = (Fixed::from_px(x_px), Fixed::from_px(y_px));
+                own.heading = Angle(heading);
+                shoot(&mut world, 1);
+                let restored = World::restore(&world.snapshot());
+                assert!(restored.is_ok(), "{restored:?}");
+                let (x, y) = end_of(&land(&mut world));
+                let to_edge = x.min(y).min(14_400.0 - x).min(14_400.0 - y);
+                assert!((0.0..0.01).contains(&to_edge), "{number} at {rate:?}: {x}, {y}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_nearest_is_hit_and_of_equally_near_ones_the_lowest_number() {
+    let places = |near: &[(u16, i32, i32)]| {
+        let mut world = archer(TickHz::Hz30, 9);
+        for (id, right_px, down_px) in near {
+            target(&mut world, *id, Fixed::from_px(*right_px), Fixed::from_px(*down_px));
+        }
+        shoot(&mut world, 1);
+        hurt(&land(&mut world))
+    };
+    assert_eq!(places(&[(2, 400, 0), (3, 300, 0)]), [(3, 25)]);
+    assert_eq!(places(&[(2, 300, 0), (3, 400, 0)]), [(2, 25)]);
+    // A tick is 53 px long, so both are met in one, and the one whose centre is nearer is met later.
+    assert_eq!(places(&[(2, 300, 34), (3, 305, 0)]), [(3, 25)]);
+    assert_eq!(places(&[(3, 300, 10), (2, 300, -10)]), [(2, 25)]);
+    assert_eq!(places(&[(5, 300, -10), (4, 300, 10)]), [(4, 25)]);
+}
+
+#[test]
+fn a_wall_is_hit_before_a_player_at_the_same_point() {
+    let mut world = archer(TickHz::Hz30, 9);
+    body_mut(&mut world, 1).x = Fixed::from_px(7_200);
+    let object = build(&mut world, 1, 3, 0);
+    body_mut(&mut world, 1).x = Fixed::from_px(7_000);
+    let wall_px = world.structure(object).expect("it stands").x_px;
+    arm(&mut world, 1, 9);
+    for (ahead_px, hit) in [(15, false), (16, true)] {
+        let id = ahead_px as u16;
+        target(&mut world, id, Fixed::from_px(wall_px - ahead_px - 7_000), Fixed::ZERO);
+        player_mut(&mut world, 1).hand.wait = 0;
+        shoot(&mut world, 1);
+        assert_eq!(
+            hurt(&land(&mut world)).len(),
+            usize::from(hit),
+            "its rim is {} px before the wall's",
+            ahead_px - 15
+        );
+        let sequence = world.state.operator_sequence + 1;
+        world.step(&mut vec![command(0, sequence, Action::Leave { player: PlayerId(id) })]);
+    }
+}
+
+#[test]
+fn a_shot_passes_through_its_shooter_mates_and_dead_players() {
+    let mut world = aim_at(TickHz::Hz30, 9, Fixed::from_px(300), Fixed::ZERO);
+    target(&mut world, 3, Fixed::from_px(600), Fixed::ZERO);
+    for id in [1, 2] {
+        player_mut(&mut world, id).clan = Some(ClanId(7));
+    }
+    shoot(&mut world, 1);
+    // Who shot runs before its own arrow.
+    body_mut(&mut world, 1).x = Fixed::from_px(7_150);
+    assert_eq!(hurt(&land(&mut world)), [(3, 25)]);
+    player_mut(&mut world, 2).clan = None;
+    world.hurt(1, 100, None);
+    player_mut(&mut world, 1).hand.wait = 0;
+    shoot(&mut world, 1);
+    assert_eq!(hurt(&land(&mut world)), [(3, 25)]);
+}
+
+#[test]
+fn an_arrow_kill_credits_a_dead_shooter_but_not_a_departed_one() {
+    for (gone, counts) in [("no", true), ("dead", true), ("left", false)] {
+        let mut world = aim_at(TickHz::Hz30, 9, Fixed::from_px(600), Fixed::ZERO);
+        body_mut(&mut world, 2).health = 20;
+        player_mut(&mut world, 2).growth.age = 4;
+        shoot(&mut world, 1);
+        match gone {
+            "dead" => world.hurt(0, 100, None),
+            "left" => drop(world.step(&mut vec![command(0, 9, Action::Leave { player: ONE })])),
+            _ => {}
+        }
+        let all = land(&mut world);
+        let by = Some(ONE).filter(|_| counts);
+        assert!(all.contains(&Event::Died { player: TWO, by }), "{gone}: {all:?}");
+        if counts {
+            let gold = if gone == "dead" { 10_000 } else { 10_400 };
+            assert_eq!((player(&world, 1).kills, player(&world, 1).resources[3]), (1, gold), "{gone}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! TODO: tests/state
+
+pub mod client_world;
+pub mod command_frame;
+pub mod corrupted;
+pub mod extrapolation;
+pub mod fixed_point;
+pub mod snapshot;
+pub mod state_bounds;
+pub mod validate;

@@ -1,0 +1,205 @@
+//! Health: damage, healing, death and respawn.
+//!
+//! The callers decide why a player is hurt or healed; this module applies the effect and records
+//! the events.
+
+use crate::entity::Embodied as _;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::command::similar_names::look_alike;
+use crate::command::text::{numbered, NO_NAME};
+use crate::controller::{Controller, Ground, Growth, Hand, Player, Poison};
+use crate::entity::{Body, Entity, PlayerId};
+use crate::event::Event;
+use crate::fixed::{Angle, Fixed};
+use crate::rules::{self, Resource};
+use crate::spawn::spawn_point;
+use crate::world::World;
+
+/// Maximum number of `#` marks before the number that is appended to a taken name: enough for three
+/// names chosen to be in the way.
+const NUMBER_MARKS_MOST: usize = 4;
+
+impl Player {
+    /// Advances the timer by one tick. Returns the number of health points regained in it.
+    pub(crate) fn heal(&mut self, body: &mut Body, tick_thirds: u16) -> u16 {
+        if body.health >= rules::PLAYER_HEALTH {
+            return 0;
+        }
+        let mut period = rules::thirds(rules::HEAL_PERIOD_MS);
+        if self.ground.healing {
+            period = rules::PAD_HEAL_THIRDS;
+            self.heal_wait = self.heal_wait.min(period);
+        }
+        if self.heal_wait > tick_thirds {
+            self.heal_wait -= tick_thirds;
+            return 0;
+        }
+        // The rest of the tick beyond the timer counts towards the next point. A tick is shorter
+        // than the time for one point.
+        self.heal_wait += period - tick_thirds;
+        body.health += 1;
+        1
+    }
+}
+
+impl Poison {
+    /// Poison from the owner of the spikes.
+    pub(crate) fn of(by: PlayerId) -> Poison {
+        Poison { by, doses: rules::POISON_DOSES, wait: rules::thirds(rules::POISON_PERIOD_MS) }
+    }
+
+    /// Advances the timer by one tick. Returns the player responsible if the poison hurts in this
+    /// tick.
+    fn work(&mut self, tick_thirds: u16) -> Option<PlayerId> {
+        if self.wait > tick_thirds {
+            self.wait -= tick_thirds;
+            return None;
+        }
+        let by = self.by;
+        self.wait += rules::thirds(rules::POISON_PERIOD_MS) - tick_thirds;
+        self.doses = self.doses.saturating_sub(1);
+        if self.doses == 0 {
+            *self = Poison::default();
+        }
+        Some(by)
+    }
+}
+
+impl Entity {
+    /// The damage that remains of an attack from that direction: a player with a shield towards it
+    /// takes only a part, rounded to the nearest.
+    pub(crate) fn shielded(&self, damage: u16, from: Angle) -> u16 {
+        let percent = match &self.controller {
+            Controller::Player(player) if player.hand.item.is_none() => {
+                rules::weapon_or_first(player.hand.weapon).shield_percent
+            }
+            _ => 100,
+        };
+        if from.off(self.body.heading) > rules::SHIELD_ARC {
+            return damage;
+        }
+        ((u32::from(damage) * u32::from(percent) + 50) / 100) as u16
+    }
+}
+
+impl World {
+    /// The name under which a player plays: the wanted one, with the player's number appended if it
+    /// looks like another player's. Players without a name are not distinguished.
+    pub(crate) fn name_for<'a>(&self, id: PlayerId, name: &'a str) -> Cow<'a, str> {
+        let is_taken = |name: &str| {
+            let mut others = self.state.players.iter().filter(|entity| entity.id != id.entity());
+            others.any(|entity| match &entity.controller {
+                Controller::Player(player) => look_alike(&player.name, name),
+                _ => false,
+            })
+        };
+        let mut given = Cow::from(name);
+        let mut marks = 1;
+        while !name.is_empty() && name != NO_NAME && marks <= NUMBER_MARKS_MOST && is_taken(&given) {
+            given = numbered(name, id.0, marks).into();
+            marks += 1;
+        }
+        given
+    }
+
+    /// Applies the poison of the player at that index.
+    pub(crate) fn work_poison(&mut self, at: usize) {
+        let due = match &mut self.state.players[at].controller {
+            Controller::Player(player) if player.poison.doses > 0 => {
+                player.poison.work(self.rates.tick_thirds)
+            }
+            _ => return,
+        };
+        let own = self.state.players[at].body.owner;
+        // A player that has since become a clan mate does no more harm.
+        if let Some(by) = due.filter(|by| !self.are_mates(*by, own)) {
+            self.hurt(at, rules::POISON_DAMAGE, by.somebody());
+        }
+    }
+
+    /// Takes health from the living player at that index; at 0 it dies. Records the health actually
+    /// lost.
+    pub(crate) fn hurt(&mut self, at: usize, damage: u16, by: Option<PlayerId>) {
+        let Entity { id, body, controller } = &mut self.state.players[at];
+        let (id, player) = match (id.player(), controller) {
+            (Some(id), Controller::Player(player)) => (id, player),
+            _ => return,
+        };
+        let amount = damage.min(body.health);
+        body.health -= amount;
+        player.heal_wait = rules::thirds(rules::HEAL_DELAY_MS);
+        self.outcome.events.push(Event::Hurt { player: id, by, amount });
+        if body.health == 0 {
+            self.die(at, id, by);
+        }
+    }
+
+    fn die(&mut self, at: usize, id: PlayerId, by: Option<PlayerId>) {
+        let Entity { body, controller, .. } = &mut self.state.players[at];
+        let mut age = 0;
+        if let Controller::Player(player) = controller {
+            age = player.growth.age;
+            player.lie_down(body);
+        }
+        if let Some((killer, _)) = by.filter(|by| *by != id).and_then(|by| self.player_mut(by)) {
+            killer.kills = killer.kills.saturating_add(1);
+            // Dead players earn nothing, as in MooMoo.io.
+            if killer.alive {
+                killer.give(Resource::Gold, u32::from(age) * rules::KILL_GOLD);
+            }
+        }
+        self.outcome.events.push(Event::Died { player: id, by });
+    }
+
+    /// Respawns a dead player.
+    pub(crate) fn respawn(&mut self, id: PlayerId, name: &str, skin: u8) {
+        let name = &*self.name_for(id, name);
+        // A spawn pad with hunting animals around it is not used.
+        let pad = self.spawn_pad_of(id);
+        let pad = pad.filter(|(x, y)| spawn_point::is_far_from_hunters(&self.state.animals, *x, *y));
+        let state = &mut self.state;
+        let (x, y) = pad.unwrap_or_else(|| {
+            self.crowd.update(&state.players);
+            spawn_point::place((&state.players, &state.animals), &self.crowd, &self.terrain, &mut state.rng)
+        });
+        if let Some((player, body)) = self.player_mut(id) {
+            // Most players respawn with the same name, which then need not be copied.
+            if *player.name != *name {
+                player.name = Arc::from(name);
+            }
+            player.skin = skin;
+            player.alive = true;
+            player.stirred = true;
+            body.x = x;
+            body.y = y;
+            body.health = rules::PLAYER_HEALTH;
+            self.outcome.events.push(Event::Spawned { player: id });
+        }
+        if let Ok(at) = self.find(id) {
+            self.crowd.add(at, x, y);
+        }
+    }
+}
+
+impl Player {
+    /// Resets what death ends: the age, and all actions in progress. Resources, kills and points
+    /// are kept.
+    fn lie_down(&mut self, body: &mut Body) {
+        self.alive = false;
+        self.direction = None;
+        self.stirred = false;
+        self.slow = 0;
+        self.heal_wait = 0;
+        // Items chosen at ages are lost; structures are kept.
+        self.hand = Hand::new();
+        self.ground = Ground::default();
+        self.poison = Poison::default();
+        self.growth = Growth::new();
+        self.kit.begin_again();
+        body.vx = Fixed::ZERO;
+        body.vy = Fixed::ZERO;
+        body.health = 0;
+    }
+}

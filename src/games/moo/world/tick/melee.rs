@@ -1,0 +1,290 @@
+//! Melee attacks: which players swing in this tick, what each swing hits, and the effects. Weapons
+//! that shoot are in `shoot`.
+//!
+//! Attacks are processed after all movement, in the order of the attackers' numbers, and each
+//! attack hits its targets in the order of their numbers. So a player killed by a player with a
+//! lower number does not strike back in the same tick.
+//!
+//! ```text
+//!              range + target's size
+//!     attacker ────────────────────►    hits everything within this range and arc
+//!        \  arc: 69.23° to each side of the direction of view
+//! ```
+
+use crate::controller::walk::bounded;
+use crate::controller::{Controller, Player, SceneryKind};
+use crate::entity::{Body, Entity, EntityId, PlayerId};
+use crate::event::Event;
+use crate::fixed::{is_within, square_root, Angle, Fixed};
+use crate::rules::{self, Resource, Weapon};
+use crate::scratch::Scratch;
+use crate::tick::clans::share_clan;
+use crate::trig::{cosine, direction, sine};
+use crate::world::World;
+
+/// A melee attack (a swing): origin, direction and range.
+struct Stroke {
+    x: Fixed,
+    y: Fixed,
+    heading: Angle,
+    weapon: &'static Weapon,
+    player: PlayerId,
+}
+
+impl Stroke {
+    /// Whether it reaches a target of that size.
+    fn hits(&self, x: Fixed, y: Fixed, size_px: i32) -> bool {
+        self.reaches(x, y, size_px) && self.towards(x, y).off(self.heading) <= rules::ARC
+    }
+
+    /// Whether it would reach that target if it hit in all directions.
+    fn reaches(&self, x: Fixed, y: Fixed, size_px: i32) -> bool {
+        let reach = Fixed::from_px(self.weapon.range_px + size_px);
+        is_within(self.x.apart(x), self.y.apart(y), reach.0.unsigned_abs())
+    }
+
+    /// The direction to a position; the direction of view if the position is the attacker's own.
+    fn towards(&self, x: Fixed, y: Fixed) -> Angle {
+        match self.way_to(x, y) {
+            (0, 0) => self.heading,
+            (dx, dy) => direction(dx, dy),
+        }
+    }
+
+    fn way_to(&self, x: Fixed, y: Fixed) -> (i64, i64) {
+        (i64::from(x.0) - i64::from(self.x.0), i64::from(y.0) - i64::from(self.y.0))
+    }
+
+    /// The velocity that it gives to a target, per tick: away from the attacker.
+    fn knock(&self, body: &Body, hz: u32) -> (Fixed, Fixed) {
+        let px_per_s = i64::from(rules::KNOCK_PX_PER_S + self.weapon.knock_px_per_s);
+        let speed = (px_per_s << 16) / i64::from(hz);
+        let (dx, dy) = self.way_to(body.x, body.y);
+        match square_root((dx * dx + dy * dy) as u64) as i64 {
+            0 => (
+                Fixed(speed as i32).times(cosine(self.heading)),
+                Fixed(speed as i32).times(sine(self.heading)),
+            ),
+            distance => (Fixed((dx * speed / distance) as i32), Fixed((dy * speed / distance) as i32)),
+        }
+    }
+}
+
+impl World {
+    /// Advances the attack timers of all living players by one tick, then performs the swings that
+    /// are due.
+    pub(crate) fn fight(&mut self) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        self.let_time_pass(&mut scratch.swingers);
+        if !scratch.swingers.is_empty() {
+            self.find_places();
+        }
+        for index in 0..scratch.swingers.len() {
+            let at = scratch.swingers[index] as usize;
+            if !self.shoot(at) {
+                self.swing(at, &mut scratch);
+            }
+        }
+        self.scratch = scratch;
+    }
+
+    /// Heals players, and lists those whose swing is due.
+    fn let_time_pass(&mut self, swingers: &mut Vec<u32>) {
+        swingers.clear();
+        let mut shots_free = self.shots_free();
+        for (at, Entity { id, body, controller }) in self.state.players.iter_mut().enumerate() {
+            let (id, player) = match (id.player(), controller) {
+                (Some(id), Controller::Player(player)) if player.alive => (id, player),
+                _ => continue,
+            };
+            let amount = player.heal(body, self.rates.tick_thirds);
+            if amount > 0 {
+                self.outcome.events.push(Event::Healed { player: id, amount });
+            }
+            player.ground.touch_wait = player.ground.touch_wait.saturating_sub(self.rates.tick_thirds);
+            let paid = player.kit.pay(self.rates.tick_thirds);
+            player.give(Resource::Gold, paid);
+            let passed = match player.hand.pass(self.rates.tick_thirds) {
+                Some(passed) if player.hand.wants() && player.is_able(shots_free) => passed,
+                _ => {
+                    player.hand.rest(self.rates.tick_thirds);
+                    continue;
+                }
+            };
+            player.hand.swing(passed);
+            let shoots = rules::weapon_or_first(player.hand.weapon).shoots.is_some();
+            shots_free -= usize::from(shoots);
+            swingers.push(at as u32);
+        }
+    }
+
+    fn swing(&mut self, at: usize, scratch: &mut Scratch) {
+        let stroke = match self.begin_stroke(at) {
+            Some(stroke) => stroke,
+            None => return,
+        };
+        self.find_things(&stroke, &mut scratch.things);
+        self.find_built(&stroke, &mut scratch.built);
+        self.find_animals(&stroke, &mut scratch.animals);
+        self.find_players(&stroke, at, &mut scratch.players);
+        let nothing = scratch.things.is_empty() && scratch.built.is_empty();
+        let hit = !(nothing && scratch.animals.is_empty() && scratch.players.is_empty());
+        self.outcome.events.push(Event::Swung { player: stroke.player, weapon: stroke.weapon.id, hit });
+        for thing in &scratch.things {
+            self.strike_thing(&stroke, *thing as usize);
+        }
+        for object in &scratch.built {
+            self.strike_built(&stroke, *object);
+        }
+        for animal in &scratch.animals {
+            self.strike_animal(&stroke, *animal as usize);
+        }
+        for other in &scratch.players {
+            self.strike_player(&stroke, *other as usize);
+        }
+    }
+
+    /// Each swing slows the attacker. A player that died after its swing became due does not swing.
+    fn begin_stroke(&mut self, at: usize) -> Option<Stroke> {
+        let Entity { id, body, controller } = &mut self.state.players[at];
+        match controller {
+            Controller::Player(player) if player.alive => {
+                let weapon = rules::weapon_or_first(player.hand.weapon);
+                player.slow = (player.slow + weapon.slow).min(rules::SLOW_MOST);
+                Some(Stroke { x: body.x, y: body.y, heading: body.heading, weapon, player: id.player()? })
+            }
+            _ => None,
+        }
+    }
+
+    fn find_things(&self, stroke: &Stroke, found: &mut Vec<u32>) {
+        let reach = Fixed::from_px(stroke.weapon.range_px + rules::SCENERY_SCALE_MAX_PX);
+        let near = self.terrain.obstacles_around(stroke.x, stroke.y, reach);
+        // Most targets are too far away, whatever their size.
+        let reached = near.filter(|(_, it)| stroke.reaches(it.x, it.y, rules::SCENERY_SCALE_MAX_PX));
+        found.clear();
+        found.extend(reached.map(|(at, _)| at as u32));
+        found.sort_unstable();
+        found.dedup();
+        found.retain(|at| {
+            let thing = &self.state.others[*at as usize];
+            match &thing.controller {
+                Controller::Scenery(scenery) => stroke.hits(thing.body.x, thing.body.y, scenery.scale_px),
+                _ => false,
+            }
+        });
+    }
+
+    fn find_built(&self, stroke: &Stroke, found: &mut Vec<EntityId>) {
+        let reach = Fixed::from_px(stroke.weapon.range_px + rules::BUILT_SCALE_MAX_PX);
+        let near = self.terrain.built_around(stroke.x, stroke.y, reach);
+        found.clear();
+        found.extend(near.filter(|it| stroke.hits(it.x, it.y, it.item.scale_px)).map(|it| it.id));
+        found.sort_unstable();
+        found.dedup();
+    }
+
+    fn find_animals(&self, stroke: &Stroke, found: &mut Vec<u32>) {
+        let reach = Fixed::from_px(stroke.weapon.range_px + rules::ANIMAL_RADIUS_MAX_PX);
+        found.clear();
+        found.extend(self.row.around(stroke.x, reach).map(|at| at as u32));
+        found.retain(|at| {
+            let body = &self.state.animals[*at as usize].body;
+            body.health > 0 && stroke.hits(body.x, body.y, body.radius_px)
+        });
+        found.sort_unstable();
+    }
+
+    fn find_players(&self, stroke: &Stroke, own: usize, found: &mut Vec<u32>) {
+        let size_px = rules::PLAYER_RADIUS_PX * rules::TARGET_PERCENT / 100;
+        let reach = Fixed::from_px(stroke.weapon.range_px + size_px);
+        found.clear();
+        let me = &self.state.players[own];
+        let hit = self.crowd.near(stroke.x, stroke.y, reach).filter(|spot| {
+            spot.at as usize != own && stroke.hits(spot.x, spot.y, size_px) && {
+                let other = &self.state.players[spot.at as usize];
+                other.is_alive() && !share_clan(me, other)
+            }
+        });
+        found.extend(hit.map(|spot| spot.at));
+        found.sort_unstable();
+    }
+
+    /// Gives the attacker the resource of the object.
+    fn strike_thing(&mut self, stroke: &Stroke, at: usize) {
+        let Entity { id: object, body, controller } = &self.state.others[at];
+        let (object, kind) = match controller {
+            Controller::Scenery(scenery) => (*object, scenery.kind),
+            _ => return,
+        };
+        let direction = stroke.towards(body.x, body.y);
+        self.outcome.events.push(Event::Struck { object, direction, player: stroke.player });
+        if let Some((player, _)) = self.player_mut(stroke.player) {
+            player.gather(kind, stroke.weapon.gather);
+        }
+    }
+
+    /// Damages the structure, whoever owns it.
+    fn strike_built(&mut self, stroke: &Stroke, object: EntityId) {
+        if let Some(at) = self.find_structure(object) {
+            let body = &self.state.structures[at].body;
+            let direction = stroke.towards(body.x, body.y);
+            self.outcome.events.push(Event::Struck { object, direction, player: stroke.player });
+            self.damage_structure(at, stroke.weapon.built_damage());
+        }
+    }
+
+    fn strike_player(&mut self, stroke: &Stroke, at: usize) {
+        let victim = &mut self.state.players[at];
+        let (vx, vy) = stroke.knock(&victim.body, self.rates.hz);
+        let from = stroke.towards(victim.body.x, victim.body.y).opposite();
+        victim.body.vx = bounded(victim.body.vx.plus(vx));
+        victim.body.vy = bounded(victim.body.vy.plus(vy));
+        self.steal(at, stroke);
+        let damage = self.state.players[at].shielded(stroke.weapon.damage, from);
+        if damage > 0 {
+            self.hurt(at, damage, Some(stroke.player));
+        }
+    }
+
+    fn strike_animal(&mut self, stroke: &Stroke, at: usize) {
+        let body = &mut self.state.animals[at].body;
+        let (vx, vy) = stroke.knock(body, self.rates.hz);
+        body.vx = bounded(body.vx.plus(vx));
+        body.vy = bounded(body.vy.plus(vy));
+        if stroke.weapon.damage > 0 {
+            self.hurt_animal(at, stroke.weapon.damage, Some(stroke.player));
+        }
+    }
+
+    /// Transfers gold: as much as the weapon takes, and at most what the victim has.
+    fn steal(&mut self, from: usize, stroke: &Stroke) {
+        let mut taken = 0;
+        if let Controller::Player(victim) = &mut self.state.players[from].controller {
+            let stock = &mut victim.resources[Resource::Gold as usize];
+            taken = stroke.weapon.steals.min(*stock);
+            *stock -= taken;
+        }
+        if let Some((thief, _)) = self.player_mut(stroke.player) {
+            thief.give(Resource::Gold, taken);
+        }
+    }
+}
+
+impl Player {
+    fn gather(&mut self, kind: SceneryKind, amount: u32) {
+        let resource = kind.gives();
+        let gained = match resource {
+            Resource::Gold => amount + rules::GOLD_EXTRA,
+            _ => amount,
+        };
+        self.give(resource, gained);
+        self.growth.gain(amount * rules::GATHER_XP);
+    }
+
+    /// Adds to a resource, saturating at the maximum of a `u32`.
+    pub(crate) fn give(&mut self, resource: Resource, amount: u32) {
+        let stock = &mut self.resources[resource as usize];
+        *stock = stock.saturating_add(amount);
+    }
+}

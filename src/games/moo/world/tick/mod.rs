@@ -1,0 +1,253 @@
+//! Executes one tick: commands, movement, interactions between bodies, attacks.
+//!
+//! The commands may be in any order. Sleeping entities are not visited, the steady state allocates
+//! nothing, and no input causes a panic.
+//!
+//! ```text
+//!   commands, in canonical order ─► each awake controller acts ─► overlapping players and animals are pushed apart
+//!                                                               ─► pushed bodies are put in valid positions
+//!                                                               ─► projectiles fly and hit (`shoot`)
+//!                                                               ─► structures affect players (`touch`)
+//!                                                               ─► players heal and swing (`fight`)
+//!                                                               ─► animals decide and attack (`herd`)
+//!                                                               ─► structures act, turrets shoot (`turret`)
+//! ```
+
+pub(super) mod animal_ai;
+pub(super) mod apply;
+pub(super) mod clans;
+pub(super) mod health;
+pub(super) mod melee;
+pub(super) mod projectiles;
+pub(super) mod structure_effects;
+pub(super) mod turret;
+pub(super) mod use_items;
+
+use crate::command::Command;
+use crate::controller::Controller;
+use crate::entity::{Body, Entity};
+use crate::event::Outcome;
+use crate::fixed::{ray, square_root, Fixed};
+use crate::player_index::Spot;
+use crate::rules::{ANIMAL_RADIUS_MAX_PX, PLAYER_RADIUS_PX};
+use crate::state::State;
+use crate::terrain::Terrain;
+use crate::world::World;
+
+impl World {
+    /// Executes one tick's commands, in canonical order whatever their order in the list, then
+    /// moves everything. Leaves the list empty, with its capacity. Never panics, whatever the
+    /// commands.
+    pub fn step(&mut self, commands: &mut Vec<Command>) -> &Outcome {
+        self.outcome.clear();
+        self.crowd.forget();
+        // Equal commands are equal in every field, so the result of an unstable sort is unique.
+        commands.sort_unstable();
+        for command in commands.drain(..) {
+            self.apply(command);
+        }
+        let (players, animals) = (self.let_players_act(), self.let_animals_act());
+        self.forget_places();
+        if players || animals {
+            self.find_places();
+            if self.push_players_apart() | self.push_animals_apart() {
+                self.settle_stirred();
+            }
+        }
+        // From here on nothing moves, so positions need to be indexed only once for the rest of the
+        // tick.
+        self.fly_shots();
+        self.touch();
+        self.touch_animals();
+        self.fight();
+        self.herd();
+        self.tend_structures();
+        self.state.tick = self.state.tick.wrapping_add(1);
+        &self.outcome
+    }
+
+    /// Runs each awake player. Returns whether any was awake.
+    fn let_players_act(&mut self) -> bool {
+        let mut anyone = false;
+        self.awake.clear();
+        for entity in &mut self.state.players {
+            let awake = entity.act(&self.terrain, &self.rates);
+            self.awake.push(awake);
+            anyone |= awake;
+        }
+        anyone
+    }
+
+    /// Runs each awake animal. Returns whether any was awake.
+    fn let_animals_act(&mut self) -> bool {
+        self.roused.clear();
+        for entity in &mut self.state.animals {
+            self.roused.push(entity.act(&self.terrain, &self.rates));
+        }
+        self.roused.contains(&true)
+    }
+
+    /// Pushes overlapping players apart, each by half. Sleeping players start nothing; two sleeping
+    /// players were separated before. Returns whether any were pushed.
+    fn push_players_apart(&mut self) -> bool {
+        let mut pushed = false;
+        let players = &mut self.state.players;
+        let reach = Fixed::from_px(2 * PLAYER_RADIUS_PX);
+        for index in 0..players.len() {
+            if !self.awake[index] {
+                continue;
+            }
+            let own = self.crowd.slot_of(index);
+            let Spot { x, y, .. } = self.crowd.spot(own);
+            for stretch in self.crowd.stretches_near(x, y, reach) {
+                for slot in self.crowd.slots_in(stretch) {
+                    let (me, it) = (self.crowd.spot(own), self.crowd.spot(slot));
+                    let other = it.at as usize;
+                    let seen_to = other < index && self.awake[other];
+                    if other != index && !seen_to && it.is_nearer(me.x, me.y, reach) {
+                        let (low, high) = (index.min(other), index.max(other));
+                        let (left, right) = players.split_at_mut(high);
+                        if push_apart(&mut left[low], &mut right[0], &self.terrain) {
+                            pushed = true;
+                            self.crowd.follow(own, &players[index].body);
+                            self.crowd.follow(slot, &players[other].body);
+                        }
+                    }
+                }
+            }
+        }
+        pushed
+    }
+
+    /// Pushes overlapping animals apart, each by half. Players cannot push animals and are pushed
+    /// away from them; but an animal that runs into a standing player does not push the player: the
+    /// animal is moved away. Returns whether any were moved.
+    fn push_animals_apart(&mut self) -> bool {
+        let mut pushed = false;
+        let State { animals, players, .. } = &mut self.state;
+        let widest = Fixed::from_px(2 * ANIMAL_RADIUS_MAX_PX);
+        for at in 0..animals.len() {
+            if animals[at].body.health == 0 {
+                continue;
+            }
+            for other in self.row.around(animals[at].body.x, widest) {
+                let moved = self.roused[at] || self.roused[other];
+                if other > at && moved && animals[other].body.health > 0 {
+                    let (left, right) = animals.split_at_mut(other);
+                    pushed |= push_apart(&mut left[at], &mut right[0], &self.terrain);
+                }
+            }
+            let animal = animals[at].body.clone();
+            // A pushed player is still listed in its previous cell.
+            let reach = Fixed::from_px(animal.radius_px + 2 * PLAYER_RADIUS_PX);
+            let touch = Fixed::from_px(animal.radius_px + PLAYER_RADIUS_PX);
+            for stretch in self.crowd.stretches_near(animal.x, animal.y, reach) {
+                for slot in self.crowd.slots_in(stretch) {
+                    let spot = self.crowd.spot(slot);
+                    let index = spot.at as usize;
+                    let moved = self.roused[at] || self.awake[index];
+                    let touches = moved && spot.is_nearer(animal.x, animal.y, touch);
+                    let (away, from) = if stands(&players[index]) {
+                        (&mut animals[at], &players[index].body)
+                    } else {
+                        (&mut players[index], &animals[at].body)
+                    };
+                    if touches && push_away(from, away, &self.terrain) {
+                        pushed = true;
+                        self.crowd.follow(slot, &players[index].body);
+                    }
+                }
+            }
+        }
+        pushed
+    }
+
+    /// Ensures that no entity was pushed into scenery or off the map.
+    fn settle_stirred(&mut self) {
+        for (at, entity) in self.state.players.iter_mut().enumerate() {
+            if is_stirred(entity) {
+                settle(&self.terrain, &mut entity.body);
+                self.crowd.follow(self.crowd.slot_of(at), &entity.body);
+            }
+        }
+        for entity in self.state.animals.iter_mut().filter(|entity| is_stirred(entity)) {
+            settle(&self.terrain, &mut entity.body);
+            self.row.forget();
+        }
+    }
+}
+
+/// Puts a body in the nearest valid position, on its own side of any narrow gap.
+fn settle(terrain: &Terrain, body: &mut Body) {
+    let from = (body.x, body.y);
+    terrain.settle(body);
+    terrain.keep_out_of_gaps(body, from);
+}
+
+/// Whether it is a player that is not walking.
+fn stands(entity: &Entity) -> bool {
+    matches!(&entity.controller, Controller::Player(player) if player.direction.is_none())
+}
+
+fn is_stirred(entity: &Entity) -> bool {
+    match &entity.controller {
+        Controller::Player(player) => player.stirred,
+        Controller::Animal(animal) => animal.stirred && entity.body.health > 0,
+        _ => false,
+    }
+}
+
+fn stir(entity: &mut Entity) {
+    match &mut entity.controller {
+        Controller::Player(player) => player.stirred = true,
+        Controller::Animal(animal) => animal.stirred = true,
+        _ => {}
+    }
+}
+
+/// Moves an entity that overlaps a body away from it. Returns whether it did.
+fn push_away(from: &Body, entity: &mut Entity, terrain: &Terrain) -> bool {
+    let overlap = half_overlap(from, &entity.body);
+    if let Some((x, y)) = overlap {
+        push(entity, (x.plus(x), y.plus(y)), terrain);
+    }
+    overlap.is_some()
+}
+
+/// Moves an entity by a vector, but not through a gap that is too narrow for it. Wakes the entity
+/// for the next tick.
+fn push(entity: &mut Entity, (x, y): (Fixed, Fixed), terrain: &Terrain) {
+    let from = (entity.body.x, entity.body.y);
+    (entity.body.x, entity.body.y) = (from.0.plus(x), from.1.plus(y));
+    terrain.keep_out_of_gaps(&mut entity.body, from);
+    stir(entity);
+}
+
+/// Pushes two overlapping bodies apart, each by half the overlap; left and right if their centres
+/// coincide. Wakes both for the next tick. Returns whether they overlapped.
+fn push_apart(a: &mut Entity, b: &mut Entity, terrain: &Terrain) -> bool {
+    let overlap = half_overlap(&a.body, &b.body);
+    if let Some((x, y)) = overlap {
+        push(a, (Fixed::ZERO.minus(x), Fixed::ZERO.minus(y)), terrain);
+        push(b, (x, y), terrain);
+    }
+    overlap.is_some()
+}
+
+/// Half of the vector by which two bodies overlap, from the first to the second; `None` if it is
+/// too small, so that two players standing side by side come to rest.
+fn half_overlap(a: &Body, b: &Body) -> Option<(Fixed, Fixed)> {
+    let reach = i64::from(Fixed::from_px(a.radius_px + b.radius_px).0);
+    let (dx, dy) = (i64::from(b.x.0) - i64::from(a.x.0), i64::from(b.y.0) - i64::from(a.y.0));
+    if dx.abs() >= reach || dy.abs() >= reach {
+        return None;
+    }
+    let square = dx * dx + dy * dy;
+    if square >= reach * reach {
+        return None;
+    }
+    let half = (reach - square_root(square as u64) as i64 + 1) / 2;
+    let (dx, dy, length) = ray(dx, dy);
+    let (x, y) = (dx * half / length, dy * half / length);
+    ((x, y) != (0, 0)).then_some((Fixed(x as i32), Fixed(y as i32)))
+}

@@ -1,0 +1,283 @@
+//! Projectiles: firing, flight and hits.
+//!
+//! Projectiles fly after all movement. A projectile never passes through anything, however fast it
+//! is, because its whole path in a tick is checked.
+//!
+//! ```text
+//!                    the path in this tick
+//!     ( me )─•──────────────────────────────►      the first target on the path is hit: scenery, solid structures,
+//!            begins at the rim        ( • )        animals, enemies; then the projectile ends
+//! ```
+//! Targets entered at the same point are hit in this order: scenery, structures, animals, players,
+//! each by number.
+
+use crate::controller::shot::velocity;
+use crate::controller::walk::bounded;
+use crate::controller::{Controller, Player, Shot};
+use crate::entity::{Body, Entity, EntityId, PlayerId};
+use crate::event::Event;
+use crate::fixed::{square_root, Fixed};
+use crate::rules::{self, Projectile};
+use crate::tick::structure_effects::per_tick;
+use crate::trig::{cosine, sine};
+use crate::world::World;
+
+/// The target of a projectile. The order of the variants is the order in which targets entered at
+/// the same point are hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Target {
+    /// Scenery, by index.
+    Thing(usize),
+    /// A structure.
+    Built(EntityId),
+    /// An animal, by index.
+    Animal(usize),
+    /// A player, by index.
+    Player(usize),
+    /// The edge of the map.
+    Edge,
+}
+
+/// The path in one tick. All values have 16 binary places.
+struct Path {
+    x: i64,
+    y: i64,
+    /// The length.
+    way: i64,
+    /// The direction, as a vector of length 65,536.
+    cosine: i64,
+    sine: i64,
+}
+
+impl Path {
+    fn new(body: &Body, way: Fixed) -> Path {
+        let (x, y) = (i64::from(body.x.0), i64::from(body.y.0));
+        let (cosine, sine) = (i64::from(cosine(body.heading)), i64::from(sine(body.heading)));
+        Path { x, y, way: i64::from(way.0), cosine, sine }
+    }
+
+    /// The point after that part of the path.
+    fn at(&self, entry: i64) -> (Fixed, Fixed) {
+        let along = |from: i64, part: i64| Fixed((from + entry * part / 65_536) as i32);
+        (along(self.x, self.cosine), along(self.y, self.sine))
+    }
+
+    /// The centre of the path, and a distance from it within which every possible target lies, not
+    /// counting the target's radius.
+    fn middle(&self) -> (Fixed, Fixed, Fixed) {
+        let (x, y) = self.at(self.way / 2);
+        (x, y, Fixed((self.way / 2 + 1) as i32))
+    }
+
+    /// The distance after which the path enters a circle; `None` if it does not. A path that begins
+    /// on the rim enters the circle only if it leads inwards.
+    fn enters(&self, x: Fixed, y: Fixed, radius_px: i32) -> Option<i64> {
+        let (dx, dy) = (i64::from(x.0) - self.x, i64::from(y.0) - self.y);
+        let radius = i64::from(Fixed::from_px(radius_px).0);
+        if dx.abs() > radius + self.way || dy.abs() > radius + self.way {
+            return None;
+        }
+        let along = (dx * self.cosine + dy * self.sine) / 65_536;
+        let beside = (dx * self.sine - dy * self.cosine) / 65_536;
+        if dx * dx + dy * dy < radius * radius {
+            return Some(0);
+        }
+        if along <= 0 || beside.abs() > radius {
+            return None;
+        }
+        let half_chord = square_root((radius * radius - beside * beside) as u64) as i64;
+        Some((along - half_chord).max(0)).filter(|entry| *entry <= self.way)
+    }
+
+    /// The distance after which the path leaves the map; `None` if it does not.
+    fn leaves(&self, map_size_px: u32) -> Option<i64> {
+        let far = i64::from(map_size_px) << 16;
+        let leave = |from: i64, part: i64| {
+            let room = if part < 0 { from } else { far - from };
+            let beyond = self.way * part.abs() / 65_536 > room;
+            // A path longer than the remaining space has a component that is not 0.
+            beyond.then(|| room * 65_536 / part.abs())
+        };
+        let (x, y) = (leave(self.x, self.cosine), leave(self.y, self.sine));
+        x.into_iter().chain(y).min()
+    }
+}
+
+impl World {
+    /// Advances all projectiles that were fired before this tick.
+    pub(crate) fn fly_shots(&mut self) {
+        if self.state.shots.is_empty() {
+            return;
+        }
+        self.crowd.update(&self.state.players);
+        let mut shots = std::mem::take(&mut self.state.shots);
+        shots.retain_mut(|shot| self.fly(shot));
+        self.state.shots = shots;
+        if self.state.shots.is_empty() {
+            self.state.next_shot = EntityId::FIRST_SHOT;
+        }
+    }
+
+    /// Advances one projectile. Returns whether it continues.
+    fn fly(&mut self, entity: &mut Entity) -> bool {
+        let shot = match &entity.controller {
+            Controller::Shot(shot) => shot,
+            _ => return false,
+        };
+        let path = Path::new(&entity.body, shot.way(&self.rates));
+        let hit = self.first_hit(&path, entity.body.owner, shot.by);
+        if let Some((entry, target)) = hit {
+            let (x, y) = path.at(entry);
+            self.outcome.events.push(Event::ShotEnded { projectile: entity.id, x, y });
+            let damage = rules::projectile(shot.kind).map_or(0, |kind| kind.damage);
+            self.land(&entity.body, damage, target);
+            return false;
+        }
+        entity.act(&self.terrain, &self.rates);
+        let flies = matches!(&entity.controller, Controller::Shot(shot) if shot.left > Fixed::ZERO);
+        if !flies {
+            let (x, y) = (entity.body.x, entity.body.y);
+            self.outcome.events.push(Event::ShotEnded { projectile: entity.id, x, y });
+        }
+        flies
+    }
+
+    /// The first target that a path enters, and the distance to it.
+    fn first_hit(&self, path: &Path, owner: PlayerId, by: EntityId) -> Option<(i64, Target)> {
+        let (x, y, reach) = path.middle();
+        let things = self
+            .terrain
+            .obstacles_around(x, y, reach)
+            .filter_map(|(at, it)| Some((path.enters(it.x, it.y, it.radius_px)?, Target::Thing(at))));
+        let built = self
+            .terrain
+            .built_around(x, y, reach)
+            .filter(|it| it.item.group.is_solid() && it.id != by)
+            .filter_map(|it| Some((path.enters(it.x, it.y, it.item.radius_px)?, Target::Built(it.id))));
+        let reach = reach.plus(Fixed::from_px(rules::PLAYER_RADIUS_PX));
+        let players = self.crowd.near(x, y, reach).filter_map(|spot| {
+            let at = spot.at as usize;
+            let entry = path.enters(spot.x, spot.y, rules::PLAYER_RADIUS_PX)?;
+            self.is_enemy(owner, at).then_some((entry, Target::Player(at)))
+        });
+        let animals = self.state.animals.iter().enumerate().filter_map(|(at, animal)| {
+            let body = &animal.body;
+            let entry = path.enters(body.x, body.y, body.radius_px)?;
+            (body.health > 0).then_some((entry, Target::Animal(at)))
+        });
+        let edge = path.leaves(self.terrain.map_size_px()).map(|entry| (entry, Target::Edge));
+        things.chain(built).chain(animals).chain(players).chain(edge).min()
+    }
+
+    /// Whether the player at that index is alive, does not own the projectile or turret, and is not
+    /// a clan mate of its owner.
+    pub(crate) fn is_enemy(&self, owner: PlayerId, at: usize) -> bool {
+        let other = &self.state.players[at];
+        other.is_alive() && other.body.owner != owner && !self.are_mates(owner, other.body.owner)
+    }
+
+    /// The effect of a projectile on its target.
+    fn land(&mut self, shot: &Body, damage: u16, target: Target) {
+        let (direction, player) = (shot.heading, shot.owner);
+        match target {
+            Target::Thing(at) => {
+                let object = self.state.others[at].id;
+                self.outcome.events.push(Event::Struck { object, direction, player });
+            }
+            Target::Built(object) => {
+                if let Some(at) = self.find_structure(object) {
+                    self.outcome.events.push(Event::Struck { object, direction, player });
+                    self.damage_structure(at, damage);
+                }
+            }
+            Target::Animal(at) => {
+                let speed = per_tick(rules::KNOCK_PX_PER_S, self.rates.hz);
+                push(&mut self.state.animals[at].body, speed, shot);
+                self.hurt_animal(at, damage, player.somebody());
+            }
+            Target::Player(at) => {
+                let speed = per_tick(rules::KNOCK_PX_PER_S, self.rates.hz);
+                let victim = &mut self.state.players[at];
+                push(&mut victim.body, speed, shot);
+                let from = direction.opposite();
+                let damage = victim.shielded(damage, from);
+                if damage > 0 {
+                    self.hurt(at, damage, player.somebody());
+                }
+            }
+            Target::Edge => {}
+        }
+    }
+
+    /// The number of projectiles that can still be fired now. When the numbers are used up, nobody
+    /// can shoot until all projectiles have ended.
+    pub(crate) fn shots_free(&self) -> usize {
+        let numbers = u32::MAX - self.state.next_shot.0;
+        rules::SHOTS_MOST.saturating_sub(self.state.shots.len()).min(numbers as usize)
+    }
+
+    /// Lets the player at that index shoot, if it is alive and its weapon shoots. Returns whether
+    /// that is so.
+    pub(crate) fn shoot(&mut self, at: usize) -> bool {
+        let Entity { id, body, controller } = &mut self.state.players[at];
+        let player = match controller {
+            Controller::Player(player) if player.alive => player,
+            _ => return false,
+        };
+        let weapon = rules::weapon_or_first(player.hand.weapon);
+        let kind = match weapon.shoots.and_then(rules::projectile) {
+            Some(kind) => kind,
+            None => return false,
+        };
+        for (stock, cost) in player.resources.iter_mut().zip(weapon.shot_cost) {
+            *stock = stock.saturating_sub(cost);
+        }
+        let (id, from) = (*id, body.clone());
+        push(body, per_tick(-weapon.recoil_px_per_s, self.rates.hz), &from);
+        self.launch(&from, kind, id);
+        true
+    }
+
+    /// Fires a projectile from the rim of a body, in the direction in which the body looks.
+    pub(crate) fn launch(&mut self, from: &Body, kind: &Projectile, by: EntityId) {
+        let rim = Fixed::from_px(from.radius_px);
+        let x = from.x.plus(rim.times(cosine(from.heading)));
+        let y = from.y.plus(rim.times(sine(from.heading)));
+        let (vx, vy) = velocity(kind, from, &self.rates);
+        let body = Body { x, y, vx, vy, radius_px: 0, health: 0, ..from.clone() };
+        let id = self.state.next_shot;
+        self.state.next_shot = EntityId(id.0.saturating_add(1));
+        let shot = Shot { kind: kind.kind, by, left: Fixed::from_px(kind.range_px) };
+        self.state.shots.push(Entity { id, body, controller: Controller::Shot(shot) });
+        self.outcome.events.push(Event::Shot { projectile: id });
+    }
+
+    /// Projectiles and poison of a leaving player have no owner from now on.
+    pub(crate) fn disown(&mut self, id: PlayerId) {
+        for shot in self.state.shots.iter_mut().filter(|shot| shot.body.owner == id) {
+            shot.body.owner = PlayerId::OPERATOR;
+        }
+        for entity in &mut self.state.players {
+            match &mut entity.controller {
+                Controller::Player(player) if player.poison.by == id => player.poison.by = PlayerId::OPERATOR,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Gives a body a speed in the direction in which another one looks.
+fn push(body: &mut Body, speed: Fixed, looks: &Body) {
+    body.vx = bounded(body.vx.plus(speed.times(cosine(looks.heading))));
+    body.vy = bounded(body.vy.plus(speed.times(sine(looks.heading))));
+}
+
+impl Player {
+    /// Whether the held weapon swings or shoots, given how many projectiles can still be fired. A
+    /// shield does neither, and a player that cannot pay for a shot does not shoot.
+    pub(crate) fn is_able(&self, shots_free: usize) -> bool {
+        let weapon = rules::weapon_or_first(self.hand.weapon);
+        let pays = self.resources.iter().zip(weapon.shot_cost).all(|(stock, cost)| *stock >= cost);
+        weapon.shield_percent == 100 && pays && (weapon.shoots.is_none() || shots_free > 0)
+    }
+}

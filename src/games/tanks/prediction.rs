@@ -1,0 +1,118 @@
+//! Prediction: the own tank in the game as its client knows it, by the rules of the game.
+
+use tickwire_sim::PlayerId;
+use tickwire_sim::fixed::{Angle, Fixed};
+
+use super::Tanks;
+use super::rules::TANK_RADIUS;
+use super::tank::{Control, Tank};
+use crate::game::prediction::{Others, Place};
+use crate::game::simple::Foreseen;
+use crate::packet::{Decoded, Value};
+
+/// Other tanks within this distance are part of the client's game: they could be run into before the
+/// next news.
+const NEAR: Fixed = Fixed::from_px(300);
+/// Ticks until a destroyed tank returns: that is for the server to say.
+const NEVER: u16 = u16::MAX;
+
+impl Foreseen for Tanks {
+    fn learn(&mut self, packet: &Decoded<'_>, own: PlayerId) -> bool {
+        match packet.row.name.as_str() {
+            "own" => self.learn_own(packet, own).is_some(),
+            "state" => {
+                self.round.hear(packet.truth("over").unwrap_or(false));
+                if self.round.is_over() {
+                    self.shells.clear();
+                }
+                self.learn_others(packet, own);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn place(&self, player: PlayerId) -> Option<Place> {
+        self.tank(player).map(|tank| (tank.x.0, tank.y.0))
+    }
+
+    /// The hull and the turret in 1/65,536 turn, ticks until it can fire, its health; then each of its shells
+    /// in flight: its number, x, y in 1/65,536 px, its way in 1/65,536 turn, its kind. They fly up to a
+    /// wall: whom they hit is for the server to say.
+    fn numbers(&self, player: PlayerId, out: &mut Vec<i32>) {
+        let Some(tank) = self.tank(player) else { return };
+        let figures = [tank.hull.0, tank.turret.0, tank.reload.into(), tank.health.into()];
+        out.extend(figures.map(i32::from));
+        for shell in &self.shells {
+            out.extend([shell.id.into(), shell.x.0, shell.y.0, shell.way.0.into(), shell.kind as i32]);
+        }
+    }
+
+    fn others(packet: &Decoded<'_>, own: Option<PlayerId>, others: &mut Others) {
+        let Some(tick) = packet.number("tick").filter(|_| packet.row.name == "state") else { return };
+        let tanks = packet.get("tanks").and_then(Value::as_array).map(|list| list.chunks_exact(9));
+        let tanks: Vec<Tank> = tanks.into_iter().flatten().filter_map(other).collect();
+        others
+            .retain(|number| tanks.iter().any(|tank| u32::from(tank.player.0) == number && tank.is_alive()));
+        for tank in tanks.iter().filter(|tank| Some(tank.player) != own && tank.is_alive()) {
+            others.push(tank.player.0.into(), tick, (tank.x.0, tank.y.0));
+        }
+    }
+
+    fn walk_on(&self, (x, y): Place, (vx, vy): Place, ticks: u32) -> Place {
+        let mut tank = Tank::new(PlayerId(1), "");
+        (tank.x, tank.y) = (Fixed(x), Fixed(y));
+        (0..ticks).for_each(|_| tank.move_by(&self.map, Fixed(vx), Fixed(vy)));
+        (tank.x.0, tank.y.0)
+    }
+}
+
+impl Tanks {
+    fn learn_own(&mut self, packet: &Decoded<'_>, own: PlayerId) -> Option<()> {
+        let at = self.tanks.binary_search_by_key(&own, |tank| tank.player).ok()?;
+        let tank = self.tanks.get_mut(at)?;
+        (tank.x, tank.y) = (Fixed(packet.number("x")?), Fixed(packet.number("y")?));
+        (tank.hull, tank.turret) = (Angle(packet.angle("hull")?), Angle(packet.angle("turret")?));
+        let reload = packet.number("reload")?;
+        if tank.reload != reload {
+            // The server has fired in another tick, or not at all.
+            self.shells.clear();
+        }
+        (tank.reload, tank.health) = (reload, packet.number("health")?);
+        tank.shells = [packet.number("shells")?, packet.number("piercing")?];
+        tank.respawn = NEVER;
+        Some(())
+    }
+
+    /// The tanks around the own one, as they stand; each is run on by the server alone.
+    fn learn_others(&mut self, packet: &Decoded<'_>, own: PlayerId) {
+        let Some(mine) = self.tank(own).cloned() else { return };
+        let (x, y) = (mine.x, mine.y);
+        self.tanks = vec![mine];
+        let groups = packet.get("tanks").and_then(Value::as_array).map(|list| list.chunks_exact(9));
+        for group in groups.into_iter().flatten() {
+            let Some(tank) = other(group).filter(|tank| tank.player != own && tank.is_alive()) else {
+                continue;
+            };
+            if tank.x.apart(x) < NEAR.0.unsigned_abs() && tank.y.apart(y) < NEAR.0.unsigned_abs() {
+                let at = self.tanks.partition_point(|before| before.player < tank.player);
+                self.tanks.insert(at, tank);
+            }
+        }
+    }
+}
+
+/// A tank of the packet `state`.
+fn other(group: &[Value]) -> Option<Tank> {
+    let number = |at: usize| group.get(at).and_then(Value::as_i64);
+    let half_px = |at: usize| Some(Fixed(i32::try_from(number(at)?).ok()?.checked_mul(1 << 15)?));
+    let mut tank = Tank::new(PlayerId(u16::try_from(number(0)?).ok()?), "");
+    (tank.x, tank.y) = (half_px(1)?, half_px(2)?);
+    tank.turret = Angle(u16::try_from(number(4)?).ok()?);
+    tank.health = u8::try_from(number(5)?).ok()?;
+    tank.respawn = NEVER;
+    tank.control = Control { aim: tank.turret.0, ..Control::default() };
+    Some(tank)
+}
+
+const _: () = assert!(NEAR.0 > 4 * TANK_RADIUS.0, "two tanks that meet know of each other before");

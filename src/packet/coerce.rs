@@ -1,0 +1,287 @@
+//! Fits values to types: a [`Type`] and any value give the value in canonical form (as our own
+//! encoder would write it), or a [`WrongArgument`].
+//!
+//! Canonical form removes the variations that the types tolerate: a float without a fraction
+//! becomes an integer, 1 becomes true, missing trailing arguments become nil, a text that is too
+//! long is cut, and a value for a loose type is converted.
+
+use std::fmt;
+
+use rmpv::Value;
+
+use crate::limits;
+
+use super::grammar::{Argument, Shape, Type};
+use super::msgpack::as_whole;
+use crate::util::plural::count;
+
+/// A value that does not fit its type.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WrongArgument {
+    /// The path to the value: names joined by dots, and indexes from 0, as in `players.2.x`.
+    pub argument: String,
+    /// The expected type, in the notation of the grammar.
+    pub expected: String,
+    /// A short description of the value found; text from the client is cut and quoted.
+    pub found: String,
+    /// The same without text of the client, which may be a token: for logs and close frames.
+    pub found_type: String,
+}
+
+impl WrongArgument {
+    /// The sentence without text of the client.
+    pub fn without_text(&self) -> WrongArgument {
+        WrongArgument { found: self.found_type.clone(), ..self.clone() }
+    }
+}
+
+impl fmt::Display for WrongArgument {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.argument {
+            "" => write!(out, "the arguments")?,
+            path => write!(out, "argument {path}")?,
+        }
+        write!(out, " should be {}, found {}", self.expected, self.found)
+    }
+}
+
+/// Fits the arguments of one packet, one value for each; extra values are dropped.
+pub fn fit_arguments(arguments: &[Argument], values: Vec<Value>) -> Result<Vec<Value>, WrongArgument> {
+    let mut values = values.into_iter();
+    let fitted = arguments.iter().map(|argument| fit_named(argument, values.next().unwrap_or(Value::Nil)));
+    fitted.collect()
+}
+
+fn fit_named(argument: &Argument, value: Value) -> Result<Value, WrongArgument> {
+    fit(&argument.kind, value).map_err(|wrong| within(&argument.name, wrong))
+}
+
+/// The error for a value.
+fn wrong_value(expected: impl ToString, value: &Value) -> WrongArgument {
+    WrongArgument { found: describe(value), ..wrong(expected, describe_type(value)) }
+}
+
+/// The error for a number of values, or of bytes.
+fn wrong(expected: impl ToString, found: impl ToString) -> WrongArgument {
+    let (argument, expected, found) = (String::new(), expected.to_string(), found.to_string());
+    WrongArgument { argument, expected, found_type: found.clone(), found }
+}
+
+/// Puts a name or an index before the path to a wrong value.
+fn within(step: impl ToString, mut wrong: WrongArgument) -> WrongArgument {
+    let below = if wrong.argument.is_empty() { String::new() } else { format!(".{}", wrong.argument) };
+    wrong.argument = step.to_string() + &below;
+    wrong
+}
+
+fn fit(kind: &Type, value: Value) -> Result<Value, WrongArgument> {
+    if value.is_nil() && kind.or_nil {
+        return Ok(Value::Nil);
+    }
+    if kind.or_zero && whole(&value) == Some(0) {
+        return Ok(Value::from(0));
+    }
+    if !kind.is_loose {
+        return fit_shape(kind, value);
+    }
+    match fit_shape(kind, converted(&kind.shape, value)) {
+        Err(_) if kind.or_nil => Ok(Value::Nil),
+        fitted => fitted,
+    }
+}
+
+/// Converts a value of another type as JavaScript does where it expects this shape: any value to its
+/// truth, a text of digits to the index that it is in an array, a whole number to its digits. Returns
+/// every other value as it is.
+fn converted(shape: &Shape, value: Value) -> Value {
+    match (shape, &value) {
+        (Shape::Bool | Shape::Flag, _) => Value::from(is_truthy(&value)),
+        (Shape::Int { .. }, Value::Boolean(truth)) => Value::from(i64::from(*truth)),
+        (Shape::Int { .. }, Value::String(text)) => text.as_str().and_then(index).map_or(value, Value::from),
+        (Shape::Str { .. }, Value::Boolean(truth)) => Value::from(truth.to_string()),
+        (Shape::Str { .. }, Value::Integer(_) | Value::F32(_) | Value::F64(_)) => {
+            whole(&value).map_or(value, |number| Value::from(number.to_string()))
+        }
+        _ => value,
+    }
+}
+
+/// Whether JavaScript takes the value as true.
+fn is_truthy(value: &Value) -> bool {
+    match value {
+        Value::Nil => false,
+        Value::Boolean(truth) => *truth,
+        Value::Integer(_) => whole(value) != Some(0),
+        Value::F32(_) | Value::F64(_) => {
+            value.as_f64().is_some_and(|number| number != 0.0 && !number.is_nan())
+        }
+        Value::String(text) => !text.as_bytes().is_empty(),
+        Value::Binary(_) | Value::Array(_) | Value::Map(_) | Value::Ext(..) => true,
+    }
+}
+
+/// The whole number that a text writes as JavaScript does: digits without a sign and without leading zeros.
+fn index(text: &str) -> Option<i64> {
+    let is_plain = text == "0" || !text.starts_with('0') && text.bytes().all(|sign| sign.is_ascii_digit());
+    text.parse().ok().filter(|_| is_plain)
+}
+
+/// Fits a value that is neither nil nor zero in place of another.
+fn fit_shape(kind: &Type, value: Value) -> Result<Value, WrongArgument> {
+    match (&kind.shape, value) {
+        (Shape::Any, value) => fit_any(value),
+        (Shape::Map(members), Value::Map(pairs)) => fit_map(members, pairs),
+        (Shape::Tuple(members), Value::Array(values)) => fit_arguments(members, values).map(Value::Array),
+        (Shape::Groups { members, most }, Value::Array(values)) => fit_groups(members, *most, values),
+        (Shape::List { each, most }, Value::Array(values)) => {
+            check_count(values.len(), *most, "value")?;
+            fit_each(values, 1, |_, value| fit(each, value))
+        }
+        (Shape::Str { most }, value) if value.as_str().is_some() => Ok(cut(value, *most)),
+        (Shape::Bin { most }, Value::Binary(bytes)) => {
+            check_count(bytes.len(), *most, "byte")?;
+            Ok(Value::Binary(bytes))
+        }
+        (shape, value) => scalar(shape, &value).ok_or_else(|| wrong_value(kind, &value)),
+    }
+}
+
+/// A number or a truth; `None` if the value does not fit.
+fn scalar(shape: &Shape, value: &Value) -> Option<Value> {
+    match shape {
+        Shape::Bool => truth(value).map(Value::from),
+        Shape::Flag => truth(value).map(|truth| Value::from(i64::from(truth))),
+        Shape::Int { least, most, .. } => {
+            whole(value).filter(|number| (*least..=*most).contains(number)).map(Value::from)
+        }
+        Shape::Num { .. } => finite(value),
+        _ => None,
+    }
+}
+
+fn fit_map(members: &[Argument], mut pairs: Vec<(Value, Value)>) -> Result<Value, WrongArgument> {
+    let fitted = members.iter().map(|member| {
+        let place = pairs.iter().position(|(key, _)| key.as_str() == Some(&member.name));
+        let value = place.map_or(Value::Nil, |place| pairs.swap_remove(place).1);
+        Ok((Value::from(member.name.as_str()), fit_named(member, value)?))
+    });
+    fitted.collect::<Result<_, _>>().map(Value::Map)
+}
+
+fn fit_groups(members: &[Argument], most: Option<usize>, values: Vec<Value>) -> Result<Value, WrongArgument> {
+    let stride = members.len();
+    if !values.len().is_multiple_of(stride) {
+        return Err(wrong(format!("groups of {stride}"), count(values.len(), "value")));
+    }
+    check_count(values.len() / stride, most, "group")?;
+    fit_each(values, stride, |index, value| fit_named(&members[index % stride], value))
+}
+
+fn fit_each(
+    values: Vec<Value>,
+    stride: usize,
+    fit: impl Fn(usize, Value) -> Result<Value, WrongArgument>,
+) -> Result<Value, WrongArgument> {
+    let values = values.into_iter().enumerate();
+    let fitted =
+        values.map(|(index, value)| fit(index, value).map_err(|wrong| within(index / stride, wrong)));
+    fitted.collect::<Result<_, _>>().map(Value::Array)
+}
+
+fn check_count(number: usize, most: Option<usize>, what: &str) -> Result<(), WrongArgument> {
+    match most {
+        Some(most) if number > most => {
+            Err(wrong(format!("at most {}", count(most, what)), count(number, what)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Cuts a text that is too long.
+fn cut(text: Value, most: Option<usize>) -> Value {
+    let end = most.and_then(|most| Some(text.as_str()?.char_indices().nth(most)?.0));
+    match (end, text.as_str()) {
+        (Some(end), Some(long)) => Value::from(&long[..end]),
+        _ => text,
+    }
+}
+
+/// Accepts any value except NaN and infinities.
+fn fit_any(value: Value) -> Result<Value, WrongArgument> {
+    match value {
+        Value::F32(_) | Value::F64(_) => finite(&value).ok_or_else(|| wrong_value("a finite number", &value)),
+        Value::Array(values) => fit_each(values, 1, |_, value| fit_any(value)),
+        Value::Map(pairs) => {
+            let pairs = pairs.into_iter().enumerate();
+            let fitted = pairs.map(|(index, (key, value))| {
+                Ok((key, fit_any(value).map_err(|wrong| within(index, wrong))?))
+            });
+            fitted.collect::<Result<_, _>>().map(Value::Map)
+        }
+        Value::Ext(..) => Err(wrong_value("a value without extension types", &value)),
+        other => Ok(other),
+    }
+}
+
+/// A number in canonical form: an integer if it has no fraction; `None` for NaN and infinities.
+fn finite(value: &Value) -> Option<Value> {
+    if let Value::Integer(_) = value {
+        return Some(value.clone());
+    }
+    let number = value.as_f64().filter(|number| number.is_finite())?;
+    Some(as_whole(number).map_or(Value::F64(number), Value::from))
+}
+
+/// The value as an integer, if it is an integer or a float without a fraction.
+pub(super) fn whole(value: &Value) -> Option<i64> {
+    match value {
+        Value::Integer(number) => number.as_i64(),
+        Value::F32(_) | Value::F64(_) => value.as_f64().and_then(as_whole),
+        _ => None,
+    }
+}
+
+fn truth(value: &Value) -> Option<bool> {
+    match (value, whole(value)) {
+        (Value::Boolean(truth), _) => Some(*truth),
+        (_, Some(0)) => Some(false),
+        (_, Some(1)) => Some(true),
+        _ => None,
+    }
+}
+
+/// The first characters of a text from the wire, escaped for use in a log line.
+pub(super) fn excerpt(text: &str) -> String {
+    text.chars().take(limits::PACKET_EXCERPT_CHARS).flat_map(char::escape_debug).collect()
+}
+
+/// Describes a value in a few words: its type in MessagePack, and a number or a text itself.
+fn describe(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("text \"{}\"", excerpt(text.as_str().unwrap_or(""))),
+        Value::Integer(number) => format!("the integer {number}"),
+        other => describe_type(other),
+    }
+}
+
+/// The type of a value in MessagePack. Of numbers only those are shown that are too short for a token.
+fn describe_type(value: &Value) -> String {
+    match value {
+        Value::Nil => "nil".to_owned(),
+        Value::Boolean(truth) => format!("the bool {truth}"),
+        Value::Integer(number) if number.as_i64().is_some_and(|number| i32::try_from(number).is_ok()) => {
+            format!("the integer {number}")
+        }
+        Value::Integer(_) => "an integer of more than 32 bits".to_owned(),
+        Value::F32(_) | Value::F64(_) => match value.as_f64() {
+            Some(number) if number.abs() < 1e9 => format!("the float {number:.3}"),
+            Some(number) if number.is_finite() => "a large float".to_owned(),
+            _ => "a float that is no number".to_owned(),
+        },
+        Value::String(_) => "text".to_owned(),
+        Value::Binary(bytes) => format!("bin of {}", count(bytes.len(), "byte")),
+        Value::Array(values) => format!("an array of {}", values.len()),
+        Value::Map(pairs) => format!("a map of {}", pairs.len()),
+        Value::Ext(..) => "an extension type".to_owned(),
+    }
+}

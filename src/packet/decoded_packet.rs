@@ -1,0 +1,67 @@
+//! A decoded packet, and its values by the names of the table.
+
+use std::fmt;
+
+use rmpv::Value;
+
+use super::row::Row;
+use super::{angle, json};
+use crate::util::escape;
+
+/// A decoded packet: its row, and one canonical value for each of the row's arguments.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decoded<'a> {
+    /// The row of the table.
+    pub row: &'a Row,
+    /// One value for each argument of the row; missing trailing arguments are nil.
+    pub values: Vec<Value>,
+}
+
+impl Decoded<'_> {
+    /// The value of an argument, or of a key of an argument that is a map; `None` if it is nil or
+    /// the row has no such argument.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        let mut arguments = self.row.arguments.iter().zip(&self.values);
+        let value = arguments.find_map(|(argument, value)| match value {
+            _ if argument.name == name => Some(value),
+            Value::Map(pairs) if argument.has_key(name) => {
+                pairs.iter().find(|(key, _)| key.as_str() == Some(name)).map(|(_, value)| value)
+            }
+            _ => None,
+        });
+        value.filter(|value| !value.is_nil())
+    }
+
+    /// An argument that is a whole number.
+    pub fn number<N: TryFrom<i64>>(&self, name: &str) -> Option<N> {
+        self.get(name)?.as_i64().and_then(|number| N::try_from(number).ok())
+    }
+
+    /// An argument that is a text.
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.get(name)?.as_str().map(str::to_owned)
+    }
+
+    /// An argument that is a `bool`, or a `flag`, which is 0 or 1.
+    pub fn truth(&self, name: &str) -> Option<bool> {
+        let value = self.get(name)?;
+        value.as_bool().or_else(|| value.as_i64().map(|number| number != 0))
+    }
+
+    /// An argument that is an angle, as a binary angle.
+    pub fn angle(&self, name: &str) -> Option<u16> {
+        let at = self.row.argument(name)?;
+        angle::read(self.values.get(at)?, &self.row.arguments[at].kind.shape)
+    }
+}
+
+/// Prints one line: the packet's name and each argument by name.
+impl fmt::Display for Decoded<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.row.name)?;
+        for (argument, value) in self.row.arguments.iter().zip(&self.values) {
+            write!(out, " {}={}", argument.name, escape::line(&json::print(value)))?;
+        }
+        Ok(())
+    }
+}

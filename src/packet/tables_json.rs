@@ -1,0 +1,150 @@
+//! The packet tables for programs: as JSON, for `tickwire codes --format json` and for the page,
+//! which takes codes and arguments from `codes.json`; and their hash.
+//!
+//! The types stay in the notation of the tables; an argument that has members lists them, so that
+//! no client needs a parser of the notation.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::Codes;
+use super::grammar::{Argument, Shape};
+use super::row::{Code, Row};
+use super::tables::Table;
+
+/// All tables: `hash`, and of each table its file, its dialects and its rows.
+pub fn json(codes: &Codes) -> Json {
+    let tables: Vec<Json> = codes.tables.iter().map(json_table).collect();
+    json!({ "hash": hash_text(codes), "tables": tables })
+}
+
+/// The same as [`json()`], with a line for each row: the file `codes.json`.
+pub fn lines(codes: &Codes) -> String {
+    let table = |table: &Table| {
+        let rows: Vec<String> = table.rows.iter().map(|row| json_row(row).to_string()).collect();
+        let (file, dialects) = (Json::from(table.name()), Json::from(table.dialects.clone()));
+        format!("{{\"file\":{file},\"dialects\":{dialects},\"rows\":[\n{}\n]}}", rows.join(",\n"))
+    };
+    let tables: Vec<String> = codes.tables.iter().map(table).collect();
+    format!("{{\"hash\":\"{}\",\"tables\":[\n{}\n]}}\n", hash_text(codes), tables.join(",\n"))
+}
+
+/// The [hash](Codes::hash) in 16 hexadecimal digits.
+fn hash_text(codes: &Codes) -> String {
+    format!("{:016x}", codes.hash())
+}
+
+fn json_table(table: &Table) -> Json {
+    let rows: Vec<Json> = table.rows.iter().map(|row| json_row(row)).collect();
+    json!({ "file": table.name(), "dialects": table.dialects, "rows": rows })
+}
+
+fn json_row(row: &Row) -> Json {
+    let code = |code: &Code| match code {
+        Code::Str(code) => Json::from(code.as_str()),
+        Code::Int(code) => Json::from(*code),
+    };
+    let codes: Map<String, Json> =
+        row.codes.iter().map(|(dialect, own)| (dialect.clone(), code(own))).collect();
+    json!({
+        "direction": row.direction.name(),
+        "name": row.name,
+        "lane": row.lane.name(),
+        "codes": codes,
+        "arguments": row.arguments.iter().map(json_argument).collect::<Vec<_>>(),
+        "meaning": row.meaning,
+    })
+}
+
+fn json_argument(argument: &Argument) -> Json {
+    let mut json = json!({ "name": argument.name, "type": argument.kind.to_string() });
+    if let Shape::Map(members) | Shape::Tuple(members) | Shape::Groups { members, .. } = &argument.kind.shape
+    {
+        json["members"] = members.iter().map(json_argument).collect();
+    }
+    json
+}
+
+fn hash<'a>(rows: impl Iterator<Item = &'a Row>) -> u64 {
+    // FNV-1a, in 64 bits.
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut put = |text: &str| {
+        for byte in text.bytes().chain([b'\n']) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    };
+    for row in rows {
+        put(&line(row));
+    }
+    hash
+}
+
+impl Codes {
+    /// A hash of everything that a client and a server must agree on: of each packet the direction,
+    /// the name, the lane, the codes and the arguments. File names and meanings do not count.
+    pub fn hash(&self) -> u64 {
+        hash(self.rows())
+    }
+
+    /// The same of the packets of one dialect: tables of other games do not count.
+    pub fn hash_of(&self, dialect: &str) -> u64 {
+        hash(self.rows().filter(|row| row.codes.iter().any(|(name, _)| name == dialect)))
+    }
+    /// The first packet that these tables and others do not have alike, in words; `None` if they
+    /// agree on everything that [`Codes::hash`] covers.
+    pub fn difference(&self, other: &Codes) -> Option<String> {
+        let lines = |codes: &Codes| codes.rows().map(line).collect::<Vec<_>>();
+        let (own, others) = (lines(self), lines(other));
+        let at = (0..own.len().max(others.len())).find(|at| own.get(*at) != others.get(*at))?;
+        let shown =
+            |lines: &[String]| lines.get(at).map_or("no packet".to_owned(), |line| format!("`{line}`"));
+        Some(format!("{} in place of {}", shown(&own), shown(&others)))
+    }
+}
+
+/// What a row says, but for its meaning.
+fn line(row: &Row) -> String {
+    let codes = row.codes.iter().map(|(dialect, code)| match code {
+        Code::Str(code) => format!("{dialect}:{code:?}"),
+        Code::Int(code) => format!("{dialect}:{code}"),
+    });
+    let words = [row.direction.name(), &row.name, row.lane.name()].map(str::to_owned);
+    let arguments = row.arguments.iter().map(Argument::to_string);
+    words.into_iter().chain(codes).chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::tables::BUILTIN;
+
+    fn changed(from: &str, to: &str) -> Codes {
+        let texts = BUILTIN.map(|(file, text)| (format!("other/{file}"), text.replacen(from, to, 1)));
+        Codes::from_texts(&texts).expect("good tables")
+    }
+
+    #[test]
+    fn the_hash_covers_codes_and_arguments_but_neither_meanings_nor_file_names() {
+        let builtin = Codes::builtin();
+        let same = changed("walk this way", "go there");
+        assert_eq!((same.hash(), same.difference(&builtin)), (builtin.hash(), None));
+        for (from, to) in
+            [("\tsay\treliable\t30\t", "\tsay\treliable\t90\t"), ("text:str<=60", "text:str<=61")]
+        {
+            let other = changed(from, to);
+            assert_ne!(other.hash(), builtin.hash(), "{to}");
+            let words = other.difference(&builtin).expect("they differ");
+            assert!(words.contains("to_client say"), "{words}");
+        }
+    }
+
+    #[test]
+    fn both_forms_say_the_same_and_members_are_listed() {
+        let codes = changed("walk this way", "say \"go\"");
+        let read: Json = serde_json::from_str(&lines(&codes)).expect("JSON");
+        assert_eq!(read, json(&codes));
+        assert_eq!(read["tables"][1]["file"], "native.tsv", "without the directory");
+        let rows = read["tables"][1]["rows"].as_array().expect("rows");
+        let update = rows.iter().find(|row| row["name"] == "update").expect("update");
+        assert_eq!(update["arguments"][5]["members"][1], json!({ "name": "dx", "type": "i32.hpx" }));
+    }
+}

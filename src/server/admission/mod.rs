@@ -1,0 +1,276 @@
+//! Admission: decides which connection gets a thread.
+//!
+//! An accepted connection gets a [`Permit`], or the reason for a 503 or 403. A permit counts as
+//! *pending* until its request is answered, or until it becomes a *client* or a *watcher*; dropping
+//! the permit gives its place back. [`pool`](super::admission::pool) decides which connection gets a place,
+//! and which pending connection loses its place to a new one.
+//!
+//! A connection from a trusted proxy counts towards no address until its head names the client's
+//! address, so clients behind a proxy do not share one budget.
+
+pub mod address_rate_limits;
+pub mod auth_limiter;
+pub mod pool;
+pub mod refusal;
+pub mod secret;
+pub mod sync_scheduler;
+pub mod tokens;
+pub mod upgrade_check;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::admission::pool::{NoPlace, Pool, Shares};
+use crate::limits;
+use crate::util::address_prefix::Household;
+use crate::util::sync::{Condvar, Mutex};
+
+/// The purpose of a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// An unfinished request.
+    Pending,
+    /// A client.
+    Client,
+    /// A watcher at `/wire`.
+    Watcher,
+}
+
+/// The reason for refusing a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusedBy {
+    /// There is no place, in total or for this address.
+    NoPlace(Place, NoPlace),
+    /// A new connection took the place of this unfinished request.
+    Displaced,
+    /// The server is stopping or could not start a thread.
+    Unavailable,
+    /// The operator bans this address.
+    Banned,
+}
+
+impl RefusedBy {
+    /// The name in logs and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            RefusedBy::NoPlace(Place::Pending, NoPlace::Full) => "heads_pending",
+            RefusedBy::NoPlace(Place::Pending, NoPlace::ForAddress) => "heads_pending_for_address",
+            RefusedBy::NoPlace(Place::Client, NoPlace::Full) => "clients",
+            RefusedBy::NoPlace(Place::Client, NoPlace::ForAddress) => "clients_for_address",
+            RefusedBy::NoPlace(Place::Watcher, NoPlace::Full) => "watchers",
+            RefusedBy::NoPlace(Place::Watcher, NoPlace::ForAddress) => "watchers_for_address",
+            RefusedBy::Displaced => "displaced",
+            RefusedBy::Unavailable => "unavailable",
+            RefusedBy::Banned => "banned",
+        }
+    }
+
+    /// The status of the response: 403 for a ban, which is permanent, otherwise 503.
+    pub fn status(self) -> u16 {
+        if self == RefusedBy::Banned { 403 } else { 503 }
+    }
+}
+
+/// The caps in use, from [`limits`], the flags and the machine.
+#[derive(Debug, Clone, Copy)]
+pub struct Caps {
+    /// Clients in total.
+    pub clients: usize,
+    /// Clients of one address.
+    pub clients_per_address: usize,
+    /// Whether addresses share the places of clients. If not, the first addresses to connect may
+    /// hold all of them.
+    pub shares_clients: bool,
+    /// Unfinished requests in total.
+    pub pending: usize,
+    /// Unfinished requests of one address.
+    pub pending_per_address: usize,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Admission {
+    counts: Mutex<Counts>,
+    /// A place for an unfinished request is free again.
+    place_is_back: Condvar,
+}
+
+#[derive(Debug)]
+struct Counts {
+    /// The number of the last connection of this run of the server.
+    last_number: u64,
+    /// By [`Place`].
+    pools: [Pool; 3],
+    banned: BTreeSet<Household>,
+}
+
+/// An admitted connection.
+#[derive(Debug)]
+pub struct Admitted {
+    /// The connection's place.
+    pub permit: Permit,
+    /// The number of the connection that lost its place to this one; the caller must cut it.
+    pub displaced: Option<u64>,
+}
+
+/// A place, which is given back when the permit is dropped.
+#[derive(Debug)]
+pub struct Permit {
+    admission: Arc<Admission>,
+    number: u64,
+    /// Unknown until a proxy names the client's address.
+    household: Option<Household>,
+    place: Place,
+}
+
+impl Counts {
+    fn pool(&mut self, place: Place) -> &mut Pool {
+        &mut self.pools[place as usize]
+    }
+
+    /// Whether this unfinished request of this address still has its place.
+    fn check(&mut self, number: u64, household: Household) -> Result<(), RefusedBy> {
+        if self.banned.contains(&household) {
+            return Err(RefusedBy::Banned);
+        }
+        if self.pool(Place::Pending).holds(number) { Ok(()) } else { Err(RefusedBy::Displaced) }
+    }
+}
+
+impl Admission {
+    /// Admission with these caps and no connections.
+    pub fn new(caps: Caps) -> Arc<Admission> {
+        let pending = Shares {
+            places: caps.pending,
+            per_address: caps.pending_per_address,
+            is_shared: true,
+            displaces: true,
+        };
+        let clients = Shares {
+            places: caps.clients,
+            per_address: caps.clients_per_address,
+            is_shared: caps.shares_clients,
+            displaces: false,
+        };
+        let places = limits::WATCHERS;
+        let watchers = Shares { places, per_address: places, is_shared: true, displaces: false };
+        let pools = [pending, clients, watchers].map(Pool::new);
+        let counts = Counts { last_number: 0, pools, banned: BTreeSet::new() };
+        Arc::new(Admission { counts: Mutex::new(counts), place_is_back: Condvar::new() })
+    }
+
+    /// Returns a place for a connection whose request is yet to be read. `household` is `None` for a
+    /// connection from a trusted proxy, whose client is set later by [`Permit::belongs_to`]. If
+    /// only displaced connections occupy the remaining places, waits at most
+    /// [`limits::DISPLACED_TIME`] for one of them to end: their threads have nothing left to do. No
+    /// other call of this layer waits.
+    ///
+    /// # Errors
+    /// The cap that is reached, or the ban.
+    pub fn admit(self: &Arc<Admission>, household: Option<Household>) -> Result<Admitted, RefusedBy> {
+        let mut counts = self.counts.lock();
+        if household.is_some_and(|household| counts.banned.contains(&household)) {
+            return Err(RefusedBy::Banned);
+        }
+        counts.last_number += 1;
+        let number = counts.last_number;
+        let mut taken = counts.pool(Place::Pending).take(number, household);
+        while taken == Err(NoPlace::Full) && counts.pool(Place::Pending).is_anyone_leaving() {
+            if self.place_is_back.wait_for(&mut counts, limits::DISPLACED_TIME).timed_out() {
+                break;
+            }
+            taken = counts.pool(Place::Pending).take(number, household);
+        }
+        let displaced = taken.map_err(|why| RefusedBy::NoPlace(Place::Pending, why))?;
+        let permit = Permit { admission: Arc::clone(self), number, household, place: Place::Pending };
+        Ok(Admitted { permit, displaced })
+    }
+
+    /// Bans this household. Returns whether the ban is new; `None` if [`limits::BANS`] is reached.
+    pub fn ban(&self, household: Household) -> Option<bool> {
+        let banned = &mut self.counts.lock().banned;
+        let has_room = banned.len() < limits::BANS || banned.contains(&household);
+        has_room.then(|| banned.insert(household))
+    }
+
+    /// Lifts the ban of this household. Returns whether it was banned.
+    pub fn unban(&self, household: Household) -> bool {
+        self.counts.lock().banned.remove(&household)
+    }
+
+    /// The banned households, sorted.
+    pub fn bans(&self) -> Vec<Household> {
+        self.counts.lock().banned.iter().copied().collect()
+    }
+
+    /// Whether a household is banned.
+    pub fn is_banned(&self, household: Household) -> bool {
+        self.counts.lock().banned.contains(&household)
+    }
+
+    /// The number of places that are taken for this.
+    pub fn held(&self, place: Place) -> usize {
+        self.counts.lock().pool(place).held()
+    }
+}
+
+impl Permit {
+    /// The number of the connection, unique within this run of the server.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Attributes the unfinished request to this address. The attribution never changes afterwards.
+    ///
+    /// # Errors
+    /// The cap that is reached, or the ban; the permit stays what it was.
+    pub fn belongs_to(&mut self, household: Household) -> Result<(), RefusedBy> {
+        if self.household.is_some() {
+            return Ok(());
+        }
+        let mut counts = self.admission.counts.lock();
+        counts.check(self.number, household)?;
+        let attributed = counts.pool(Place::Pending).belongs_to(self.number, household);
+        attributed.map_err(|why| RefusedBy::NoPlace(Place::Pending, why))?;
+        self.household = Some(household);
+        Ok(())
+    }
+
+    /// Turns the place of an unfinished request into that of a client or watcher.
+    ///
+    /// # Errors
+    /// The cap that is reached; the permit stays what it was.
+    pub fn becomes(&mut self, place: Place) -> Result<(), RefusedBy> {
+        // A proxy's connection whose client is unknown counts for no address, so it cannot be a client.
+        let household = self.household.ok_or(RefusedBy::Unavailable)?;
+        let mut counts = self.admission.counts.lock();
+        counts.check(self.number, household)?;
+        let taken = counts.pool(place).take(self.number, Some(household));
+        taken.map_err(|why| RefusedBy::NoPlace(place, why))?;
+        counts.pool(Place::Pending).give_back(self.number);
+        self.admission.place_is_back.notify_one();
+        self.place = place;
+        Ok(())
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.admission.counts.lock().pool(self.place).give_back(self.number);
+        if self.place == Place::Pending {
+            self.admission.place_is_back.notify_one();
+        }
+    }
+}
+
+impl Default for Caps {
+    fn default() -> Caps {
+        Caps {
+            clients: limits::CLIENTS_DEFAULT,
+            clients_per_address: limits::CLIENTS_PER_ADDRESS,
+            shares_clients: true,
+            pending: limits::HEADS_PENDING,
+            pending_per_address: limits::HEADS_PENDING_PER_ADDRESS,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! A refused request: the rule to log and count, and the whole response.
+
+use std::time::Duration;
+
+use super::RefusedBy;
+use super::address_rate_limits::Spending;
+use crate::connection::{Ending, Endpoint};
+use crate::game::Breach;
+use crate::limits;
+use crate::packet::routes::NoEndpoint;
+use crate::ws::http::{self, RequestHead};
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Refused {
+    /// The status of the answer.
+    pub status: u16,
+    /// The rule's name.
+    pub rule: &'static str,
+    /// Whether the rule is a cap on connections, or a budget of the address.
+    pub is_cap: bool,
+    /// The value that broke the rule, for the log; may be empty. Contains text of the request.
+    pub detail: String,
+    /// The whole response.
+    pub response: Vec<u8>,
+}
+
+impl From<http::Refusal> for Refused {
+    fn from(refusal: http::Refusal) -> Refused {
+        let (response, rule) = (refusal.response(), refusal.violation.name());
+        Refused { status: refusal.status, rule, is_cap: false, detail: refusal.detail, response }
+    }
+}
+
+impl From<NoEndpoint> for Refused {
+    fn from(missing: NoEndpoint) -> Refused {
+        let (status, rule) = missing.status();
+        Refused::plain(status, rule)
+    }
+}
+
+impl From<RefusedBy> for Refused {
+    fn from(cap: RefusedBy) -> Refused {
+        Refused { is_cap: true, ..Refused::plain(cap.status(), cap.name()) }
+    }
+}
+
+impl Refused {
+    /// A refusal whose body is the rule's name.
+    pub fn plain(status: u16, rule: &'static str) -> Refused {
+        Refused::with(status, rule, &[])
+    }
+
+    /// The same with additional headers.
+    pub fn with(status: u16, rule: &'static str, more: &[(&str, &str)]) -> Refused {
+        let body = format!("{rule}\n");
+        let response = http::response(status, "text/plain; charset=utf-8", more, body.as_bytes());
+        Refused { status, rule, is_cap: false, detail: String::new(), response }
+    }
+
+    /// A refusal whose body is the rule's name, a sentence on the value that broke it, and the value
+    /// itself, which must not be a secret.
+    pub fn of_value(status: u16, rule: &'static str, sentence: &str, value: &str) -> Refused {
+        let value: String = value.chars().take(limits::REFUSED_VALUE_CHARS).collect();
+        let detail = format!("{sentence}: {value:?}");
+        let body = format!("{rule}\n{detail}\n");
+        let response = http::response(status, "text/plain; charset=utf-8", &[], body.as_bytes());
+        Refused { status, rule, is_cap: false, detail, response }
+    }
+
+    /// For a client that is closed at once after `accepted`, the response that accepts its upgrade: a page sees
+    /// the reason of a close frame, and not the status of a refused upgrade.
+    pub fn closed(accepted: Vec<u8>, endpoint: &Endpoint, breach: Breach) -> Refused {
+        let response = [accepted, Ending::Breach(breach).frames(endpoint)].concat();
+        Refused { status: 101, rule: breach.name(), is_cap: false, detail: String::new(), response }
+    }
+
+    /// For an address that has spent this budget until `wait` is over.
+    pub fn too_often(spending: Spending, wait: Duration) -> Refused {
+        let seconds = wait.as_millis().div_ceil(1000).max(1).to_string();
+        Refused { is_cap: true, ..Refused::with(429, spending.rule(), &[("Retry-After", &seconds)]) }
+    }
+
+    /// As the answer to this request: `HEAD` gets none of the body (RFC 9110 section 9.3.2).
+    pub fn to(mut self, head: &RequestHead) -> Refused {
+        let end = self.response.windows(4).position(|four| four == b"\r\n\r\n");
+        if let (true, Some(end)) = (head.method == "HEAD", end) {
+            self.response.truncate(end + 4);
+        }
+        self
+    }
+}

@@ -1,0 +1,108 @@
+//! Decides which requests become clients. The check for a free place comes last, because places are
+//! scarce.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::address_rate_limits::{Budgets, Spending};
+use super::refusal::Refused;
+use super::tokens::Said;
+use super::{Permit, Place};
+use crate::connection::Endpoint;
+use crate::connection::resume_key::InspectKey;
+use crate::packet::Codes;
+use crate::packet::routes::NoEndpoint;
+use crate::server::room::Handle;
+use crate::util::address_prefix::Household;
+use crate::ws::handshake::{self, Accepted};
+use crate::ws::http::RequestHead;
+
+/// The subprotocols we speak: that of the native dialect.
+pub const SUBPROTOCOLS: [&str; 1] = ["tickwire.v1"];
+
+/// The settings and state against which a request is checked.
+#[derive(Debug, Clone, Copy)]
+pub struct Door<'a> {
+    /// Origins whose pages may connect; empty allows any.
+    pub origins: &'a [String],
+    /// The packet tables.
+    pub codes: &'a Codes,
+    /// The room of the request's path, if there is one.
+    pub room: Option<&'a Arc<Handle>>,
+    /// Whether the room has all the clients that it may have.
+    pub is_full: bool,
+    /// Rate limits per address.
+    pub budgets: &'a Budgets,
+    /// Whether the host takes no more clients.
+    pub is_stopping: bool,
+}
+
+/// A request that becomes a client.
+#[derive(Debug)]
+pub struct Entry {
+    /// The room of its path.
+    pub room: Arc<Handle>,
+    /// The dialect and format of its path and query.
+    pub endpoint: Endpoint,
+    /// The key by which a page proves at `/wire` that the client is its own.
+    pub inspect_key: Option<InspectKey>,
+    /// The player's token in the request, which applies unless its hello has one.
+    pub token: Option<Said>,
+    /// Whether the request comes from the server's own machine, as the driver judges it.
+    pub is_local: bool,
+    /// The response.
+    pub response: Vec<u8>,
+    /// The offered subprotocols, if none is known: see [`Accepted::declined`].
+    pub declined: Vec<String>,
+}
+
+impl Door<'_> {
+    /// Checks what a request says, whether or not there is a place.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub fn check(&self, head: &RequestHead) -> Result<(Accepted, Endpoint), Refused> {
+        let accepted = handshake::accept(head, &SUBPROTOCOLS)?;
+        handshake::check_origin(head, self.origins)?;
+        let room = self.room.ok_or(NoEndpoint::Room)?;
+        Ok((accepted, Endpoint::find(self.codes, room.about.paths, head)?))
+    }
+
+    /// Checks a request, and turns its permit into that of a client.
+    ///
+    /// # Errors
+    /// The refusal; the permit stays what it was, and no token is spent.
+    pub fn enter(
+        &self,
+        head: &RequestHead,
+        address: Household,
+        permit: &mut Permit,
+        now: Duration,
+    ) -> Result<Entry, Refused> {
+        let (accepted, endpoint) = self.check(head)?;
+        let room = self.room.ok_or(NoEndpoint::Room)?;
+        if room.is_over() {
+            return Err(Refused::plain(503, "room_over"));
+        }
+        if self.is_full {
+            return Err(Refused { is_cap: true, ..Refused::plain(503, "room_full") });
+        }
+        if self.is_stopping {
+            return Err(Refused::plain(503, "stopping"));
+        }
+        let taken = self.budgets.take(address, Spending::Client, now);
+        taken.map_err(|wait| Refused::too_often(Spending::Client, wait))?;
+        permit.becomes(Place::Client).inspect_err(|_| self.budgets.give_back(address, Spending::Client))?;
+        let (room, inspect_key) = (Arc::clone(room), InspectKey::of(head));
+        let token = Said::of(head);
+        Ok(Entry {
+            room,
+            endpoint,
+            inspect_key,
+            token,
+            is_local: false,
+            response: accepted.response,
+            declined: accepted.declined,
+        })
+    }
+}

@@ -1,0 +1,367 @@
+//! A server in a program of one's own: without a command line, signals or logs.
+
+mod room_spec;
+mod start_error;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::game::{About, Game};
+use crate::limits;
+use crate::packet::Codes;
+use crate::packet::routes::{is_alias, is_room_name};
+use crate::server::net::console::Source;
+use crate::server::net::console::admin_token::Token;
+use crate::server::net::recorder::Target;
+use crate::server::net::{self, Config, Kind, Players, Tokens};
+pub use crate::server::room::lockstep::Access as Lockstep;
+use crate::server::room::lockstep::Rules;
+pub use room_spec::Room;
+pub use start_error::StartError;
+
+/// A server that is being set up.
+///
+/// Unless told otherwise, it listens on a free port of this machine, for programs on this machine, and
+/// has one room, at `/`. [`Server::start`] checks the settings.
+///
+/// ```
+/// # use tickwire::game::simple::{Row, SimpleGame, Turns};
+/// # use tickwire::packet::Decoded;
+/// # use tickwire::sim::{Identity, PlayerId, fields};
+/// # #[derive(Clone, Debug, PartialEq)]
+/// # struct Presses { count: u32 }
+/// # fields!(Presses: count: u32);
+/// # #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// # enum Act { Press }
+/// # fields!(enum Act: Press {});
+/// # impl SimpleGame for Presses {
+/// #     const NAME: &'static str = "presses";
+/// #     const DIALECT: &'static str = "presses";
+/// #     const TABLE: (&'static str, &'static str) = ("presses.tsv", concat!(
+/// #         "direction\tname\tlane\tpresses:int\targuments\tmeaning\n",
+/// #         "to_server\thello\treliable\t1\tversion:u16 mode:u8<=1 name:str<=15|nil\tthe first packet\n",
+/// #         "to_server\tenter\treliable\t2\tname:str<=15|nil\tbegin to play\n",
+/// #         "to_server\tping\treliable\t3\tnonce:u32\tanswered at once\n",
+/// #         "to_server\tpress\treliable\t4\tsequence:u32 tick:u32.tick|nil\tpress the button\n",
+/// #         "to_client\twelcome\treliable\t1\tversion:u16 code_hash:str seed:u32 tick_hz:u8 update_hz:u8 epoch:str tick:u32.tick\tanswers hello\n",
+/// #         "to_client\tspawned\tlatest\t2\tplayer:u16\tthe client plays\n",
+/// #         "to_client\tpong\treliable\t3\tnonce:u32 tick:u32.tick\tanswers ping\n",
+/// #         "to_client\terror\treliable\t4\trule:str detail:str\ta packet was dropped\n",
+/// #         "to_client\tstate\tlatest\t5\ttick:u32.tick count:u32\tall of the game\n",
+/// #     ));
+/// #     const PAGE: &'static str = "";
+/// #     type Action = Act;
+/// #     fn new(_: &Identity) -> Presses { Presses { count: 0 } }
+/// #     fn join(&mut self, _: PlayerId, _: &str, _: &mut Turns<'_>) {}
+/// #     fn leave(&mut self, _: PlayerId) {}
+/// #     fn action(packet: &Decoded<'_>) -> Option<Act> { (packet.row.name == "press").then_some(Act::Press) }
+/// #     fn act(&mut self, _: PlayerId, _: Act, _: &mut Turns<'_>) -> Result<(), &'static str> {
+/// #         self.count += 1;
+/// #         Ok(())
+/// #     }
+/// #     fn tick(&mut self, _: &mut Turns<'_>) {}
+/// #     fn show(&self, row: &mut Row) { row.set("count", self.count); }
+/// # }
+/// use std::time::Duration;
+///
+/// use tickwire::client::talk::Talk;
+/// use tickwire::game::simple::Simple;
+/// use tickwire::packet::Value;
+/// use tickwire::{Room, Server};
+///
+/// // The game of the crate's page, in two rooms.
+/// let arena = Room::of::<Simple<Presses>>().seed(7).max_clients(10);
+/// let server = Server::of::<Simple<Presses>>().room("arena", arena).start()?;
+///
+/// // A player in the second.
+/// let url = format!("ws://{}/r/arena/play", server.address()).parse()?;
+/// let dialect = server.codes().dialect("presses").ok_or("no such dialect")?;
+/// let mut ann: Talk = Talk::connect(&url, None, dialect)?;
+/// ann.send("hello", &[1.into(), 1.into(), "Ann".into()])?;
+/// ann.hear_until(Duration::from_secs(5), |packet| packet.name == "spawned")?;
+/// ann.send("press", &[1.into(), Value::Nil])?;
+/// ann.hear_until(Duration::from_secs(5), |packet| packet.number("count") == Some(1))?;
+///
+/// server.stop();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Server {
+    bind: String,
+    /// The default room's first, without a name.
+    rooms: Vec<(String, Room)>,
+    rooms_on_demand: usize,
+    max_clients: usize,
+    max_clients_per_address: usize,
+    address_budgets: bool,
+    allowed_origins: Vec<String>,
+    admin_token: Option<Result<Token, String>>,
+    tokens: Option<Result<Tokens, String>>,
+    spectators: bool,
+    lockstep: Lockstep,
+    self_check: bool,
+    capture: Option<PathBuf>,
+}
+
+impl Server {
+    /// A server whose default room has this game.
+    pub fn of<G: Game>() -> Server {
+        Server::with(Room::of::<G>())
+    }
+
+    /// A server with this default room.
+    pub fn with(room: Room) -> Server {
+        Server {
+            bind: "127.0.0.1:0".to_owned(),
+            rooms: vec![(String::new(), room)],
+            rooms_on_demand: 0,
+            max_clients: limits::CLIENTS_DEFAULT,
+            max_clients_per_address: limits::CLIENTS_PER_ADDRESS,
+            address_budgets: true,
+            allowed_origins: Vec::new(),
+            admin_token: None,
+            tokens: None,
+            spectators: false,
+            lockstep: Lockstep::default(),
+            self_check: false,
+            capture: None,
+        }
+    }
+
+    /// The address and port to listen on, such as `0.0.0.0:3000`. With port 0, the default, the system
+    /// chooses a free one: see [`Running::address`].
+    #[must_use]
+    pub fn bind(self, address: impl ToString) -> Server {
+        Server { bind: address.to_string(), ..self }
+    }
+
+    /// Adds a room, at `/r/NAME/`. A name has up to 32 of a-z, 0-9 and -.
+    #[must_use]
+    pub fn room(mut self, name: &str, room: Room) -> Server {
+        self.rooms.push((name.to_owned(), room));
+        self
+    }
+
+    /// Lets paths make rooms, at most so many at once: a client that connects at `/r/NAME/` finds a room
+    /// like the default room there, which ends when it has been empty for a minute. By default 0.
+    #[must_use]
+    pub fn rooms_on_demand(self, rooms: usize) -> Server {
+        Server { rooms_on_demand: rooms, ..self }
+    }
+
+    /// Clients in total; fewer if this machine cannot support that many.
+    #[must_use]
+    pub fn max_clients(self, clients: usize) -> Server {
+        Server { max_clients: clients, ..self }
+    }
+
+    /// Clients of one address.
+    #[must_use]
+    pub fn max_clients_per_address(self, clients: usize) -> Server {
+        Server { max_clients_per_address: clients, ..self }
+    }
+
+    /// Whether the clients of one address share rate limits for connecting, joining, and what everyone
+    /// is told. They do by default; turn it off for a test with many clients.
+    #[must_use]
+    pub fn address_budgets(self, on: bool) -> Server {
+        Server { address_budgets: on, ..self }
+    }
+
+    /// Allows pages of this origin, such as `https://example.org`, to connect. May be called several
+    /// times; pages of other origins are then refused. By default, pages of any origin may connect.
+    #[must_use]
+    pub fn allow_origin(mut self, origin: &str) -> Server {
+        self.allowed_origins.push(origin.to_owned());
+        self
+    }
+
+    /// The token for `/admin`; by default a new one, which [`Running::admin_token`] tells.
+    #[must_use]
+    pub fn admin_token(self, token: &str) -> Server {
+        Server { admin_token: Some(Token::new(token)), ..self }
+    }
+
+    /// Lets only clients with one of these tokens play: names and tokens. A token has 16 to 256 letters,
+    /// digits and `-._~+/=`. Clients send it in `hello`, or as `?token=` in their URL. Without tokens in
+    /// the list, everyone watches. By default, everyone plays.
+    #[must_use]
+    pub fn tokens<N: AsRef<str>, T: AsRef<str>>(self, tokens: impl IntoIterator<Item = (N, T)>) -> Server {
+        let mut all = Tokens::default();
+        let mut inserted = tokens.into_iter().map(|(name, token)| all.insert(name.as_ref(), token.as_ref()));
+        let tokens = inserted.try_for_each(|inserted| inserted);
+        Server { tokens: Some(tokens.map(|()| all)), ..self }
+    }
+
+    /// Whether clients without a token may watch, where only clients with a token play. By default, they
+    /// are closed.
+    #[must_use]
+    pub fn spectators(self, on: bool) -> Server {
+        Server { spectators: on, ..self }
+    }
+
+    /// Which clients may run the world of their room themselves, which shows them all of it. By default,
+    /// those with a token, and those on this machine.
+    #[must_use]
+    pub fn lockstep(self, who: Lockstep) -> Server {
+        Server { lockstep: who, ..self }
+    }
+
+    /// Whether the server follows what it sends to its clients, and compares it with a world of its own that
+    /// it runs in lockstep. What differs is logged and counted in `tickwire_self_check_faults_total`. For
+    /// tests: each client that is followed costs about what a bot does.
+    #[must_use]
+    pub fn self_check(self, on: bool) -> Server {
+        Server { self_check: on, ..self }
+    }
+
+    /// Captures all traffic to this file, which must not exist yet, for Wireshark and
+    /// [`capture`](crate::tools::capture).
+    #[must_use]
+    pub fn capture(self, file: impl Into<PathBuf>) -> Server {
+        Server { capture: Some(file.into()), ..self }
+    }
+
+    /// Starts the server: binds the address, begins the worlds, starts the threads.
+    ///
+    /// # Errors
+    /// A setting breaks a rule, the tables of the games do not fit together, or the system refuses.
+    pub fn start(self) -> Result<Running, StartError> {
+        let config = self.config()?;
+        let begin = |(name, room): &(String, Room)| room.begin(name, &config);
+        let rooms = self.rooms.iter().map(begin).collect::<Result<Vec<_>, _>>()?;
+        let server = net::Server::start_rooms(config, rooms).map_err(StartError::System)?;
+        // From here on, a failure stops the server.
+        let running = Running { server };
+        if let Some(file) = self.capture {
+            let started = running.server.capture(Target::File(file));
+            started.map_err(|rule| StartError::setting("capture", rule))?;
+        }
+        Ok(running)
+    }
+
+    fn config(&self) -> Result<Config, StartError> {
+        let bind: SocketAddr = self.bind.parse().map_err(|_| {
+            let rule = format!("{:?} must be ADDRESS:PORT, such as 127.0.0.1:3000", self.bind);
+            StartError::setting("bind", rule)
+        })?;
+        self.check_names()?;
+        for (setting, clients) in
+            [("max_clients", self.max_clients), ("max_clients_per_address", self.max_clients_per_address)]
+        {
+            if clients == 0 {
+                return Err(StartError::setting(setting, "0: must be at least 1"));
+            }
+        }
+        let admin_token = self.admin_token.clone().unwrap_or_else(|| Ok(Token::random()));
+        let tokens = self.tokens.clone().transpose().map_err(|rule| StartError::setting("tokens", rule))?;
+        let mut games: Vec<Kind> = Vec::new();
+        for (_, room) in &self.rooms {
+            if Kind::find(&games, room.game.about).is_none() {
+                games.push(room.game);
+            }
+        }
+        let abouts: Vec<&About> = games.iter().map(|game| game.about).collect();
+        let codes = About::codes_of(&abouts).map_err(StartError::Tables)?;
+        let first = &self.rooms[0].1;
+        let identity = first.identity().map_err(|rule| StartError::room("", rule))?;
+        Ok(Config {
+            game: first.game,
+            games,
+            update_hz: first.update_hz.unwrap_or(identity.tick_hz),
+            identity,
+            rooms_on_demand: self.rooms_on_demand,
+            max_clients: self.max_clients,
+            max_clients_per_address: self.max_clients_per_address,
+            address_budgets: self.address_budgets,
+            players: Players { tokens, spectators: self.spectators },
+            lockstep: Rules { access: self.lockstep, ..Rules::default() },
+            self_check: self.self_check,
+            allowed_origins: self.allowed_origins.clone(),
+            codes: Arc::new(codes),
+            admin_token: admin_token.map_err(|rule| StartError::setting("admin_token", rule))?,
+            ..Config::new(bind)
+        })
+    }
+
+    /// Checks the names of the rooms, and how many there are.
+    fn check_names(&self) -> Result<(), StartError> {
+        let rooms = self.rooms.len().saturating_add(self.rooms_on_demand);
+        if rooms > limits::ROOMS {
+            let rule = format!("{rooms} with those on demand: must be at most {}", limits::ROOMS);
+            return Err(StartError::setting("rooms", rule));
+        }
+        for (at, (name, _)) in self.rooms.iter().enumerate().skip(1) {
+            let rule = if !is_room_name(name) {
+                format!("a room's name must be 1 to {} of a-z, 0-9 and -", limits::ROOM_NAME_CHARS)
+            } else if is_alias(name) {
+                "this is what the log calls a private room: choose another name".to_owned()
+            } else if self.rooms[..at].iter().any(|(other, _)| other == name) {
+                "two rooms have this name".to_owned()
+            } else {
+                continue;
+            };
+            return Err(StartError::room(name, rule));
+        }
+        Ok(())
+    }
+}
+
+/// A running server. Dropping it stops it.
+#[derive(Debug)]
+pub struct Running {
+    server: net::Server,
+}
+
+impl Running {
+    /// The address on which it listens, with the port that the system chose.
+    pub fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    /// The packet tables in use.
+    pub fn codes(&self) -> &Arc<Codes> {
+        &self.server.config().codes
+    }
+
+    /// The token for `/admin`.
+    pub fn admin_token(&self) -> &str {
+        self.server.config().admin_token.reveal()
+    }
+
+    /// Executes an operator's command, such as `players` or `kick NAME`; `help` lists them. Those that
+    /// write files write them to the current directory.
+    ///
+    /// # Errors
+    /// Why it was not carried out, in one line.
+    pub fn command(&self, line: &str) -> Result<String, String> {
+        match self.server.console().run(line, Source::Program) {
+            None => Ok(String::new()),
+            Some(answer) if answer.done => Ok(answer.text),
+            Some(answer) => Err(answer.text.trim_start_matches("error: ").trim_end().to_owned()),
+        }
+    }
+
+    /// Whether an operator has entered `stop`, here or at `/admin`. Call [`Running::stop`] then.
+    pub fn is_asked_to_stop(&self) -> bool {
+        self.server.is_asked_to_stop()
+    }
+
+    /// The metrics, as Prometheus text.
+    pub fn metrics(&self) -> String {
+        self.server.metrics_text()
+    }
+
+    /// Accepts no more connections, closes all clients with 1001, and waits for the threads: usually a
+    /// few milliseconds, at most about two seconds.
+    pub fn stop(mut self) {
+        self.server.halt();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.server.halt();
+    }
+}

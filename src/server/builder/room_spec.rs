@@ -1,0 +1,94 @@
+//! A room of a server: its game and its options.
+
+use tickwire_sim::Identity;
+
+use super::start_error::StartError;
+use crate::game::Game;
+use crate::server::net::{Config, Core, Kind};
+
+/// A room of a [`Server`](crate::Server): its game and its options.
+#[derive(Debug, Clone)]
+pub struct Room {
+    pub(super) game: Kind,
+    seed: u32,
+    tick_hz: Option<u32>,
+    pub(super) update_hz: Option<u32>,
+    max_clients: usize,
+    options: Vec<(String, u32)>,
+}
+
+impl Room {
+    /// A room with this game and the defaults of its options.
+    pub fn of<G: Game>() -> Room {
+        let (game, max_clients) = (Kind::of::<G>(), usize::MAX);
+        Room { game, seed: 1, tick_hz: None, update_hz: None, max_clients, options: Vec::new() }
+    }
+
+    /// The seed of everything random; 1 by default.
+    #[must_use]
+    pub fn seed(self, seed: u32) -> Room {
+        Room { seed, ..self }
+    }
+
+    /// Ticks per second: one of those that the game allows, of which the first is the default.
+    #[must_use]
+    pub fn tick_hz(self, hz: u32) -> Room {
+        Room { tick_hz: Some(hz), ..self }
+    }
+
+    /// Updates per second, at most the tick rate; the tick rate by default.
+    #[must_use]
+    pub fn update_hz(self, hz: u32) -> Room {
+        Room { update_hz: Some(hz), ..self }
+    }
+
+    /// Clients in this room; those beyond are refused with status 503. By default only the server's
+    /// maximum counts.
+    #[must_use]
+    pub fn max_clients(self, clients: usize) -> Room {
+        Room { max_clients: clients, ..self }
+    }
+
+    /// Sets an option of the game, by its [flag](tickwire_sim::Declared::flag).
+    #[must_use]
+    pub fn option(mut self, flag: &str, value: u32) -> Room {
+        self.options.push((flag.to_owned(), value));
+        self
+    }
+
+    /// The parameters of its world, or the rule that an option breaks.
+    pub(super) fn identity(&self) -> Result<Identity, String> {
+        let about = self.game.about;
+        let mut identity = (about.identity)(self.seed);
+        if let Some(hz) = self.tick_hz {
+            identity.tick_hz = about.check_tick_hz(hz).map_err(|rule| format!("tick_hz {hz}: {rule}"))?;
+        }
+        if self.update_hz == Some(0) {
+            return Err("update_hz 0: must be at least 1".to_owned());
+        }
+        if self.max_clients == 0 {
+            return Err("max_clients 0: must be at least 1".to_owned());
+        }
+        for (flag, value) in &self.options {
+            let Some(own) = about.options.iter().find(|own| own.flag == flag) else {
+                let flags: Vec<&str> = about.options.iter().map(|own| own.flag).collect();
+                let flags = if flags.is_empty() { "none".to_owned() } else { flags.join(", ") };
+                return Err(format!("{flag}: unknown option; those of {} are: {flags}", about.name));
+            };
+            if !(own.least..=own.most).contains(value) {
+                return Err(format!("{flag} {value}: must be {} to {}", own.least, own.most));
+            }
+            identity.set(own.name, *value);
+        }
+        Ok(identity)
+    }
+
+    /// The room, whose world begins.
+    pub(super) fn begin(&self, name: &str, config: &Config) -> Result<Box<Core>, StartError> {
+        let identity = self.identity().map_err(|rule| StartError::room(name, rule))?;
+        let mut options = config.room_options(name, identity.tick_hz);
+        options.rates.update_hz = self.update_hz.unwrap_or(identity.tick_hz).min(identity.tick_hz);
+        options.max_clients = self.max_clients;
+        Ok((self.game.begin)(&identity, options))
+    }
+}

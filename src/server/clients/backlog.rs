@@ -1,0 +1,44 @@
+//! The ticks that a room has published since a worker's last turn: all events and answers in
+//! order, up to [`limits::MISSED_EVENT_BYTES`], and only the newest state.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use crate::game::Tick;
+use crate::limits;
+pub use crate::server::room::Answers;
+
+/// What one room has published since the worker looked last.
+#[derive(Debug)]
+pub struct Backlog {
+    /// The events of the ticks before the newest, as [`Tick::events`] returns them.
+    pub missed: Vec<Arc<dyn Any + Send + Sync>>,
+    /// The newest tick.
+    pub newest: Arc<dyn Tick>,
+    /// Whether there were more events than the bound allows: then all of `missed` is given up.
+    pub is_lost: bool,
+    /// The answers that all these ticks bring, in order.
+    pub answers: Vec<Arc<Answers>>,
+    missed_bytes: usize,
+}
+
+impl Backlog {
+    /// The backlog that begins with this tick.
+    pub fn new(newest: Arc<dyn Tick>, answers: Option<Arc<Answers>>) -> Backlog {
+        let answers = answers.into_iter().collect();
+        Backlog { missed: Vec::new(), newest, is_lost: false, answers, missed_bytes: 0 }
+    }
+
+    /// Adds the next tick.
+    pub fn push(&mut self, tick: Arc<dyn Tick>, answers: Option<Arc<Answers>>) {
+        let before = std::mem::replace(&mut self.newest, tick);
+        self.missed_bytes += before.event_bytes() + answers.as_ref().map_or(0, |answers| answers.bytes());
+        self.answers.extend(answers);
+        self.is_lost |= self.missed_bytes > limits::MISSED_EVENT_BYTES;
+        if self.is_lost {
+            (self.missed, self.answers) = (Vec::new(), Vec::new());
+        } else {
+            self.missed.push(before.events());
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! A client: a connection that is in a room, over an abstract [`Line`]. All threads that send to it
+//! or close it do so through its [`Sender`]. Every field is fixed, atomic, or has a lock of its own.
+
+use core::net::SocketAddr;
+use std::fmt::Debug;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use tickwire_sim::PlayerId;
+
+use crate::connection::deadlines::Due;
+use crate::connection::receiver::{At, RoomFacts};
+use crate::connection::resume_key::InspectKey;
+use crate::connection::sender::{Batch, Frames, Offered};
+use crate::connection::{Ending, Endpoint, Receiver, Sender};
+use crate::game::Breach;
+use crate::packet::Direction;
+use crate::server::admission::tokens::{Pass, Said};
+use crate::server::admission::upgrade_check::Entry;
+use crate::server::room::{Entered, Handle};
+use crate::util::address_prefix::Household;
+use crate::util::sync::Mutex;
+use crate::ws::frame;
+
+/// What carries a client's bytes: a socket, or a model of one.
+pub trait Line: Debug + Send + Sync + Sized + 'static {
+    /// Sends as much as the other end takes now; `Ok(0)` if that is nothing.
+    ///
+    /// # Errors
+    /// The peer is gone.
+    fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize>;
+
+    /// Notes frames that were queued, in the order of the wire. Called under the queue's lock.
+    fn queued(&self, client: &Client<Self>, frames: &[u8], now: Duration);
+
+    /// Ends the connection immediately; its reader wakes.
+    fn cut(&self);
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Client<L> {
+    /// The number of the connection, unique within this run of the server.
+    pub id: u64,
+    /// The other end.
+    pub address: SocketAddr,
+    /// When its handshake completed, on the host's clock.
+    pub connected: Duration,
+    /// The room that it is in.
+    pub room: Arc<Handle>,
+    /// Its dialect and format.
+    pub endpoint: Endpoint,
+    /// What carries its bytes: read by its own reader only, written as `sender` asks only.
+    pub line: L,
+    /// All state that its bytes can change. Its own reader holds the lock while it handles what it
+    /// has read; a watcher that passes on bytes as the client's holds it for these.
+    pub receiver: Mutex<Receiver>,
+    /// What waits to be sent, why the connection ends, and its deadlines.
+    pub sender: Sender,
+    /// The key by which a page proves at `/wire` that the client is its own.
+    pub inspect_key: Option<InspectKey>,
+    /// The token in its request.
+    pub token: Option<Said>,
+    /// Whether it comes from the server's own machine.
+    pub is_local: bool,
+    /// What it may do, once that was judged.
+    pass: Mutex<Option<Pass>>,
+    /// The number of its player in the lower half, 0 without one; in the upper half the ticks completed
+    /// from which on the player's state is of this connection.
+    player: AtomicU64,
+    /// If it has come back to its player: one more than the last tick of which it was told; 0 once it has
+    /// been told what it has missed.
+    missed_since: AtomicU32,
+    /// The name with which it entered last.
+    name: Mutex<String>,
+    /// The player that it wants to watch, 0 for the leader.
+    watched: AtomicU32,
+    /// 0 until it gets updates; then one more than the ticks that were completed when it began.
+    follows: AtomicU32,
+    /// Whether it follows in lockstep.
+    lockstep: AtomicBool,
+    /// Its reader is over.
+    gone: AtomicBool,
+}
+
+impl<L: Line> Client<L> {
+    /// A newly upgraded client.
+    pub fn new((id, address): (u64, SocketAddr), line: L, entry: Entry, now: Duration) -> Client<L> {
+        let Entry { room, endpoint, inspect_key, token, is_local, .. } = entry;
+        let hello = endpoint.dialect.row(Direction::ToServer, "hello");
+        if hello.is_some_and(|row| row.argument("since").is_some()) {
+            room.keep_events();
+        }
+        Client {
+            receiver: Mutex::new(receiver(&room, &endpoint, now)),
+            inspect_key,
+            token,
+            is_local,
+            lockstep: AtomicBool::new(false),
+            pass: Mutex::default(),
+            id,
+            address,
+            connected: now,
+            sender: Sender::new(endpoint.is_native, now),
+            room,
+            endpoint,
+            line,
+            player: AtomicU64::new(0),
+            missed_since: AtomicU32::new(0),
+            name: Mutex::default(),
+            watched: AtomicU32::new(0),
+            follows: AtomicU32::new(0),
+            gone: AtomicBool::new(false),
+        }
+    }
+
+    /// Its address as limits count it.
+    pub fn household(&self) -> Household {
+        Household::of(self.address.ip())
+    }
+
+    /// Another receiver for the same bytes.
+    pub fn second_receiver(&self) -> Receiver {
+        receiver(&self.room, &self.endpoint, self.connected)
+    }
+
+    /// The time of what its reader reads `now`.
+    pub fn at(&self, now: Duration) -> At {
+        At { now, tick: self.room.tick(), slack: self.sender.life.pauses.slack(now) }
+    }
+
+    /// What it may do; `None` before that was judged.
+    pub fn pass(&self) -> Option<Pass> {
+        self.pass.lock().clone()
+    }
+
+    /// Sets what it may do.
+    pub fn set_pass(&self, pass: Pass) {
+        *self.pass.lock() = Some(pass);
+    }
+
+    /// Its player in the world, if it has one.
+    pub fn player(&self) -> Option<PlayerId> {
+        player(self.player.load(Ordering::Acquire) as u32)
+    }
+
+    /// Its player as it is after so many ticks; `None` while that may still be what an earlier connection
+    /// has left of it.
+    pub fn player_after(&self, tick: u32) -> Option<PlayerId> {
+        let one = self.player.load(Ordering::Acquire);
+        player(one as u32).filter(|_| (one >> 32) as u32 <= tick)
+    }
+
+    /// The name of its player; empty without one.
+    pub fn name(&self) -> String {
+        if self.player().is_some() { self.name.lock().clone() } else { String::new() }
+    }
+
+    /// Sets its player and the player's name. A client that comes back may say `since` which tick it has
+    /// missed what happened.
+    pub fn set_player(&self, entered: Entered, name: &str, since: Option<u32>) {
+        let Entered { player, is_back, from_tick, taken_at } = entered;
+        name.clone_into(&mut self.name.lock());
+        let missed = since.filter(|_| is_back).map_or(0, |since| since.max(taken_at).saturating_add(1));
+        self.missed_since.store(missed, Ordering::Release);
+        self.player.store(u64::from(from_tick) << 32 | u64::from(player.0), Ordering::Release);
+    }
+
+    /// The last tick of which it was told, if it has come back and has not been told what it has missed.
+    /// That is returned once.
+    pub fn take_missed_since(&self) -> Option<u32> {
+        self.missed_since.swap(0, Ordering::AcqRel).checked_sub(1)
+    }
+
+    /// The player that it wants to watch while it has none of its own.
+    pub fn watched(&self) -> Option<PlayerId> {
+        player(self.watched.load(Ordering::Acquire))
+    }
+
+    /// Sets the player that it wants to watch.
+    pub fn set_watched(&self, player: Option<PlayerId>) {
+        self.watched.store(player.map_or(0, |player| player.0.into()), Ordering::Release);
+    }
+
+    /// Whether it follows in lockstep.
+    pub fn is_in_lockstep(&self) -> bool {
+        self.lockstep.load(Ordering::Acquire)
+    }
+
+    /// Begins the updates, in lockstep or as a stream: the client's earlier answers are queued. The events
+    /// before are not told: a client that comes back may have been told them already.
+    pub fn follow(&self, lockstep: bool) {
+        if lockstep {
+            self.room.lockstep.follow(self.id, self.household());
+            self.lockstep.store(true, Ordering::Release);
+        }
+        self.follows.store(self.room.tick().saturating_add(1), Ordering::Release);
+    }
+
+    /// The ticks that were completed when its updates began; `None` if it gets none.
+    pub fn followed_from(&self) -> Option<u32> {
+        self.follows.load(Ordering::Acquire).checked_sub(1)
+    }
+
+    /// Queues whole frames that must arrive; closes the client if there is no room.
+    pub fn send(&self, frames: Frames<'_>, now: Duration) {
+        match self.sender.offer(frames, |frames| self.line.queued(self, frames, now)) {
+            Offered::Send(batch) => self.transmit(batch, now),
+            Offered::Full => self.close(Ending::Breach(Breach::SlowClient), now),
+            Offered::Waits | Offered::Ended => {}
+        }
+    }
+
+    /// Sends what waits, as far as the kernel takes it.
+    pub fn send_waiting(&self, now: Duration) {
+        if let Some(batch) = self.sender.waiting() {
+            self.transmit(batch, now);
+        }
+    }
+
+    /// The loop of the one sender.
+    fn transmit(&self, batch: Batch<'_>, now: Duration) {
+        let taken = self.line.send(batch.slices());
+        let mut next = self.sender.sent(batch, taken, now);
+        while let Some(batch) = next {
+            let taken = self.line.send(batch.slices());
+            next = self.sender.sent(batch, taken, now);
+        }
+    }
+
+    /// Closes the client for this reason. Only the first reason counts.
+    pub fn close(&self, ending: Ending, now: Duration) {
+        let frames = ending.frames(&self.endpoint);
+        if self.sender.close(ending, &frames, |frames| self.line.queued(self, frames, now), now) {
+            self.send_waiting(now);
+        }
+    }
+
+    /// Closes a client that has lost its seat to another connection: it is not told what that one does.
+    pub fn yield_seat(&self, now: Duration) {
+        if self.room.is_evicted(self.id) {
+            self.close(Ending::Breach(Breach::TakenOver), now);
+        }
+    }
+
+    /// Does what is due: pings an idle client, closes a lost or slow one, and cuts a connection
+    /// that does not end.
+    pub fn look_after(&self, now: Duration) {
+        self.sender.life.pauses.note(now);
+        match self.sender.poll(now) {
+            Due::Nothing(_) => {}
+            Due::Ping => self.send(Frames::Lent(frame::EMPTY_PING), now),
+            Due::Close(breach) => self.close(Ending::Breach(breach), now),
+            Due::Cut => self.line.cut(),
+        }
+    }
+
+    /// Takes the client's body out of the world: nobody moves it any more.
+    pub fn leave_world(&self, now: Duration) {
+        if self.is_in_lockstep() {
+            self.room.lockstep.leave(self.id);
+        }
+        // Only one thread takes the player, so that it leaves only once.
+        if let Some(player) = player(self.player.swap(0, Ordering::AcqRel) as u32) {
+            if self.sender.ending().is_some_and(|ending| !ending.may_come_back()) {
+                self.room.forget_key(player, self.id);
+            }
+            self.room.disconnect(player, self.id, now);
+        }
+    }
+
+    /// Records that its reader has ended: its worker then forgets it.
+    pub fn set_gone(&self) {
+        self.gone.store(true, Ordering::Release);
+    }
+
+    /// Whether its reader has ended.
+    pub fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Acquire)
+    }
+}
+
+/// The receiver of a client of this room and endpoint.
+fn receiver(room: &Handle, endpoint: &Endpoint, now: Duration) -> Receiver {
+    let facts = RoomFacts {
+        about: room.about,
+        epoch: room.options.epoch.clone(),
+        identity: room.identity.clone(),
+        update_hz: room.options.rates.update_hz as u8,
+    };
+    Receiver::new(endpoint.clone(), facts, now)
+}
+
+fn player(number: u32) -> Option<PlayerId> {
+    u16::try_from(number).ok().filter(|number| *number != 0).map(PlayerId)
+}

@@ -1,0 +1,237 @@
+//! The conversation with one watcher of `/wire`, without I/O: its requests, and the messages that
+//! it receives. PROTOCOL.md, "The inspector", lists them.
+//!
+//! The driver passes in bytes and the time, carries out each [`Request`], calls [`Watch::turn`] about
+//! [`limits::WIRE_TURN`] after the last turn, and sends the output after each call. An error is the
+//! reason why the conversation ends; the close frame is then in the output.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value as Json, json};
+
+use super::client::{Client, Line};
+use crate::connection::Life;
+use crate::connection::deadlines::Due;
+use crate::connection::resume_key::InspectKey;
+use crate::limits;
+use crate::packet::Codes;
+use crate::ws::close::CloseCode;
+use crate::ws::connection::{Conn, Event, Role};
+
+/// The path of the page and of the endpoint.
+pub const PATH: &str = "/wire";
+
+/// The subprotocol of watchers.
+pub const SUBPROTOCOL: &str = "tickwire.wire";
+
+/// The answer to [`Request::Inject`] for a key that no client has.
+pub const NOT_YOURS: &str = "no connected client has this key";
+
+/// A watcher's request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Request {
+    /// Watch this client, or none.
+    Watch(Option<u64>),
+    /// Which client has this key.
+    Own(InspectKey),
+    /// Pass these bytes to the client with this key, as if they had come from it.
+    Inject(InspectKey, Vec<u8>),
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Watch {
+    conn: Conn,
+    life: Life,
+    /// The lists of clients, and of ended ones, that were sent last.
+    listed: [String; 2],
+    list_due: Duration,
+}
+
+impl Watch {
+    /// A watcher whose upgrade is granted. Its first message is what an explainer needs: the packet
+    /// tables in force, and the time of day at which the host's clock stood at zero.
+    pub fn new(codes: &Codes, epoch: &str, began_us: u64, now: Duration) -> Watch {
+        let mut conn = Conn::new(Role::Server, limits::FROM_CLIENTS);
+        let tables: Vec<[&str; 2]> = codes.texts().into_iter().map(<[&str; 2]>::from).collect();
+        let welcome = json!({ "epoch": epoch, "began_us": began_us, "codes": tables });
+        conn.send_text(&json!({ "welcome": welcome }).to_string());
+        Watch { conn, life: Life::new(false, now), listed: Default::default(), list_due: now }
+    }
+
+    /// Takes bytes of the watcher; adds its requests to `requests`.
+    ///
+    /// # Errors
+    /// Why the conversation ends.
+    pub fn receive(
+        &mut self,
+        bytes: &[u8],
+        now: Duration,
+        requests: &mut Vec<Request>,
+    ) -> Result<(), &'static str> {
+        self.conn.receive(bytes);
+        loop {
+            let event = self.conn.next_event();
+            // Whole messages and pongs are signs of life; bytes of an unfinished frame are not.
+            if matches!(event, Ok(Some(_))) {
+                self.life.alive(now);
+            }
+            let request = match event {
+                Ok(Some(Event::Text(text))) => read(text),
+                Ok(Some(Event::Binary(_))) => None,
+                Ok(Some(Event::Ping(_) | Event::Pong(_))) => continue,
+                Ok(Some(Event::Close { .. } | Event::Eof { .. })) => return Err("closed by the watcher"),
+                Ok(None) => return Ok(()),
+                Err(violation) => return Err(violation.name()),
+            };
+            let Some(request) = request else {
+                self.conn.close(CloseCode::POLICY, "wire_request");
+                return Err("wire_request");
+            };
+            requests.push(request);
+        }
+    }
+
+    /// Answers [`Request::Own`].
+    pub fn own(&mut self, client: Option<u64>) {
+        self.conn.send_text(&json!({ "own": client }).to_string());
+    }
+
+    /// Answers [`Request::Inject`]: the client, or why its bytes were not passed on.
+    pub fn injected(&mut self, passed: Result<u64, &'static str>) {
+        let answer = match passed {
+            Ok(client) => json!({ "injected": client }),
+            Err(error) => json!({ "injected": null, "error": error }),
+        };
+        self.conn.send_text(&answer.to_string());
+    }
+
+    /// Sends observed bytes: a message in the format of the inspector's `observed`.
+    pub fn observed(&mut self, message: &[u8]) {
+        self.conn.send_binary(message);
+    }
+
+    /// The watcher's turn: sends the lists of clients and of ended clients that are due and have
+    /// changed, and pings.
+    ///
+    /// # Errors
+    /// Why the conversation ends.
+    pub fn turn(&mut self, now: Duration, lists: impl FnOnce() -> [String; 2]) -> Result<(), &'static str> {
+        if now >= self.list_due {
+            self.list_due = now + limits::WIRE_CLIENTS_EVERY;
+            for (listed, list) in self.listed.iter_mut().zip(lists()) {
+                if *listed != list {
+                    self.conn.send_text(&list);
+                    *listed = list;
+                }
+            }
+        }
+        self.life.pauses.note(now);
+        match self.life.poll(now, limits::SILENCE) {
+            Due::Ping => self.conn.send_ping(&[]),
+            Due::Close(breach) => {
+                self.conn.close(CloseCode::INTERNAL, breach.name());
+                return Err(breach.name());
+            }
+            Due::Nothing(_) | Due::Cut => {}
+        }
+        Ok(())
+    }
+
+    /// Closes the conversation because the server stops.
+    pub fn going_away(&mut self) {
+        self.conn.close(CloseCode::GOING_AWAY, "going_away");
+    }
+
+    /// Whether there are bytes to send.
+    pub fn has_output(&self) -> bool {
+        self.conn.has_output()
+    }
+
+    /// Moves the bytes to send to the end of `into`.
+    pub fn drain_output(&mut self, into: &mut Vec<u8>) {
+        self.conn.drain_output(into);
+    }
+}
+
+/// A request, or `None` if the text is none.
+fn read(text: &str) -> Option<Request> {
+    let object: Map<String, Json> = serde_json::from_str(text).ok()?;
+    let key = |name: &str| InspectKey::parse(object.get(name)?.as_str()?);
+    match object.len() {
+        1 if object.contains_key("own") => Some(Request::Own(key("own")?)),
+        1 => {
+            let client = object.get("watch")?;
+            if client.is_null() {
+                Some(Request::Watch(None))
+            } else {
+                client.as_u64().map(|one| Request::Watch(Some(one)))
+            }
+        }
+        2 => Some(Request::Inject(key("inject")?, hex(object.get("bytes")?.as_str()?)?)),
+        _ => None,
+    }
+}
+
+/// At most [`limits::INJECTED_BYTES`] bytes of an even number of hex digits.
+fn hex(digits: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
+    let is_short = digits.len() <= 2 * limits::INJECTED_BYTES && digits.len().is_multiple_of(2);
+    let pairs = digits.as_bytes().chunks_exact(2);
+    is_short.then(|| pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect())?
+}
+
+/// `{"clients":[…]}`: the newest of these clients, which are in the order of their numbers.
+pub fn list<'a, L: Line + 'a>(clients: impl DoubleEndedIterator<Item = &'a Client<L>>) -> String {
+    let mut newest: Vec<Json> = clients.rev().take(limits::WIRE_CLIENTS).map(entry).collect();
+    newest.reverse();
+    json!({ "clients": newest }).to_string()
+}
+
+/// A client's entry in the list.
+pub fn entry<L: Line>(client: &Client<L>) -> Json {
+    let dialect = client.endpoint.dialect.name();
+    let dialect = if client.endpoint.is_json { format!("{dialect} as JSON") } else { dialect.to_owned() };
+    let player = client.player().map_or(0, |player| player.0);
+    let (id, name, address) = (client.id, client.name(), client.address.to_string());
+    let room = &*client.room.options.name;
+    json!({ "id": id, "player": player, "name": name, "room": room, "dialect": dialect, "address": address })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_one_object_with_exactly_its_entries() {
+        let digits = "00112233445566778899aabbccddeeff";
+        let key = InspectKey::parse(digits).expect("32 hex digits");
+        let inject = |bytes: &str| format!(r#"{{"inject":"{digits}","bytes":"{bytes}"}}"#);
+        let most = "ff".repeat(limits::INJECTED_BYTES);
+        for (text, expected) in [
+            (r#"{"watch":7}"#, Some(Request::Watch(Some(7)))),
+            (r#" {"watch": null} "#, Some(Request::Watch(None))),
+            (r#"{"watch":-1}"#, None),
+            (r#"{"watch":1.5}"#, None),
+            (r#"{"watch":1,"pause":true}"#, None),
+            (&format!(r#"{{"own":"{digits}"}}"#), Some(Request::Own(key))),
+            (r#"{"own":"0011"}"#, None),
+            (r#"{"own":7}"#, None),
+            (&inject("82 00"), None),
+            (&inject("8280"), Some(Request::Inject(key, vec![0x82, 0x80]))),
+            (&inject(""), Some(Request::Inject(key, Vec::new()))),
+            (&inject("828"), None),
+            (&inject("8x"), None),
+            (&inject(&most), Some(Request::Inject(key, vec![0xff; limits::INJECTED_BYTES]))),
+            (&inject(&format!("{most}00")), None),
+            (&format!(r#"{{"inject":"{digits}"}}"#), None),
+            (r#"{"explain":1}"#, None),
+            ("{}", None),
+            ("[]", None),
+            ("watch", None),
+            ("", None),
+        ] {
+            assert_eq!(read(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The updates of a client in lockstep: instead of what it sees, the parts of its room's journal.
+//!
+//! A client that is behind is sent nothing new: its place in the journal stays, and once it has fallen
+//! behind what the room keeps, it begins again at a snapshot. A snapshot is never queued behind
+//! anything else, and the [`Budgets`] say when a client may have one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmpv::Value;
+use tickwire_sim::PlayerId;
+
+use super::client::{Client, Line};
+use crate::connection::sender::Frames;
+use crate::connection::{Ending, Endpoint};
+use crate::game::Breach;
+use crate::game::lockstep_packets::{COMMAND_FRAME, DESYNC_REPORT, SNAPSHOT, STATE_SYNC};
+use crate::limits;
+use crate::server::admission::address_rate_limits::Budgets;
+use crate::server::admission::sync_scheduler::Asks;
+use crate::server::room::Handle;
+use crate::server::room::lockstep::{Content, Form, Next, Part, Report};
+
+/// One client's way through the journal. Its worker has it.
+#[derive(Debug)]
+pub struct Relay {
+    form: Form,
+    /// The player that the client was told is its own.
+    told: Option<PlayerId>,
+    /// When it was sent its last snapshot.
+    synced: Option<Duration>,
+}
+
+impl Relay {
+    /// The relay of a client that knows nothing yet.
+    pub fn new(endpoint: &Endpoint) -> Relay {
+        Relay { form: (endpoint.dialect.name().into(), endpoint.is_json), told: None, synced: None }
+    }
+
+    /// Appends to `frames` what the client is sent next; a snapshot is sent at once, with what is before
+    /// it. Only for a client for which nothing waits, and only what the room had after `until` ticks, whose
+    /// answers were sent. Without a token of the budgets for a snapshot, the client waits for it.
+    pub fn write<L: Line>(
+        &mut self,
+        client: &Client<L>,
+        (budgets, until): (&Budgets, u32),
+        frames: &mut Vec<u8>,
+        now: Duration,
+    ) {
+        let (player, synced) = (client.player_after(client.room.tick()), self.synced);
+        let (household, connection) = (client.household(), client.id);
+        let may_sync =
+            |part: &Part| budgets.may_sync(&Asks { household, connection, synced, bytes: part.bytes() }, now);
+        let next = client.room.lockstep.next_until(client.id, until, limits::LOCKSTEP_TURN_BYTES, may_sync);
+        if let Some(snapshot) = &next.snapshot {
+            let bytes = self.encoded(snapshot, &client.endpoint);
+            if bytes.len() > limits::SHARED_MESSAGE_BYTES {
+                client.room.lockstep.is_too_large();
+                return client.close(Ending::Breach(Breach::LockstepTooLarge), now);
+            }
+            self.synced = Some(now);
+            sync((&client.room, player), &client.endpoint, snapshot, frames);
+            client.send(Frames::Lent(frames), now);
+            frames.clear();
+            client.send(Frames::Shared(&bytes), now);
+        } else if let Some(player) = player.filter(|player| self.told != Some(*player)) {
+            client.endpoint.write_named(frames, "spawned", &[("player", player.0.into())]);
+        }
+        self.told = player;
+        let place = self.append(client, &next, frames, now);
+        client.room.lockstep.sent(client.id, &next, place);
+    }
+
+    /// Appends the parts as far as they are within [`limits::LOCKSTEP_TURN_BYTES`]. One that is longer by
+    /// itself is sent at once, if it is the first. Returns the place behind them.
+    fn append<L: Line>(&self, client: &Client<L>, next: &Next, frames: &mut Vec<u8>, now: Duration) -> u64 {
+        let most = frames.len() + limits::LOCKSTEP_TURN_BYTES;
+        for (at, (place, part)) in next.parts.iter().enumerate() {
+            let bytes = self.encoded(part, &client.endpoint);
+            if frames.len() + bytes.len() <= most {
+                frames.extend_from_slice(&bytes);
+                continue;
+            }
+            if at > 0 || next.snapshot.is_some() {
+                return *place;
+            }
+            client.send(Frames::Lent(frames), now);
+            frames.clear();
+            client.send(Frames::Shared(&bytes), now);
+            return place + 1;
+        }
+        next.end
+    }
+
+    /// What follows for a connection without a client, such as the server's own: as [`Relay::write`], but a
+    /// snapshot is appended as well, and costs no budget.
+    pub fn take(&self, (room, connection): (&Handle, u64), endpoint: &Endpoint, frames: &mut Vec<u8>) {
+        let next = room.lockstep.next(connection, limits::LOCKSTEP_TURN_BYTES, |_| true);
+        if let Some(snapshot) = &next.snapshot {
+            sync((room, None), endpoint, snapshot, frames);
+        }
+        for part in next.snapshot.iter().chain(next.parts.iter().map(|(_, part)| part)) {
+            frames.extend_from_slice(&self.encoded(part, endpoint));
+        }
+        room.lockstep.sent(connection, &next, next.end);
+    }
+
+    fn encoded(&self, part: &Part, endpoint: &Endpoint) -> Arc<[u8]> {
+        part.encoded(&self.form, |content| encode(content, endpoint))
+    }
+}
+
+/// The packet before a snapshot.
+fn sync(
+    (room, player): (&Handle, Option<PlayerId>),
+    endpoint: &Endpoint,
+    snapshot: &Part,
+    frames: &mut Vec<u8>,
+) {
+    let Content::Snapshot(tick, _) = &snapshot.content else { return };
+    let values: [(&str, Value); 5] = [
+        ("player", player.map_or(Value::Nil, |player| player.0.into())),
+        ("tick", room.tick().into()),
+        ("snapshot_tick", (*tick).into()),
+        ("checksum_ticks", room.lockstep.rules().checksum_ticks.into()),
+        ("epoch", room.options.epoch.as_str().into()),
+    ];
+    endpoint.write_named(frames, STATE_SYNC, &values);
+}
+
+/// A part as whole frames.
+fn encode(content: &Content, endpoint: &Endpoint) -> Vec<u8> {
+    let mut out = Vec::new();
+    match content {
+        Content::Snapshot(tick, bytes) => {
+            let values = [("tick", (*tick).into()), ("state", Value::Binary(bytes.to_vec()))];
+            endpoint.write_named(&mut out, SNAPSHOT, &values);
+        }
+        Content::Frame(bytes) => {
+            endpoint.write_named(&mut out, COMMAND_FRAME, &[("frame", Value::Binary(bytes.to_vec()))]);
+        }
+        Content::Report(report) => endpoint.write_named(&mut out, DESYNC_REPORT, &values(report)),
+    }
+    out
+}
+
+fn values(report: &Report) -> [(&'static str, Value); 4] {
+    let groups = report.groups.iter().flat_map(|(checksum, participants)| {
+        let participants = participants.iter().map(|one| one.as_str().into()).collect();
+        [Value::from(format!("{checksum:016x}")), Value::Array(participants)]
+    });
+    let or_nil = |text: &Option<String>| text.as_deref().map_or(Value::Nil, Value::from);
+    let fields = report.fields.iter().flat_map(|(participant, field)| {
+        [
+            Value::from(participant.as_str()),
+            Value::from(field.entity.as_str()),
+            Value::from(field.field.as_str()),
+            or_nil(&field.room),
+            or_nil(&field.own),
+        ]
+    });
+    [
+        ("tick", report.tick.into()),
+        ("groups", groups.collect()),
+        ("more", u16::try_from(report.more).unwrap_or(u16::MAX).into()),
+        ("fields", fields.collect()),
+    ]
+}

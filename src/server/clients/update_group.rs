@@ -1,0 +1,295 @@
+//! The updates of a room's clients.
+//!
+//! ```text
+//!  the ticks since the last turn ─► for each client: view → messages → frames → one push → one send
+//! ```
+//!
+//! An [`Audience`] is erased: its worker knows no game. Its members are those of one game, and each of
+//! them is a client with its known set. While its previous update is unsent, no second state is
+//! queued: the queued bytes are sent, events are kept, and a later update carries the state.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::backlog::Backlog;
+use super::client::{Client, Line};
+use super::lockstep_feed::Relay;
+use super::pending_acks::Pending;
+use crate::connection::Ending;
+use crate::connection::sender::Frames;
+use crate::game::{Breach, Game, Messages, Misfit, Published, Turn, View as _};
+use crate::limits;
+use crate::server::admission::address_rate_limits::Budgets;
+use crate::server::room::Answers;
+
+/// The clients of one room at one worker.
+pub trait Audience<L: Line>: Debug + Send {
+    /// Begins a visit: closes the members if events that they should have received are lost, then
+    /// takes over new clients. Returns whether it is the members' turn: in a room that does not
+    /// tick, only now and then, for their deadlines.
+    fn visit(
+        &mut self,
+        backlog: Option<&Backlog>,
+        newcomers: &mut dyn Iterator<Item = Arc<Client<L>>>,
+        now: Duration,
+    ) -> bool;
+
+    /// Takes over a client outside of a visit.
+    fn take_up(&mut self, client: Arc<Client<L>>);
+
+    /// Each member's turn: sends what waits, then the update of these ticks, if it follows its room,
+    /// then what is due by its deadlines.
+    fn serve(&mut self, backlog: Option<&Backlog>, desk: &mut Desk, turns: &mut dyn Turns<L>);
+
+    /// The number of members.
+    fn len(&self) -> usize;
+
+    /// Whether there is no member.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Carries out the turns of an audience's members, one after the other.
+pub trait Turns<L> {
+    /// The host's clock.
+    fn now(&self) -> Duration;
+
+    /// Carries out a client's turn, by the budgets of the host. Returns whether it came to its end; if
+    /// not, the buffers are made anew.
+    fn carry_out(&mut self, client: &Client<L>, turn: &mut Serve<'_>) -> bool;
+}
+
+/// One client's turn.
+pub type Serve<'a> = dyn FnMut(&Budgets) -> Option<Served> + 'a;
+
+/// The members of a game.
+#[derive(Debug)]
+pub struct Members<G: Game, L> {
+    /// Each with its known set.
+    pub members: Vec<Member<G, L>>,
+    scratch: G::Scratch,
+    visited: Duration,
+}
+
+/// A client, its known set, and the answers that wait for its next turn.
+#[derive(Debug)]
+pub struct Member<G: Game, L> {
+    /// The client.
+    pub client: Arc<Client<L>>,
+    view: G::View,
+    /// Instead of the view, in lockstep.
+    relay: Relay,
+    answers: Pending,
+    /// Whether it has had an update.
+    has_begun: bool,
+}
+
+/// Tells a client that has come back to its player what lasts of what it has missed, before the ticks
+/// of a turn: those that its worker has `missed`, and `tick`.
+fn recall<G: Game, L: Line>(
+    client: &Client<L>,
+    view: &mut G::View,
+    (missed, tick): (usize, u32),
+    messages: &mut Messages,
+) {
+    // It has this player now, not only soon.
+    let Some(since) = client.player_after(tick).and_then(|_| client.take_missed_since()) else { return };
+    let until = tick.saturating_sub(missed as u32 + 1);
+    for events in client.room.recent(since, until) {
+        if let Some(events) = events.downcast_ref::<G::Events>() {
+            view.recall(events, &client.endpoint.dialect, messages);
+        }
+    }
+}
+
+/// The buffers that a worker lends to each client in turn.
+#[derive(Debug, Default)]
+pub struct Desk {
+    answers: Messages,
+    messages: Messages,
+    frames: Vec<u8>,
+}
+
+/// What became of one client's update.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Served {
+    /// Of the state in it.
+    pub turn: Turn,
+    /// The sends that it took; `None` if there was nothing to say.
+    pub sends: Option<u64>,
+    /// Packets of the game that do not fit their tables.
+    pub misfits: Vec<Misfit>,
+}
+
+/// A backlog with the types of its game.
+struct Ticks<'a, G: Game> {
+    missed: Vec<Arc<G::Events>>,
+    newest: &'a Published<G>,
+    answers: &'a [Arc<Answers>],
+}
+
+impl<'a, G: Game> Ticks<'a, G> {
+    /// `None` if the ticks are of another game, which no host does.
+    fn of(backlog: &'a Backlog) -> Option<Ticks<'a, G>> {
+        let missed = backlog.missed.iter().map(|events| Arc::clone(events).downcast().ok());
+        Some(Ticks {
+            missed: missed.collect::<Option<_>>()?,
+            newest: backlog.newest.of::<G>()?,
+            answers: &backlog.answers,
+        })
+    }
+
+    /// The events of the ticks before the newest and after the first `from`; `None` if the newest is one of
+    /// those.
+    fn since(&self, from: u32) -> Option<&[Arc<G::Events>]> {
+        let new = self.newest.tick.checked_sub(from).filter(|new| *new > 0)? as usize;
+        Some(&self.missed[self.missed.len().saturating_sub(new - 1)..])
+    }
+}
+
+impl<G: Game, L> Default for Members<G, L> {
+    fn default() -> Members<G, L> {
+        Members { members: Vec::new(), scratch: G::Scratch::default(), visited: Duration::ZERO }
+    }
+}
+
+impl<G: Game, L: Line> Audience<L> for Members<G, L> {
+    fn visit(
+        &mut self,
+        backlog: Option<&Backlog>,
+        newcomers: &mut dyn Iterator<Item = Arc<Client<L>>>,
+        now: Duration,
+    ) -> bool {
+        self.members.retain(|member| !member.client.is_gone());
+        if backlog.is_some_and(|backlog| backlog.is_lost) {
+            let overloaded = || Ending::Breach(Breach::Overloaded);
+            self.members.iter().for_each(|member| member.client.close(overloaded(), now));
+        }
+        self.members.extend(newcomers.map(Member::new));
+        let is_due = backlog.is_some() || now.saturating_sub(self.visited) >= limits::WORKER_IDLE;
+        self.visited = if is_due { now } else { self.visited };
+        is_due
+    }
+
+    fn take_up(&mut self, client: Arc<Client<L>>) {
+        self.members.push(Member::new(client));
+    }
+
+    fn serve(&mut self, backlog: Option<&Backlog>, desk: &mut Desk, turns: &mut dyn Turns<L>) {
+        let Members { members, scratch, .. } = self;
+        let ticks = backlog.and_then(Ticks::of);
+        for member in members {
+            let (client, now) = (Arc::clone(&member.client), turns.now());
+            let mut turn = |budgets: &Budgets| member.serve(ticks.as_ref(), scratch, desk, (budgets, now));
+            if !turns.carry_out(&client, &mut turn) {
+                (*scratch, *desk) = (G::Scratch::default(), Desk::default());
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.members.len()
+    }
+}
+
+impl<G: Game, L: Line> Member<G, L> {
+    /// A client that knows nothing yet.
+    fn new(client: Arc<Client<L>>) -> Member<G, L> {
+        let dialect = &client.endpoint.dialect;
+        let relay = Relay::new(&client.endpoint);
+        let (view, answers) = (G::View::new(dialect), Pending::new(dialect));
+        Member { view, relay, answers, has_begun: false, client }
+    }
+
+    fn serve(
+        &mut self,
+        ticks: Option<&Ticks<'_, G>>,
+        scratch: &mut G::Scratch,
+        desk: &mut Desk,
+        (budgets, now): (&Budgets, Duration),
+    ) -> Option<Served> {
+        self.client.send_waiting(now);
+        self.client.yield_seat(now);
+        let from = self.client.followed_from().filter(|_| self.client.sender.is_open());
+        let since = ticks.zip(from).and_then(|(ticks, from)| Some((ticks, ticks.since(from)?)));
+        let since = since.filter(|(ticks, _)| self.begins(ticks.newest.tick));
+        let served = since.map(|(ticks, missed)| self.update((ticks, missed), scratch, desk, (budgets, now)));
+        self.client.look_after(now);
+        served
+    }
+
+    /// Whether it has updates by the state after this tick: a client that has come back to its player
+    /// begins with what is its own of it, rather than watch for a moment.
+    fn begins(&mut self, tick: u32) -> bool {
+        let client = &self.client;
+        self.has_begun |= client.player().is_none() || client.player_after(tick).is_some();
+        self.has_begun
+    }
+
+    /// The events of all these ticks, and the newest state. If it is the client's turn, what became
+    /// of its commands comes first.
+    fn update(
+        &mut self,
+        (Ticks { newest, answers: brought, .. }, missed): (&Ticks<'_, G>, &[Arc<G::Events>]),
+        scratch: &mut G::Scratch,
+        Desk { answers, messages, frames }: &mut Desk,
+        (budgets, now): (&Budgets, Duration),
+    ) -> Served {
+        let client = &self.client;
+        answers.clear();
+        messages.clear();
+        frames.clear();
+        if client.is_in_lockstep() {
+            brought.iter().for_each(|tick| self.answers.take(tick, client.id));
+            let about = (missed.len(), newest.tick);
+            return self.relay(about, (answers, messages), frames, (budgets, now));
+        }
+        self.view.follow(client.player_after(newest.tick), client.watched());
+        recall::<G, L>(client, &mut self.view, (missed.len(), newest.tick), messages);
+        let is_behind = !client.sender.takes_state();
+        let dialect = &client.endpoint.dialect;
+        let turn = self.view.update(missed, newest, is_behind, dialect, scratch, messages);
+        brought.iter().for_each(|tick| self.answers.take(tick, client.id));
+        if turn != Turn::NotDue {
+            self.answers.write(dialect, answers);
+        }
+        let misfits = messages.take_misfits();
+        if answers.is_empty() && messages.is_empty() {
+            return Served { turn, sends: None, misfits };
+        }
+        for message in answers.iter().chain(messages.iter()) {
+            client.endpoint.write_message(frames, message);
+        }
+        let sends_before = client.sender.sends();
+        client.send(Frames::Lent(frames), now);
+        Served { turn, sends: Some(client.sender.sends() - sends_before), misfits }
+    }
+
+    /// What became of the commands of a client in lockstep, and what comes next in the journal of its
+    /// room.
+    fn relay(
+        &mut self,
+        about: (usize, u32),
+        (answers, messages): (&mut Messages, &mut Messages),
+        frames: &mut Vec<u8>,
+        (budgets, now): (&Budgets, Duration),
+    ) -> Served {
+        let Member { client, relay, view, answers: pending, .. } = self;
+        let sends_before = client.sender.sends();
+        if !client.sender.takes_state() {
+            return Served { turn: Turn::HeldBack, sends: None, misfits: Vec::new() };
+        }
+        pending.write(&client.endpoint.dialect, answers);
+        view.follow(client.player_after(about.1), client.watched());
+        recall::<G, L>(client, view, about, messages);
+        let misfits = messages.take_misfits();
+        for message in answers.iter().chain(messages.iter()) {
+            client.endpoint.write_message(frames, message);
+        }
+        relay.write(client, (budgets, about.1), frames, now);
+        client.send(Frames::Lent(frames), now);
+        Served { turn: Turn::Written, sends: Some(client.sender.sends() - sends_before), misfits }
+    }
+}

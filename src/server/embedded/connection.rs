@@ -1,0 +1,320 @@
+//! One connection of the embedded server: a head, then a client or a watcher.
+//!
+//! Its stages correspond to modules of `net`: `Head` to `connection`, `Client` to `conversation`,
+//! and `Watcher` to `wire`.
+
+use core::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::embedded_state::{Host, OWN, PORT};
+use super::memory_transport::{Pipe, Sight};
+use crate::connection::Ending;
+use crate::connection::receiver::{At, Books, Piece};
+use crate::connection::redact::http_head::cover_secrets;
+use crate::limits;
+use crate::packet::routes::room_of;
+use crate::server::admission::address_rate_limits::Spending;
+use crate::server::admission::refusal::Refused;
+use crate::server::admission::upgrade_check::{Door, Entry};
+use crate::server::admission::{Permit, Place};
+use crate::server::clients::client::Client;
+use crate::server::clients::client_driver::{self, Asked};
+use crate::server::clients::inspector_session::{self, Request, Watch};
+use crate::tools::inspector::observed_format::{Opened, Record, What};
+use crate::util::address_prefix::Household;
+use crate::util::sync::Mutex;
+use crate::ws::http::{HeadReader, RequestHead};
+use crate::ws::{Side, handshake};
+
+/// See the [module](self).
+pub struct Connection {
+    address: SocketAddr,
+    began: Duration,
+    permit: Permit,
+    stage: Stage,
+    /// Bytes for the other end that are not a client's.
+    out: Vec<u8>,
+}
+
+enum Stage {
+    Head {
+        reader: Box<HeadReader>,
+        raw: Vec<u8>,
+    },
+    Client(Arc<Client<Pipe>>),
+    Watcher {
+        watch: Box<Watch>,
+        turn: Duration,
+        number: u32,
+    },
+    /// The server's last bytes are queued, or sent: over at this time, or when the other end closes.
+    Ended(Option<Arc<Client<Pipe>>>, Duration),
+    Over,
+}
+
+/// Shows a client's bytes to its watchers.
+struct Noted<'a> {
+    client: u64,
+    sight: &'a Sight,
+}
+
+impl Books for Noted<'_> {
+    fn observes(&self) -> bool {
+        self.sight.is_watched(self.client)
+    }
+
+    fn observed(&self, At { now, tick, .. }: At, piece: Piece<'_>, _saved: &dyn Fn() -> Vec<u8>) {
+        let Piece { bytes, is_injected, .. } = piece;
+        let what = if is_injected { What::Injected(bytes) } else { What::Bytes(Side::Client, bytes) };
+        self.sight.show(self.client, None, &Record { at: now, tick, what });
+    }
+}
+
+impl Connection {
+    /// A connection from this address; `None` if there is no place for it.
+    pub fn new(address: SocketAddr, host: &Host) -> Option<Connection> {
+        let household = Household::of(address.ip());
+        host.budgets.take(household, Spending::Connection, host.now).ok()?;
+        let permit = host.admission.admit(Some(household)).ok()?.permit;
+        let stage = Stage::Head { reader: Box::new(HeadReader::new(limits::HEAD)), raw: Vec::new() };
+        Some(Connection { address, began: host.now, permit, stage, out: Vec::new() })
+    }
+
+    /// Takes bytes of the other end.
+    pub fn receive(&mut self, bytes: &[u8], host: &mut Host) {
+        match &mut self.stage {
+            Stage::Head { reader, raw } => {
+                raw.extend_from_slice(bytes);
+                let answered = match reader.receive(bytes) {
+                    Ok(None) => return,
+                    Ok(Some(head)) => {
+                        let (rest, mut raw) = (reader.rest().to_vec(), std::mem::take(raw));
+                        raw.truncate(raw.len() - rest.len());
+                        self.answer(&head, raw, &rest, host)
+                    }
+                    Err(refusal) => Err(refusal.into()),
+                };
+                if let Err(refused) = answered {
+                    self.out.extend_from_slice(&refused.response);
+                    self.stage = Stage::Ended(None, host.now + limits::CLOSE_TIME);
+                }
+            }
+            Stage::Client(client) => {
+                let client = Arc::clone(client);
+                self.hear(&client, bytes, host);
+            }
+            Stage::Watcher { .. } => self.hear_watcher(bytes, host),
+            Stage::Ended(Some(client), _) => {
+                let noted = Noted { client: client.id, sight: &client.line.sight };
+                client.receiver.lock().ignore(bytes, client.at(host.now), &noted);
+            }
+            Stage::Ended(None, _) | Stage::Over => {}
+        }
+    }
+
+    /// Makes a client or a watcher of a request.
+    fn answer(
+        &mut self,
+        head: &RequestHead,
+        raw: Vec<u8>,
+        rest: &[u8],
+        host: &mut Host,
+    ) -> Result<(), Refused> {
+        if head.path() == inspector_session::PATH {
+            let accepted = handshake::accept(head, &[inspector_session::SUBPROTOCOL])?;
+            self.permit.becomes(Place::Watcher)?;
+            self.out.extend_from_slice(&accepted.response);
+            let epoch = &host.room.options.epoch;
+            let watch = Box::new(Watch::new(&host.codes, epoch, host.began_us, host.now));
+            let number = self.permit.number() as u32;
+            self.stage = Stage::Watcher { watch, turn: host.now, number };
+            self.hear_watcher(rest, host);
+            return Ok(());
+        }
+        let (codes, budgets) = (&*host.codes, &host.budgets);
+        let room = Some(&host.room).filter(|_| room_of(head.path()).0.is_empty());
+        let door = Door { origins: &[], codes, room, is_full: false, budgets, is_stopping: false };
+        let entry = door.enter(head, Household::of(self.address.ip()), &mut self.permit, host.now)?;
+        self.enter(entry, raw, rest, host);
+        Ok(())
+    }
+
+    fn enter(&mut self, entry: Entry, mut request: Vec<u8>, rest: &[u8], host: &mut Host) {
+        cover_secrets(&mut request);
+        let opened = Opened {
+            address: self.address,
+            local: SocketAddr::from((OWN, PORT)),
+            dialect: entry.endpoint.dialect.name().to_owned(),
+            json: entry.endpoint.is_json,
+            request,
+            response: entry.response.clone(),
+        };
+        let out = Mutex::new(std::mem::take(&mut self.out));
+        out.lock().extend_from_slice(&entry.response);
+        let line = Pipe { out, is_cut: AtomicBool::new(false), sight: host.clients.sight.clone() };
+        let id = host.clients.next_number();
+        let client = Arc::new(Client::new((id, self.address), line, entry, host.now));
+        let at = client.at(host.now);
+        let mut asked = Asked { client: &client, budgets: &host.budgets, guard: &host.guard, books: &(), at };
+        let begun = client.receiver.lock().begin(id, &mut asked);
+        host.clients.add(&client, opened);
+        self.stage = Stage::Client(Arc::clone(&client));
+        match begun {
+            Ok(()) => self.hear(&client, rest, host),
+            Err(ending) => self.end(&client, &ending, host),
+        }
+    }
+
+    fn hear(&mut self, client: &Arc<Client<Pipe>>, bytes: &[u8], host: &mut Host) {
+        let noted = Noted { client: client.id, sight: &client.line.sight };
+        let at = client.at(host.now);
+        let mut asked = Asked { client, budgets: &host.budgets, guard: &host.guard, books: &noted, at };
+        if let Err(ending) = client_driver::hear(client, bytes, at, &mut asked) {
+            self.end(client, &ending, host);
+        }
+    }
+
+    /// Ends a client: it is told why, and leaves the world.
+    fn end(&mut self, client: &Arc<Client<Pipe>>, ending: &Ending, host: &mut Host) {
+        client.close(ending.clone(), host.now);
+        client.leave_world(host.now);
+        self.stage = Stage::Ended(Some(Arc::clone(client)), host.now + limits::CLOSE_TIME);
+    }
+
+    fn hear_watcher(&mut self, bytes: &[u8], host: &mut Host) {
+        let Stage::Watcher { watch, number, .. } = &mut self.stage else { return };
+        let (mut requests, number) = (Vec::new(), *number);
+        let heard = watch.receive(bytes, host.now, &mut requests);
+        for request in requests {
+            carry_out(request, watch, number, host);
+        }
+        if heard.is_err() {
+            self.end_watcher(host);
+        }
+    }
+
+    fn end_watcher(&mut self, host: &Host) {
+        let Stage::Watcher { watch, number, .. } = &mut self.stage else { return };
+        host.clients.sight.watch(*number, None);
+        watch.drain_output(&mut self.out);
+        self.stage = Stage::Ended(None, host.now + limits::CLOSE_TIME);
+    }
+
+    /// The other end is gone.
+    pub fn lost(&mut self, host: &mut Host) {
+        if let Stage::Client(client) = &self.stage {
+            let client = Arc::clone(client);
+            self.end(&client, &Ending::PeerLost, host);
+        }
+        self.end_watcher(host);
+        self.finish(host);
+    }
+
+    /// Forgets a client whose connection has ended.
+    fn finish(&mut self, host: &mut Host) {
+        if let Stage::Ended(Some(client), _) = &self.stage {
+            let rule = client.sender.ending().as_ref().map_or("peer_lost", Ending::name);
+            let (at, tick) = (host.now, client.room.tick());
+            host.clients.sight.show(client.id, None, &Record { at, tick, what: What::Ended(rule) });
+            client.set_gone();
+            host.clients.remove(client.id);
+        }
+        self.stage = Stage::Over;
+    }
+
+    /// What is due, once a tick.
+    pub fn turn(&mut self, host: &mut Host) {
+        match &mut self.stage {
+            Stage::Head { reader, .. } if host.now > self.began + limits::HEAD_TIME => {
+                if !reader.has_begun() {
+                    self.stage = Stage::Over;
+                    return;
+                }
+                self.out.extend_from_slice(&Refused::plain(408, "head_late").response);
+                self.stage = Stage::Ended(None, host.now + limits::CLOSE_TIME);
+            }
+            Stage::Client(client) => {
+                let client = Arc::clone(client);
+                // An operator, a deadline or a watcher has closed it.
+                if let Some(ending) = client.sender.ending() {
+                    self.end(&client, &ending, host);
+                }
+            }
+            Stage::Watcher { watch, turn, number } => {
+                if host.now < *turn {
+                    return;
+                }
+                *turn = host.now + limits::WIRE_TURN;
+                let tick = host.room.tick();
+                if let Some(message) = host.clients.sight.take(*number, host.now, tick) {
+                    watch.observed(&message);
+                }
+                if watch.turn(host.now, || [host.clients.list(), String::new()]).is_err() {
+                    self.end_watcher(host);
+                }
+            }
+            Stage::Ended(client, until) => {
+                let is_cut = client.as_ref().is_some_and(|client| client.line.is_cut.load(Ordering::Acquire));
+                if is_cut || host.now > *until {
+                    self.take_rest();
+                    self.finish(host);
+                }
+            }
+            Stage::Head { .. } | Stage::Over => {}
+        }
+    }
+
+    /// Keeps what a client was sent last.
+    fn take_rest(&mut self) {
+        if let Stage::Client(client) | Stage::Ended(Some(client), _) = &self.stage {
+            self.out.append(&mut client.line.out.lock());
+        }
+    }
+
+    /// Moves the bytes for the other end to the end of `into`.
+    pub fn take(&mut self, into: &mut Vec<u8>) {
+        self.take_rest();
+        if let Stage::Watcher { watch, .. } = &mut self.stage {
+            watch.drain_output(&mut self.out);
+        }
+        into.append(&mut self.out);
+    }
+
+    /// Whether it is a watcher's.
+    pub fn is_watcher(&self) -> bool {
+        matches!(self.stage, Stage::Watcher { .. })
+    }
+
+    /// Whether the server has ended it, and everything was taken.
+    pub fn is_over(&self) -> bool {
+        matches!(self.stage, Stage::Over) && self.out.is_empty()
+    }
+}
+
+fn carry_out(request: Request, watch: &mut Watch, number: u32, host: &Host) {
+    let clients = &host.clients;
+    match request {
+        Request::Watch(client) => {
+            clients.sight.watch(number, client);
+            let listed = clients.listed.iter().find(|listed| Some(listed.client.id) == client);
+            if let Some(listed) = listed {
+                let (id, at) = (listed.client.id, listed.client.connected);
+                let what = What::Opened(listed.opened.clone());
+                clients.sight.show(id, Some(number), &Record { at, tick: host.room.tick(), what });
+            }
+        }
+        Request::Own(key) => watch.own(clients.own(key).map(|client| client.id)),
+        Request::Inject(key, bytes) => {
+            let passed = clients.own(key).ok_or(inspector_session::NOT_YOURS).and_then(|client| {
+                let noted = Noted { client: client.id, sight: &clients.sight };
+                let at = client.at(host.now);
+                let mut asked =
+                    Asked { client, budgets: &host.budgets, guard: &host.guard, books: &noted, at };
+                client_driver::inject(client, &bytes, at, &mut asked).map(|()| client.id)
+            });
+            watch.injected(passed);
+        }
+    }
+}

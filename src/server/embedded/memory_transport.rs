@@ -1,0 +1,100 @@
+//! What carries a client's bytes inside the program, and shows them to watchers.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::limits;
+use crate::server::clients::client::{Client, Line};
+use crate::tools::inspector::observed_format::{self, Record, What};
+use crate::util::sync::Mutex;
+use crate::ws::Side;
+
+/// What watchers have not been sent yet: messages of [`observed`], by watcher.
+#[derive(Debug, Clone, Default)]
+pub struct Sight(Arc<Mutex<BTreeMap<u32, Watched>>>);
+
+#[derive(Debug)]
+struct Watched {
+    client: u64,
+    message: Vec<u8>,
+    lost: u64,
+}
+
+impl Sight {
+    /// From now on this watcher sees this client, or none.
+    pub fn watch(&self, watcher: u32, client: Option<u64>) {
+        let mut all = self.0.lock();
+        all.remove(&watcher);
+        if let Some(client) = client {
+            all.insert(watcher, Watched { client, message: observed_format::begin(client), lost: 0 });
+        }
+    }
+
+    /// Whether a watcher sees this client.
+    pub fn is_watched(&self, client: u64) -> bool {
+        self.0.lock().values().any(|watched| watched.client == client)
+    }
+
+    /// Shows an event of a client to its watchers, or to `only` one.
+    pub fn show(&self, client: u64, only: Option<u32>, record: &Record<'_>) {
+        for (watcher, watched) in self.0.lock().iter_mut() {
+            if watched.client != client || only.is_some_and(|only| only != *watcher) {
+                continue;
+            }
+            if watched.message.len() > limits::WIRE_TAP_BYTES {
+                watched.lost += 1;
+            } else {
+                observed_format::write(&mut watched.message, record);
+            }
+        }
+    }
+
+    /// What a watcher has not been sent, if there is something.
+    pub fn take(&self, watcher: u32, now: Duration, tick: u32) -> Option<Vec<u8>> {
+        let mut all = self.0.lock();
+        let watched = all.get_mut(&watcher)?;
+        let lost = std::mem::take(&mut watched.lost);
+        if lost > 0 {
+            observed_format::write(&mut watched.message, &Record { at: now, tick, what: What::Lost(lost) });
+        }
+        let empty = observed_format::begin(watched.client);
+        (watched.message.len() > empty.len()).then(|| std::mem::replace(&mut watched.message, empty))
+    }
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Pipe {
+    /// Bytes for the other end. Always taken whole, so that nothing ever waits in the sender.
+    pub out: Mutex<Vec<u8>>,
+    /// The connection ends immediately.
+    pub is_cut: AtomicBool,
+    /// Who watches.
+    pub sight: Sight,
+}
+
+impl Line for Pipe {
+    fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+        let mut out = self.out.lock();
+        let before = out.len();
+        // Beyond the bound the other end does not read: the sender then keeps its own bounds.
+        let room = limits::OUTBOX_BYTES.saturating_sub(before);
+        for slice in slices {
+            let left = room.saturating_sub(out.len() - before);
+            out.extend_from_slice(&slice[..slice.len().min(left)]);
+        }
+        Ok(out.len() - before)
+    }
+
+    fn queued(&self, client: &Client<Pipe>, frames: &[u8], now: Duration) {
+        let (tick, what) = (client.room.tick(), What::Bytes(Side::Server, frames));
+        self.sight.show(client.id, None, &Record { at: now, tick, what });
+    }
+
+    fn cut(&self) {
+        self.is_cut.store(true, Ordering::Release);
+    }
+}

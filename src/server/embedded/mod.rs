@@ -1,0 +1,399 @@
+//! A whole server inside another program, such as a page in a browser: one room with its game,
+//! connections whose bytes the program carries, bots, and `/wire`.
+//!
+//! ```text
+//!  program: open, receive ─► connection ─► head ─┬─► client ─► room ─► updates ─┐
+//!                                                └─► watcher ◄─ observed bytes ─┤
+//!           take ◄──────────────────────────────────────────────────────────────┘
+//!           advance(now) ─► ticks, bots, deadlines
+//! ```
+//!
+//! The code is that of the server with sockets: `host`, `peer`, `room`. There is no clock and no
+//! thread: the program calls [`Server::advance`] when the next tick is due, and then takes the
+//! bytes for each of its connections. A bot is a client like any other, over a connection of its
+//! own.
+
+mod clients;
+mod connection;
+mod embedded_state;
+mod local_bot;
+mod memory_transport;
+mod netem;
+
+use core::net::{Ipv4Addr, SocketAddr};
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use clients::Clients;
+use connection::Connection;
+use embedded_state::{Host, OWN};
+use local_bot::LocalBot;
+use memory_transport::Pipe;
+use netem::Net;
+use tickwire_sim::Encoded;
+
+use crate::client::connection::Keys;
+use crate::game::bots::Deeds;
+use crate::game::{Dice, Game, Rates, Tick};
+use crate::games;
+use crate::limits;
+use crate::packet::Codes;
+use crate::server::admission::address_rate_limits::Budgets;
+use crate::server::admission::tokens::Guard;
+use crate::server::admission::{Admission, Caps};
+use crate::server::clients::dyn_room::{Core, Kind as KindOf};
+use crate::server::room::lockstep::{Access, Rules};
+use crate::server::room::{Options as RoomOptions, Wants};
+use crate::util::netem::Conditions;
+
+/// Updates per second of clients of foreign dialects.
+const FOREIGN_HZ: u32 = 10;
+
+/// A game as an embedded server starts it.
+pub type Kind = KindOf<Pipe>;
+
+/// The game of the program, if it has one of its own.
+static REGISTERED: OnceLock<Kind> = OnceLock::new();
+
+/// Makes a game that of the program. Only the first call counts.
+pub fn register<G: Game>() {
+    let _ = REGISTERED.set(Kind::of::<G>());
+}
+
+/// The game of this name: the program's own, or a built-in one. Without a name, the program's own, or
+/// else the default.
+pub fn game(name: Option<&str>) -> Option<Kind> {
+    let own = REGISTERED.get().copied();
+    match name {
+        None => Some(own.unwrap_or_else(games::default)),
+        Some(name) => own.into_iter().chain(games::all()).find(|kind| kind.about.name == name),
+    }
+}
+
+/// The settings of a server.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The game.
+    pub game: Kind,
+    /// The seed of the map and of the bots.
+    pub seed: u32,
+    /// Number of bots; at most [`limits::EMBEDDED_BOTS`] are made.
+    pub bots: usize,
+    /// The time of day at which the program's clock stood at zero, in microseconds since 1970.
+    pub began_us: u64,
+    /// Makes the keys of each bot's connection.
+    pub keys: fn() -> Keys,
+    /// The network conditions between the program's own connections and the server.
+    pub net: Conditions,
+}
+
+/// Counters, for a display.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Ticks that the world has completed.
+    pub tick: u32,
+    /// Connections that are clients, bots included.
+    pub clients: usize,
+    /// Players in the world.
+    pub players: usize,
+    /// Ticks that were given up because the program called too late.
+    pub skipped: u64,
+}
+
+/// A tick that was run, for whoever compares worlds.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Ticks completed before it.
+    pub tick: u32,
+    /// The checksum of the world before it.
+    pub checksum: u64,
+    /// Its commands, as a command frame.
+    pub frame: Arc<[u8]>,
+    /// The world before it.
+    pub snapshot: Arc<[u8]>,
+    /// What was published after it.
+    pub published: Arc<dyn Tick>,
+}
+
+/// See the [module](self).
+pub struct Server {
+    host: Host,
+    room: Box<dyn Core<Pipe>>,
+    connections: BTreeMap<u32, Connection>,
+    last_connection: u32,
+    bots: Vec<LocalBot>,
+    net: Net,
+    /// The time of the first tick that is not skipped, and the ticks since.
+    schedule: (Duration, u32),
+    /// Ticks and updates per second.
+    tick_hz: u32,
+    stats: Stats,
+    /// The ticks since they were taken, if they are recorded.
+    recorded: Option<Vec<Recorded>>,
+}
+
+impl Server {
+    /// A server whose clock stands at `now`.
+    ///
+    /// # Errors
+    /// The packet tables of the game cannot be used: the reason in words.
+    pub fn new(options: &Options, now: Duration) -> Result<Server, String> {
+        let game = options.game;
+        let codes = Codes::from_texts(game.about.tables).map_err(|error| error.to_string())?;
+        game.about.check_tables(&codes)?;
+        let identity = (game.about.identity)(options.seed);
+        let tick_hz = identity.tick_hz;
+        let mut dice = Dice::new(u64::from(options.seed) ^ options.began_us);
+        let room = (game.begin)(
+            &identity,
+            RoomOptions {
+                name: "".into(),
+                epoch: format!("{:016x}", dice.bits()),
+                rates: Rates { tick_hz, update_hz: tick_hz, foreign_hz: FOREIGN_HZ },
+                delay_ticks: 0,
+                seat_time: Duration::ZERO,
+                absent_per_address: usize::MAX,
+                max_clients: usize::MAX,
+                lockstep: Rules { access: Access::Open, ..Rules::default() },
+            },
+        );
+        let host = Host {
+            now,
+            room: Arc::clone(room.handle()),
+            codes: Arc::new(codes),
+            admission: Admission::new(Caps::default()),
+            budgets: Budgets::new(true),
+            guard: Guard::default(),
+            clients: Clients::new((game.audience)()),
+            began_us: options.began_us,
+        };
+        let crowd_seed = dice.bits();
+        let bots = (0..options.bots.min(limits::EMBEDDED_BOTS)).map(|number| {
+            let seeds = (dice.bits(), options.bots, crowd_seed);
+            LocalBot::new((game.about, Arc::clone(&host.codes)), number, seeds, options.keys)
+        });
+        let bots = bots.collect();
+        Ok(Server {
+            host,
+            room,
+            connections: BTreeMap::new(),
+            last_connection: 0,
+            bots,
+            net: Net::new(options.net, options.seed),
+            schedule: (now, 0),
+            tick_hz,
+            stats: Stats::default(),
+            recorded: None,
+        })
+    }
+
+    /// Opens a connection of the program, which begins with an HTTP request. Returns its number, or
+    /// `None` beyond [`limits::EMBEDDED_CONNECTIONS`].
+    pub fn open(&mut self) -> Option<u32> {
+        let number = self.open_from(OWN)?;
+        self.net.open(number);
+        Some(number)
+    }
+
+    fn open_from(&mut self, ip: Ipv4Addr) -> Option<u32> {
+        if self.connections.len() >= limits::EMBEDDED_CONNECTIONS {
+            return None;
+        }
+        self.last_connection += 1;
+        let number = self.last_connection;
+        // Ports of clients that an operating system would choose.
+        let address = SocketAddr::from((ip, 49_152 + (number % 16_384) as u16));
+        self.connections.insert(number, Connection::new(address, &self.host)?);
+        Some(number)
+    }
+
+    /// Takes bytes that the other end of a connection sent.
+    pub fn receive(&mut self, connection: u32, bytes: &[u8], now: Duration) {
+        self.host.set_now(now);
+        if let Some(link) = self.net.link(connection) {
+            link.up.write(bytes, self.host.now);
+            self.carry(connection);
+        } else if let Some(connection) = self.connections.get_mut(&connection) {
+            connection.receive(bytes, &mut self.host);
+        }
+    }
+
+    /// Changes the network conditions of the program's connections for everything that is sent from now
+    /// on.
+    pub fn set_net(&mut self, conditions: Conditions) {
+        self.net.change(conditions);
+    }
+
+    /// Gives the server what has arrived on the link of a connection, and the link what the server has
+    /// sent.
+    fn carry(&mut self, number: u32) {
+        let now = self.host.now;
+        let Some(link) = self.net.link(number) else { return };
+        let Some(connection) = self.connections.get_mut(&number) else { return };
+        let mut bytes = Vec::new();
+        link.up.read(now, &mut bytes);
+        if !bytes.is_empty() {
+            connection.receive(&bytes, &mut self.host);
+        }
+        if connection.is_watcher() {
+            self.net.watches(number);
+        }
+        // The conditions may be perfect now, and then the connection keeps its bytes itself.
+        let Some(link) = self.net.link(number) else { return };
+        if link.down.space(now) > 0 {
+            bytes.clear();
+            connection.take(&mut bytes);
+            link.down.write(&bytes, now);
+        }
+    }
+
+    /// The other end of a connection is gone.
+    pub fn close(&mut self, connection: u32, now: Duration) {
+        self.host.set_now(now);
+        let rest = self.net.close(connection);
+        if let Some(mut connection) = self.connections.remove(&connection) {
+            if !rest.is_empty() {
+                connection.receive(&rest, &mut self.host);
+            }
+            connection.lost(&mut self.host);
+        }
+    }
+
+    /// Moves the bytes for the other end of a connection to the end of `into`. Returns whether more
+    /// may follow; if not, the connection has ended.
+    pub fn take(&mut self, connection: u32, into: &mut Vec<u8>) -> bool {
+        self.carry(connection);
+        let Some(found) = self.connections.get_mut(&connection) else { return false };
+        match self.net.link(connection) {
+            Some(link) => _ = link.down.read(self.host.now, into),
+            None => found.take(into),
+        }
+        let is_over = found.is_over() && self.net.has_delivered(connection);
+        if is_over {
+            self.connections.remove(&connection);
+            self.net.close(connection);
+        }
+        !is_over
+    }
+
+    /// Whether a connection has not ended, or bytes of it were not taken.
+    pub fn is_open(&self, connection: u32) -> bool {
+        let is_over = |found: &Connection| found.is_over() && self.net.has_delivered(connection);
+        self.connections.get(&connection).is_some_and(|found| !is_over(found))
+    }
+
+    /// Runs what is due: ticks, bots, deadlines, turns of watchers, bytes that arrive. Returns the time
+    /// until something is due again.
+    pub fn advance(&mut self, now: Duration) -> Duration {
+        self.host.set_now(now);
+        let now = self.host.now;
+        for _ in 0..limits::EMBEDDED_CATCH_UP {
+            if self.next_tick() > now {
+                break;
+            }
+            self.schedule.1 += 1;
+            self.tick();
+        }
+        if self.next_tick() <= now {
+            // The program was away, such as a laptop that slept: the world goes on from where it stood.
+            let late = now.saturating_sub(self.next_tick());
+            self.stats.skipped += 1 + late.as_nanos() as u64 * u64::from(self.tick_hz) / 1_000_000_000;
+            self.schedule = (now, 1);
+        }
+        for number in self.net.numbers() {
+            self.carry(number);
+        }
+        self.net.next(now).map_or(self.next_tick(), |next| next.min(self.next_tick())).saturating_sub(now)
+    }
+
+    /// Records each tick from now on. Its bots check what they are told, and count what they do.
+    pub fn record(&mut self) {
+        self.recorded.get_or_insert_default();
+        self.bots.iter_mut().for_each(|bot| bot.checks = true);
+    }
+
+    /// Takes the ticks that were recorded since the last call.
+    pub fn take_recorded(&mut self) -> Vec<Recorded> {
+        self.recorded.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The operator does this in the next tick.
+    pub fn operate(&self, action: Encoded) {
+        self.host.room.push_operator(vec![action]);
+    }
+
+    /// A bot loses its connection, and comes again after a while.
+    pub fn lose_bot(&mut self, which: usize) {
+        let (now, count) = (self.host.now, self.bots.len().max(1));
+        let Some(bot) = self.bots.get_mut(which % count) else { return };
+        let connection = bot.connection;
+        bot.come_again(now);
+        if let Some(connection) = connection {
+            self.close(connection, now);
+        }
+    }
+
+    /// What the bots have done since the last call.
+    pub fn take_deeds(&mut self) -> Deeds {
+        let mut all = Deeds::default();
+        self.bots.iter_mut().for_each(|bot| bot.add_deeds(&mut all));
+        all
+    }
+
+    /// The counters.
+    pub fn stats(&self) -> Stats {
+        let players = self.host.clients.players();
+        Stats { tick: self.host.room.tick(), clients: self.host.clients.len(), players, ..self.stats }
+    }
+
+    fn next_tick(&self) -> Duration {
+        let (from, ticks) = self.schedule;
+        from + Duration::from_nanos(u64::from(ticks) * 1_000_000_000 / u64::from(self.tick_hz))
+    }
+
+    fn tick(&mut self) {
+        let is_recorded = self.recorded.is_some();
+        let wants = Wants { frame: is_recorded, checksum: is_recorded, snapshot: is_recorded };
+        let ticked = self.room.tick(self.host.now, wants);
+        if let (Some(recorded), Some(frame), Some(checksum), Some(snapshot)) =
+            (&mut self.recorded, &ticked.frame, ticked.checksum, &ticked.snapshot)
+        {
+            let (frame, snapshot) = (Arc::clone(frame), Arc::clone(&snapshot.bytes));
+            let published = Arc::clone(&ticked.published);
+            recorded.push(Recorded { tick: ticked.tick, checksum, frame, snapshot, published });
+        }
+        self.host.clients.tell(ticked, &self.host.budgets, self.host.now);
+        self.step_bots();
+        for connection in self.connections.values_mut() {
+            connection.turn(&mut self.host);
+        }
+    }
+
+    /// Each bot reads, acts and writes, as a client in another program would.
+    fn step_bots(&mut self) {
+        let mut bots = std::mem::take(&mut self.bots);
+        let now = self.host.now;
+        let mut bytes = Vec::new();
+        for bot in bots.iter_mut().filter(|bot| !bot.is_away(now)) {
+            let Some(connection) = bot.connection.or_else(|| self.open_from(bot.ip())) else { continue };
+            bot.connection = Some(connection);
+            bytes.clear();
+            let goes_on = self.take(connection, &mut bytes);
+            bot.receive(&bytes, goes_on, now);
+            bytes.clear();
+            bot.act(now, &mut bytes);
+            if !bytes.is_empty() {
+                self.receive(connection, &bytes, now);
+            }
+            if bot.is_over() {
+                self.close(connection, now);
+                bot.come_again(now);
+            }
+        }
+        self.bots = bots;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! Network conditions of the program's own connections: each has a [`Link`]. Bots have none, and a
+//! watcher's conditions are perfect, since it looks at the server and does not play.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::util::netem::{Conditions, Link, Read};
+
+struct Line {
+    link: Link,
+    is_watcher: bool,
+}
+
+/// See the [module](self).
+pub struct Net {
+    conditions: Conditions,
+    seed: u32,
+    lines: BTreeMap<u32, Line>,
+}
+
+impl Net {
+    /// Without connections.
+    pub fn new(conditions: Conditions, seed: u32) -> Net {
+        Net { conditions, seed, lines: BTreeMap::new() }
+    }
+
+    /// Adds a connection.
+    pub fn open(&mut self, number: u32) {
+        let seed = u64::from(self.seed) << 32 | u64::from(number);
+        self.lines.insert(number, Line { link: Link::new(&self.conditions, seed), is_watcher: false });
+    }
+
+    /// The link of a connection, if bytes have to go over it.
+    pub fn link(&mut self, number: u32) -> Option<&mut Link> {
+        let line = self.lines.get_mut(&number)?;
+        let is_perfect = self.conditions.is_perfect() || line.is_watcher;
+        (!is_perfect || !line.link.is_empty()).then_some(&mut line.link)
+    }
+
+    /// Whether nothing is on its way to the program.
+    pub fn has_delivered(&self, number: u32) -> bool {
+        self.lines.get(&number).is_none_or(|line| line.link.down.is_empty())
+    }
+
+    /// Changes the conditions of everything that is sent from now on.
+    pub fn change(&mut self, conditions: Conditions) {
+        self.conditions = conditions;
+        for line in self.lines.values_mut().filter(|line| !line.is_watcher) {
+            line.link.change(&conditions);
+        }
+    }
+
+    /// A connection turns out to be a watcher's.
+    pub fn watches(&mut self, number: u32) {
+        if let Some(line) = self.lines.get_mut(&number) {
+            line.is_watcher = true;
+            line.link.change(&Conditions::default());
+        }
+    }
+
+    /// Removes a connection; returns the bytes that were on their way to the server.
+    pub fn close(&mut self, number: u32) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        if let Some(mut line) = self.lines.remove(&number) {
+            while let Read::Bytes(_) = line.link.up.read(Duration::MAX, &mut bytes) {}
+        }
+        bytes
+    }
+
+    /// The numbers of all connections.
+    pub fn numbers(&self) -> Vec<u32> {
+        self.lines.keys().copied().collect()
+    }
+
+    /// When bytes arrive next, on either end of any connection.
+    pub fn next(&self, now: Duration) -> Option<Duration> {
+        let ends = self.lines.values().flat_map(|line| [line.link.up.next(), line.link.down.next()]);
+        ends.flatten().filter(|next| *next > now).min()
+    }
+}

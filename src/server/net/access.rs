@@ -1,0 +1,125 @@
+//! Controls access to `/wire` and `/metrics`: a request must pass every check that it comes from
+//! this machine, or carry the operator's token. Operator commands (`POST /admin`) always need the
+//! token; it is checked here too.
+//!
+//! Browsers let any page open a WebSocket to any host, so at `/wire` a page's `Origin` must be the
+//! server's own or, with the token, one that `--allow-origin` lists.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use crate::connection::redact::http_head;
+use crate::packet::credentials;
+use crate::server::admission::auth_limiter::GateRefusal;
+use crate::server::admission::refusal::Refused;
+use crate::server::net::forwarded::{self, Network};
+use crate::server::net::metrics::Metrics;
+use crate::server::net::server_state::Host;
+use crate::ws::http::RequestHead;
+
+/// Headers that only proxies send.
+const FORWARDING: [&str; 10] = [
+    "Forwarded",
+    "X-Forwarded-For",
+    "X-Forwarded-Host",
+    "X-Forwarded-Proto",
+    "X-Forwarded-Port",
+    "X-Real-IP",
+    "X-Client-IP",
+    "CF-Connecting-IP",
+    "True-Client-IP",
+    "Via",
+];
+
+/// Whether this request may watch `/wire`.
+///
+/// # Errors
+/// 403 for another site's page, and for a remote client without a token; 401 and 429 for a wrong
+/// token, as at `/admin`.
+pub fn check(host: &Host, head: &RequestHead, address: SocketAddr) -> Result<(), Refused> {
+    if !is_own_origin(head) && !is_listed_origin(head, &host.config.allowed_origins) {
+        return Err(Refused::plain(403, "wire_origin"));
+    }
+    if is_at_this_machine(head, address, &host.config.trusted_proxies) {
+        return Ok(());
+    }
+    let offered = || http_head::offered(head, credentials::token_in);
+    match bearer(head).filter(|said| !said.is_empty()).or_else(offered) {
+        Some(said) => check_token(host, &said, address),
+        None => Err(Refused::plain(403, "wire_token_missing")),
+    }
+}
+
+/// The status of the page of `/wire` for this request: that of [`check`].
+pub fn status(host: &Host, head: &RequestHead, address: SocketAddr) -> u16 {
+    let Err(refused) = check(host, head, address) else { return 200 };
+    Metrics::count(&host.metrics.refused, "rule", refused.rule);
+    refused.status
+}
+
+/// Whether no page asks, or one of this server: its `Origin` names the host that was asked.
+fn is_own_origin(head: &RequestHead) -> bool {
+    let Some(origin) = head.header("Origin") else { return true };
+    let host = origin.split_once("://").map(|(_, host)| host);
+    host.zip(head.header("Host")).is_some_and(|(origin, host)| origin.eq_ignore_ascii_case(host))
+}
+
+/// Whether the operator has listed the page's origin, as behind a proxy that names the host anew. It then needs the token.
+fn is_listed_origin(head: &RequestHead, listed: &[String]) -> bool {
+    let origin = head.header("Origin").unwrap_or_default();
+    listed.iter().any(|known| known.eq_ignore_ascii_case(origin))
+}
+
+/// The header of a 401, which names the required credentials.
+pub const BEARER_WANTED: [(&str, &str); 1] = [("WWW-Authenticate", "Bearer realm=\"tickwire\"")];
+
+/// A 401 for this rule.
+pub fn unauthorized(rule: &'static str) -> Refused {
+    Refused::with(401, rule, &BEARER_WANTED)
+}
+
+/// The token in `Authorization`. Another scheme, such as the `Basic` of a proxy, carries no token: it is not a wrong guess.
+pub fn bearer(head: &RequestHead) -> Option<String> {
+    let said = head.header("Authorization")?;
+    let (scheme, said) = said.split_once(' ').unwrap_or((said, ""));
+    scheme.eq_ignore_ascii_case("Bearer").then(|| said.trim().to_owned())
+}
+
+/// Checks the token.
+///
+/// # Errors
+/// 401, or 429 for another wrong token of an address that has sent too many.
+pub fn check_token(host: &Host, said: &str, address: SocketAddr) -> Result<(), Refused> {
+    let is_right = || host.config.admin_token.is(said);
+    match host.gate.attempt(address.ip(), host.now(), is_right) {
+        Ok(()) => Ok(()),
+        Err(GateRefusal::Wrong) => Err(unauthorized("admin_token_wrong")),
+        Err(GateRefusal::TooOften(left)) => {
+            // Rounded up: a client that waits so long is not early.
+            let seconds = (left.as_secs() + 1).to_string();
+            Err(Refused::with(429, "admin_token_too_often", &[("Retry-After", &seconds)]))
+        }
+    }
+}
+
+/// Whether a request comes from this machine, for everything that is open to this machine alone: `/wire`,
+/// `/metrics`, lockstep, and a capture that is served. Every check must hold: the peer is a loopback address and not
+/// a trusted proxy; the `Host` is a literal loopback address, which prevents DNS rebinding by another site; no
+/// page of another origin makes the request; and there is no forwarding header.
+pub fn is_at_this_machine(head: &RequestHead, address: SocketAddr, proxies: &[Network]) -> bool {
+    let is_peer = address.ip().is_loopback() && !forwarded::is_trusted(proxies, address.ip());
+    let is_direct = FORWARDING.iter().all(|name| head.header(name).is_none());
+    is_peer && is_direct && is_own_origin(head) && head.header("Host").is_some_and(is_loopback_host)
+}
+
+/// Whether the value of a `Host` header is `localhost` or a literal loopback address, with or without a port. The
+/// name has no case (RFC 9110 section 4.2.3).
+fn is_loopback_host(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let literal = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let is_v6 = literal.and_then(|literal| literal.parse().ok()).is_some_and(|ip: Ipv6Addr| ip.is_loopback());
+    let is_v4 = name.parse().is_ok_and(|ip: Ipv4Addr| ip.is_loopback());
+    is_v6 || is_v4 || name.eq_ignore_ascii_case("localhost")
+}

@@ -1,0 +1,61 @@
+//! Blocking socket calls with a time limit, for connections that have no worker.
+
+use std::io::{ErrorKind, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use crate::limits;
+use crate::util::os;
+
+/// Writes everything by an absolute deadline, blocking: for connections that have no worker yet.
+pub fn write_all(stream: &TcpStream, mut bytes: &[u8], time: Duration) -> std::io::Result<()> {
+    let deadline = Instant::now() + time;
+    while !bytes.is_empty() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        stream.set_write_timeout(Some(left))?;
+        match (&mut &*stream).write(bytes) {
+            Ok(count) => bytes = &bytes[count..],
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Reads and drops the remaining bytes, so that closing does not reset the connection before the
+/// peer has read our last frames. Stops after `most_bytes`, so that a flood ends here. Each piece
+/// is passed to `seen`.
+pub fn drain(stream: &TcpStream, time: Duration, most_bytes: usize, mut seen: impl FnMut(&[u8])) {
+    let deadline = Instant::now() + time;
+    let (mut buffer, mut dropped) = ([0; limits::READ_BYTES], 0);
+    while dropped < most_bytes {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let Ok(Some(count @ 1..)) = read(stream, &mut buffer, left) else { return };
+        seen(&buffer[..count]);
+        dropped += count;
+    }
+}
+
+/// Reads once, waiting at most so long: a count of bytes, 0 at the end of the peer's bytes, `None` when the time is over.
+pub fn read(stream: &TcpStream, buffer: &mut [u8], time: Duration) -> std::io::Result<Option<usize>> {
+    if time.is_zero() {
+        return Ok(None);
+    }
+    stream.set_read_timeout(Some(time))?;
+    loop {
+        match os::read(stream, buffer) {
+            Ok(count) => return Ok(Some(count)),
+            Err(error) if is_timeout(&error) => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether a read failed because of its timeout.
+pub fn is_timeout(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}

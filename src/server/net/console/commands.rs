@@ -1,0 +1,476 @@
+//! The operator's commands: a table, what each of them does, and how its arguments are read.
+
+use std::fmt::{self, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Instant;
+
+use tickwire_sim::{Encoded, PlayerId};
+use tracing::{debug, info};
+
+use super::save_world;
+use crate::connection::Ending;
+use crate::game::{Breach, Order, OrderError as No, Roster};
+use crate::limits;
+use crate::packet::routes::is_private;
+use crate::server::admission::tokens::Pass;
+use crate::server::net::recorder::{self, Wanted};
+use crate::server::net::rooms::Hosted;
+use crate::server::net::server_state::{Host, Stage};
+use crate::server::net::tcp_client::Client;
+use crate::server::room::handle::{Busy, Handle};
+use crate::server::room::seats::Seat;
+use crate::util::address_prefix::Household;
+
+/// A command: its name and arguments, its effect, and the function that carries it out.
+pub type Command = (&'static str, &'static str, fn(&Desk<'_>, &str) -> Done);
+
+/// The command that names the room of another.
+const ROOM: &str = "room NAME COMMAND";
+
+/// The commands that act on one room, besides those of its game. The others act on the server.
+const OF_A_ROOM: [&str; 6] = ["players", "kick", "save", "capture", "stats", "end"];
+
+/// All commands but those of the games.
+const COMMANDS: [Command; 13] = [
+    ("help", "list the commands", |desk, _| Ok(help(desk.room.handle.about.orders))),
+    ("players", "list the players, with their addresses", |desk, _| desk.players()),
+    ("kick PLAYER", "close a player's connection", |desk, rest| desk.kick(rest)),
+    (
+        "ban ADDRESS",
+        "close the connections of an address, or of the /64 of an IPv6 address, and accept no more from it",
+        |desk, rest| desk.ban(rest),
+    ),
+    ("unban ADDRESS", "accept connections from an address, or from its /64, again", |desk, rest| {
+        desk.unban(rest)
+    }),
+    ("bans", "list the banned addresses", |desk, _| Ok(desk.bans())),
+    ("save", "write the world to a file, for --restore", |desk, _| desk.save()),
+    ("rooms", "list the rooms: name, players, clients, tick, state", |desk, _| Ok(desk.rooms())),
+    (ROOM, "carry out a command in another room than the default room", |_, _| Err(No::Usage(String::new()))),
+    ("end", "end a room that was made on demand, as `room NAME end`", |desk, _| desk.end()),
+    (
+        "capture [on [PLAYER] [plain] | off]",
+        "start or stop a capture for Wireshark (plain: packets alone, for other tools); without an argument, show its state",
+        |desk, rest| desk.capture(rest),
+    ),
+    ("stats", "show the server's key figures", |desk, _| Ok(desk.stats())),
+    ("stop", "close all connections and stop the server", |desk, _| {
+        desk.host.reach(Stage::AskedToStop);
+        Ok("the server is shutting down".to_owned())
+    }),
+];
+
+/// The first word of a usage.
+fn name_of(usage: &'static str) -> &'static str {
+    usage.split(' ').next().unwrap_or_default()
+}
+
+/// The list of all commands: those of the game stand behind the list of players.
+fn help(orders: &[Order]) -> String {
+    let mut rows: Vec<(&str, &str)> = COMMANDS.iter().map(|(usage, does, _)| (*usage, *does)).collect();
+    let at = rows.iter().position(|(usage, _)| *usage == "players").map_or(0, |at| at + 1);
+    rows.splice(at..at, orders.iter().map(|order| (order.usage, order.does)));
+    let width = rows.iter().map(|(usage, _)| usage.len()).max().unwrap_or(0);
+    rows.iter().map(|(usage, does)| format!("{usage:<width$}  {does}\n")).collect()
+}
+
+/// Carries out a line. Returns the command's name, which is also its metric label, and the answer
+/// or the error.
+pub fn carry_out(desk: &Desk<'_>, line: &str) -> (&'static str, Result<String, String>) {
+    let (word, rest) = first_word(line);
+    match ROOM.strip_prefix(word) {
+        Some(usage) if usage.starts_with(' ') && !rest.is_empty() => in_room(desk, rest),
+        _ => here(desk, word, rest),
+    }
+}
+
+/// Carries out `NAME COMMAND…` in that room.
+fn in_room(desk: &Desk<'_>, line: &str) -> (&'static str, Result<String, String>) {
+    let (name, line) = first_word(line);
+    let (word, rest) = first_word(line);
+    let Some(room) = find_room(desk.host, name) else {
+        return ("room", Err(format!("there is no room {:?}; type rooms for a list", named(name))));
+    };
+    if word.is_empty() {
+        return ("room", Err(format!("usage: {ROOM}")));
+    }
+    if COMMANDS.iter().any(|(usage, ..)| first_word(usage).0 == word) && !OF_A_ROOM.contains(&word) {
+        let orders = room.handle.about.orders.iter().map(|order| name_of(order.usage));
+        let names: Vec<&str> = OF_A_ROOM.into_iter().chain(orders).collect();
+        let reason = format!("{word} is not a command of one room; those are {}", names.join(", "));
+        return ("room", Err(reason));
+    }
+    here(&Desk { room, ..*desk }, word, rest)
+}
+
+/// The room of this name, or the private room that the log calls so.
+fn find_room(host: &Host, name: &str) -> Option<Arc<Hosted>> {
+    let alike = || host.rooms.all().into_iter().find(|room| room.name() == name);
+    host.rooms.find(name).or_else(alike).filter(|_| !name.is_empty())
+}
+
+/// As much of a room's name as an error repeats.
+fn named(name: &str) -> String {
+    let shown = if is_private(name) {
+        name.chars().take(limits::PRIVATE_NAME_SHOWN).collect()
+    } else {
+        excerpt(name)
+    };
+    if shown.len() < name.len() { format!("{shown}…") } else { shown }
+}
+
+/// The first word of a line, and what follows it.
+fn first_word(line: &str) -> (&str, &str) {
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    (word, rest.trim_start())
+}
+
+/// As much of a word as an error repeats.
+fn excerpt(word: &str) -> String {
+    word.chars().take(limits::PACKET_EXCERPT_CHARS).collect()
+}
+
+/// Carries out a command in the room of the desk.
+fn here(desk: &Desk<'_>, word: &str, rest: &str) -> (&'static str, Result<String, String>) {
+    let found = COMMANDS.iter().find(|(usage, ..)| name_of(usage) == word);
+    let mut orders = desk.room.handle.about.orders.iter();
+    let ordered = orders.find(|order| name_of(order.usage) == word);
+    let Some(usage) = found.map(|row| row.0).or(ordered.map(|order| order.usage)) else {
+        let word = excerpt(word);
+        return ("unknown", Err(format!("there is no command {word:?}; type help for a list of commands")));
+    };
+    let name = name_of(usage);
+    let only_looks =
+        ["help", "players", "bans", "stats", "rooms"].contains(&name) || name == "capture" && rest.is_empty();
+    let takes_none = name == usage && !rest.is_empty();
+    if only_looks || takes_none {
+        // An open /admin page sends these every second.
+        debug!(from = %desk.source, room = desk.room.label(), command = name, "operator command");
+    } else {
+        let room = desk.room.label();
+        info!(from = %desk.source, room, command = name, arguments = rest, "operator command");
+    }
+    let done = match (desk.host.has_reached(Stage::AskedToStop), takes_none, found, ordered) {
+        (true, ..) => Err(No::Failed("the server is shutting down".to_owned())),
+        (false, true, ..) => Err(No::Usage("it takes no arguments".to_owned())),
+        (false, false, Some((.., run)), _) => run(desk, rest),
+        (false, false, None, Some(order)) => desk.order(order, rest),
+        (false, false, None, None) => Err(No::Usage(String::new())),
+    };
+    let done = done.map_err(|no| match no {
+        No::Usage(expected) if expected.is_empty() => format!("usage: {usage}"),
+        No::Usage(expected) => format!("usage: {usage}; {expected}"),
+        No::Failed(reason) => reason,
+    });
+    (name, done)
+}
+
+/// The answer in words, or the error.
+type Done = Result<String, No>;
+
+/// The source of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// Standard input.
+    Terminal,
+    /// The program that the server is part of.
+    Program,
+    /// `/admin`, from this address.
+    Admin(IpAddr),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Terminal => out.write_str("terminal"),
+            Source::Program => out.write_str("program"),
+            Source::Admin(address) => write!(out, "{address}"),
+        }
+    }
+}
+
+/// The context of a command.
+pub struct Desk<'a> {
+    /// The server.
+    pub host: &'a Host,
+    /// The room that is meant.
+    pub room: Arc<Hosted>,
+    /// The source of the line.
+    pub source: Source,
+}
+
+impl Desk<'_> {
+    /// Asks the room, and waits for the answer, which comes with one of its next ticks. A room that
+    /// sleeps wakes for it.
+    fn ask<A>(&self, ask: impl FnOnce(&Handle) -> Result<Receiver<A>, Busy>) -> Result<A, String> {
+        let asked = ask(&self.room.handle).map_err(|busy| busy.to_string())?;
+        if self.room.handle.is_over() {
+            return Err(self.is_over());
+        }
+        self.room.rouse();
+        let late = "the world did not answer in time; the command may still be executed";
+        asked.recv_timeout(limits::ANSWER_TIME).map_err(|error| match error {
+            RecvTimeoutError::Disconnected if self.room.is_ending() => self.is_over(),
+            _ => late.to_owned(),
+        })
+    }
+
+    /// Why the room answers no more.
+    fn is_over(&self) -> String {
+        let room = self.room.title();
+        match self.room.is_ending() {
+            true => format!("{room} has ended"),
+            false => format!("{room} has ended by a panic; it begins anew within seconds"),
+        }
+    }
+
+    /// Ends the room, and waits for that.
+    fn end(&self) -> Done {
+        if !self.room.is_on_demand() {
+            let rule =
+                "is not on demand: it ends with the server; only rooms that a path has made can be ended";
+            return Err(No::Failed(format!("{} {rule}", self.room.title())));
+        }
+        let clients = self.room.clients();
+        self.room.set_ending();
+        let deadline = Instant::now() + limits::ANSWER_TIME;
+        while !self.room.handle.is_over() {
+            if Instant::now() >= deadline {
+                return Err(No::Failed("the room is ending, but has not ended in time".to_owned()));
+            }
+            thread::sleep(limits::LAST_WORDS_LOOK);
+        }
+        Ok(format!("{} has ended; clients closed: {clients}", self.room.title()))
+    }
+
+    /// Queues a command that changes the world, which the world may reject.
+    fn command(&self, action: Encoded, done: String) -> Done {
+        match self.ask(|room| room.command(action))? {
+            Ok(()) => Ok(done),
+            Err(rejection) => Err(No::Failed(format!("the world rejected the command: {rejection}"))),
+        }
+    }
+
+    fn order(&self, order: &Order, rest: &str) -> Done {
+        let (action, done) = (order.give)(rest, &|who| self.find(who))?;
+        self.command(action, done)
+    }
+
+    /// The player with this number or name. Text in quotes is always a name.
+    fn find(&self, who: &str) -> Result<PlayerId, No> {
+        let who = who.trim();
+        let quoted = who.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        if who.is_empty() {
+            return Err(No::Usage("PLAYER must be a number from `players`, or a name".to_owned()));
+        }
+        if quoted.is_some() || who.bytes().any(|byte| !byte.is_ascii_digit()) {
+            let roster = self.ask(Handle::roster)?;
+            let players = roster.players.iter().map(|(player, name, _)| (*player, &**name));
+            return Ok(by_name(players, quoted.unwrap_or(who))?);
+        }
+        who.parse().ok().filter(|number| *number > 0).map(PlayerId).ok_or_else(|| {
+            let numbers = format!("PLAYER must be a number from 1 to {}", u16::MAX);
+            No::Usage(format!("{numbers}, or a name, in quotes if it looks like a number"))
+        })
+    }
+
+    /// The client that plays as this player.
+    fn client_of(&self, player: PlayerId) -> Option<Arc<Client>> {
+        match self.room.handle.seat(player)? {
+            Seat::Connected(number) => self.host.clients.get(number),
+            _ => None,
+        }
+    }
+
+    /// A player, and the client that plays it.
+    fn named(&self, who: &str) -> Result<(PlayerId, Arc<Client>), No> {
+        let player = self.find(who)?;
+        let client = self.client_of(player);
+        Ok((player, client.ok_or_else(|| format!("no client plays as player {}", player.0))?))
+    }
+
+    fn players(&self) -> Done {
+        let Roster { heading, players } = self.ask(Handle::roster)?;
+        if players.is_empty() {
+            return Ok("no player is connected".to_owned());
+        }
+        let mut text = format!("number  {heading}  address          name\n");
+        for (player, name, line) in players {
+            let client = self.client_of(player);
+            let address = client.as_ref().map_or("-".to_owned(), |client| client.address.ip().to_string());
+            let token = match client.and_then(|client| client.pass()) {
+                Some(Pass::Holder(holder)) => format!("  token {}", holder.name),
+                _ => String::new(),
+            };
+            writeln!(text, "{:>6}  {line}  {address:<15}  {name:?}{token}", player.0)
+                .expect("writing to a string does not fail");
+        }
+        Ok(text)
+    }
+
+    fn kick(&self, rest: &str) -> Done {
+        let (player, now) = (self.find(rest)?, self.host.now());
+        // Before its client knows, who may come back quickly.
+        let seat = self.room.handle.dismiss(player, now);
+        let seat = seat.ok_or_else(|| format!("no client plays as player {}", player.0))?;
+        let plays = |client: &Arc<Client>| seat == Seat::Connected(client.id);
+        let Some(client) = self.host.clients.all().into_iter().find(plays) else {
+            self.room.rouse();
+            return Ok(format!("player {} was kicked; it had no connection", player.0));
+        };
+        client.close(Ending::Breach(Breach::Kicked), now);
+        Ok(format!("player {} was kicked; its address is {}", player.0, client.address.ip()))
+    }
+
+    fn ban(&self, rest: &str) -> Done {
+        let address = address(rest)?;
+        let household = Household::of(address);
+        if matches!(self.source, Source::Admin(own) if Household::of(own) == household) {
+            let reason = "is your own address: a ban would lock you out of /admin";
+            return Err(format!("{household} {reason}").into());
+        }
+        let this_machine = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+        if this_machine.map(Household::of).contains(&household) {
+            let reason =
+                "is this machine: a ban would lock out a proxy on it, and all clients behind the proxy";
+            return Err(format!("{household} {reason}").into());
+        }
+        let is_new = self.host.admission.ban(household).ok_or("the list of bans is full".to_owned())?;
+        if !is_new {
+            return Err(format!("{household} is banned already").into());
+        }
+        let mut theirs = self.host.clients.all();
+        theirs.retain(|client| Household::of(client.address.ip()) == household);
+        let now = self.host.now();
+        for client in &theirs {
+            client.player().map(|player| client.room.dismiss_of(client.id, player, now));
+            client.close(Ending::Breach(Breach::Banned), now);
+        }
+        for room in self.host.rooms.all() {
+            room.handle.dismiss_absent(household, now);
+            room.rouse();
+        }
+        Ok(format!("{household} is banned; connections closed: {}", theirs.len()))
+    }
+
+    fn unban(&self, rest: &str) -> Done {
+        let address = address(rest)?;
+        let household = Household::of(address);
+        if self.host.admission.unban(household) {
+            Ok(format!("{household} is no longer banned"))
+        } else {
+            Err(format!("{household} is not banned").into())
+        }
+    }
+
+    fn bans(&self) -> String {
+        let bans = self.host.admission.bans();
+        if bans.is_empty() {
+            return "no address is banned".to_owned();
+        }
+        bans.iter().map(|household| format!("{household}\n")).collect()
+    }
+
+    fn save(&self) -> Done {
+        let snapshot = self.ask(Handle::snapshot)?;
+        let folder = &self.host.config.save_dir;
+        let name = save_world::write(folder, self.room.label(), &snapshot)
+            .map_err(|error| format!("{}: {error}", folder.display()))?;
+        let (path, tick, bytes) = (folder.join(name), snapshot.tick, snapshot.bytes.len());
+        Ok(format!("saved the world after tick {tick} to {}: {bytes} bytes", path.display()))
+    }
+
+    fn capture(&self, rest: &str) -> Done {
+        let (word, rest) = first_word(rest);
+        let before_plain =
+            rest.strip_suffix("plain").filter(|before| before.is_empty() || before.ends_with(' '));
+        let (player, is_plain) = before_plain.map_or((rest, false), |before| (before.trim_end(), true));
+        if player.is_empty() && self.room.label().is_some() {
+            let rule = "a capture has all rooms, or one player: room NAME capture on PLAYER";
+            return Err(No::Failed(rule.to_owned()));
+        }
+        match word {
+            "" if !is_plain => Ok(self.host.recorder.status()),
+            "off" if rest.is_empty() => Ok(self.host.recorder.stop()?),
+            "on" => {
+                let named = (!player.is_empty()).then(|| self.named(player)).transpose()?;
+                let only = named.map(|(_, client)| client.id);
+                let target = recorder::file_of_tick(&self.host.config.capture_dir, self.room.handle.tick());
+                Ok(format!(
+                    "{} is being written",
+                    self.host.recorder.start(target, Wanted { only, is_plain })?
+                ))
+            }
+            _ => Err(No::Usage(String::new())),
+        }
+    }
+
+    /// A line for each room; the default room, which has no name, comes first.
+    fn rooms(&self) -> String {
+        let mut text = String::from("players  clients        tick  state     room\n");
+        for room in self.host.rooms.all() {
+            let (players, clients, tick) = (room.players(), room.clients(), room.handle.tick());
+            let state = match room.ails(self.host.now()) {
+                Some(_) if room.handle.is_over() => "ended",
+                Some(_) => "late",
+                None if room.is_asleep() => "asleep",
+                None => "ticks",
+            };
+            let name = Some(&*room.path_name).filter(|name| !name.is_empty()).unwrap_or("(default)");
+            writeln!(text, "{players:>7}  {clients:>7}  {tick:>10}  {state:<8}  {name}")
+                .expect("writing to a string does not fail");
+        }
+        text
+    }
+
+    /// One figure a line: its name, spaces, its value. Those of the room, then those of the server.
+    fn stats(&self) -> String {
+        let (metrics, figures) = (&self.host.metrics, &self.room.figures);
+        let figures: [(&str, String); 12] = [
+            ("tick", self.room.handle.tick().to_string()),
+            ("tick rate", format!("{} Hz", self.room.handle.options.rates.tick_hz)),
+            ("up", format!("{} s", self.host.now().as_secs())),
+            ("clients", figures.clients.get().to_string()),
+            ("players", self.room.players().to_string()),
+            ("connections", metrics.accepted.get().to_string()),
+            ("late ticks", figures.late_ticks.get().to_string()),
+            ("skipped ticks", figures.skipped_ticks.get().to_string()),
+            ("received", format!("{} bytes", metrics.bytes_in.get())),
+            ("sent", format!("{} bytes", metrics.bytes_out.get())),
+            ("bans", self.host.admission.bans().len().to_string()),
+            ("panics", metrics.panics.get().to_string()),
+        ];
+        figures.iter().map(|(name, value)| format!("{name:<13}  {value}\n")).collect()
+    }
+}
+
+/// The player with exactly this name; if there is none, the player whose name differs only in case.
+fn by_name<'a>(
+    players: impl Iterator<Item = (PlayerId, &'a str)> + Clone,
+    name: &str,
+) -> Result<PlayerId, String> {
+    let exact: Vec<PlayerId> = players.clone().filter(|(_, own)| *own == name).map(|(id, _)| id).collect();
+    let alike = || players.filter(|(_, own)| own.to_lowercase() == name.to_lowercase()).map(|(id, _)| id);
+    let found = if exact.is_empty() { alike().collect() } else { exact };
+    match found[..] {
+        [player] => Ok(player),
+        [] => Err(format!("no player is called {name:?}")),
+        [..] => {
+            let numbers: Vec<String> = found.iter().map(|player| player.0.to_string()).collect();
+            Err(format!("several players are called {name:?}: {}", numbers.join(", ")))
+        }
+    }
+}
+
+/// An address without a port, or the /64 of one of IPv6, as `bans` lists it. An IPv4 address that is
+/// written as one of IPv6 is one of IPv4, as the listener takes it.
+fn address(text: &str) -> Result<IpAddr, No> {
+    let text = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let (text, is_prefix) = text.strip_suffix("/64").map_or((text, false), |prefix| (prefix, true));
+    let address = text.parse().ok().map(|address: IpAddr| address.to_canonical());
+    let expected = "ADDRESS must be an IP address without a port, such as 203.0.113.9 or 2001:db8::9";
+    address.filter(|address| !is_prefix || address.is_ipv6()).ok_or_else(|| No::Usage(expected.to_owned()))
+}

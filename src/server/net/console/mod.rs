@@ -1,0 +1,83 @@
+//! The operator's console: each line is one command and gets one answer, whatever its source.
+//!
+//! ```text
+//!  standard input ─┐
+//!                  ├─ line ─► command ─► changes the world ─► room ─► tick ─► done, or rejected by the world
+//!  POST /admin ────┘              ├────► asks the world ────► room ─► answer after the tick
+//!                                 └────► connections, bans, files, shutdown: here
+//! ```
+//!
+//! [`commands`] contains the table of commands and carries them out; [`save_world`] writes the world to a
+//! file; [`http_admin`] is the HTTP endpoint, with its [`admin_token`]. Each line results in
+//! an [`Answer`], which is text of one or more lines, and in a log line. The console changes a
+//! world only through commands, and never makes its room wait.
+
+pub mod admin_token;
+pub mod commands;
+pub mod http_admin;
+pub mod save_world;
+
+use std::sync::Arc;
+
+use tracing::info;
+
+use super::metrics::Metrics;
+use super::server_state::{Host, Stage};
+use crate::limits;
+use commands::Desk;
+pub use commands::Source;
+
+/// The result of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// Whether it was carried out.
+    pub done: bool,
+    /// The answer's lines, each with its line feed; an error is one line that says so.
+    pub text: String,
+}
+
+/// See the [module](self).
+#[derive(Debug, Clone)]
+pub struct Console {
+    host: Arc<Host>,
+}
+
+impl Console {
+    /// The console of a server.
+    pub fn new(host: Arc<Host>) -> Console {
+        Console { host }
+    }
+
+    /// Whether the server is stopping or about to: further commands have no effect.
+    pub fn is_over(&self) -> bool {
+        self.host.has_reached(Stage::AskedToStop)
+    }
+
+    /// Executes a line. Returns `None` for an empty line.
+    pub fn run(&self, line: &str, source: Source) -> Option<Answer> {
+        run(&self.host, line, source)
+    }
+}
+
+/// As [`Console::run`].
+pub fn run(host: &Host, line: &str, source: Source) -> Option<Answer> {
+    let (name, done) = match line.trim() {
+        _ if line.len() > limits::OPERATOR_LINE_BYTES => {
+            ("unknown", Err(format!("a line may have at most {} bytes", limits::OPERATOR_LINE_BYTES)))
+        }
+        "" => return None,
+        line => commands::carry_out(&Desk { host, room: host.room(), source }, line),
+    };
+    if let Err(reason) = &done {
+        info!(from = %source, command = name, reason, "operator command failed");
+    }
+    let metrics = &host.metrics;
+    let family = if done.is_ok() { &metrics.operator_commands } else { &metrics.operator_commands_failed };
+    Metrics::count(family, "command", name);
+    let is_done = done.is_ok();
+    let mut text = done.unwrap_or_else(|reason| format!("error: {reason}"));
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Some(Answer { done: is_done, text })
+}

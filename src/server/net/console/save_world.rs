@@ -1,0 +1,39 @@
+//! The file that `save` writes.
+//!
+//! The world is written as `tickwire-TICK.world`, that of another room than the default room as
+//! `tickwire-ROOM-TICK.world`, to the given directory, completely or not at all. An existing file is never changed, and no room waits.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::server::room::Snapshot;
+use crate::util::os;
+
+/// Writes a snapshot of the default room, or of this room, and returns the name of the file.
+///
+/// # Errors
+/// The file exists, or writing it fails; then no partial file is left behind.
+pub fn write(folder: &Path, room: Option<&str>, snapshot: &Snapshot) -> io::Result<String> {
+    let room = room.map_or(String::new(), |name| format!("{name}-"));
+    let name = format!("tickwire-{room}{}.world", snapshot.tick);
+    let path = folder.join(&name);
+    if path.try_exists()? {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{name} already exists")));
+    }
+    let chance = u32::from_le_bytes(os::random());
+    let unfinished = folder.join(format!(".{name}.{chance:08x}"));
+    let written = write_whole(&unfinished, &snapshot.bytes).and_then(|()| fs::rename(&unfinished, &path));
+    if written.is_err() {
+        let _ = fs::remove_file(&unfinished);
+    }
+    written?;
+    os::sync_directory(folder);
+    Ok(name)
+}
+
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = os::create_private(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}

@@ -1,0 +1,342 @@
+//! The smallest server on [`ws`](crate::ws): sends each client its own messages back. Written to be
+//! read in the order of the numbers.
+//!
+//! ```text
+//!  1 listen ─► 2 accept, a place, a thread ─► 3 request ─► 4 answer: 101 ─► 5 early frames ─────┐
+//!                                                             └─ or refused ─► 8           ┌────┘
+//!                                             ┌────────────────────────────────────────────▼─┐
+//!                                             │ 6 events, each echoed ─► 7 write ─► 5 read ─►│
+//!                                             └──────────────┬───────────────────────────────┘
+//!                                                            └─ over ─► 8 shut down, wait for the peer, end
+//! ```
+//!
+//! Each client gets its own messages back, pongs, and a close frame at the end. One thread serves
+//! one client, and blocks in reading or in writing; the game server uses the same code of `ws/`
+//! with much smaller limits. The server closes a client whose head takes longer than
+//! [`limits::HEAD_TIME`], a client to which a write takes longer than [`limits::ECHO_WRITE_TIME`],
+//! and a client that completes no message for [`limits::SILENCE`], or for longer while a message is
+//! unfinished. It admits only as many clients as [`limits::ECHO_MEMORY_BYTES`] has room for with
+//! their longest messages.
+
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use tracing::{info, warn};
+
+use super::accept::{self, AcceptErrors};
+use super::blocking_io::{drain, read, write_all};
+use super::registry::Registry;
+use crate::connection::Life;
+use crate::connection::deadlines::Due;
+use crate::limits;
+use crate::packet::credentials;
+use crate::server::admission::refusal::Refused;
+use crate::server::admission::{Admission, Admitted, Caps, Permit, Place};
+use crate::util::address_prefix::Household;
+use crate::util::os;
+use crate::ws::http::HeadReader;
+use crate::ws::{CloseCode, Conn, Event, Limits, Role, handshake};
+
+/// A running echo server. Dropping it without [`EchoServer::stop`] leaves its threads running.
+#[derive(Debug)]
+pub struct EchoServer {
+    shared: Arc<Shared>,
+    listener: Arc<TcpListener>,
+    address: SocketAddr,
+    accepting: JoinHandle<()>,
+}
+
+/// The state that all threads share.
+#[derive(Debug)]
+struct Shared {
+    limits: Limits,
+    admission: Arc<Admission>,
+    is_stopping: AtomicBool,
+    /// The sockets of all connections, so that a stop can cut them.
+    connections: Registry<Arc<TcpStream>>,
+}
+
+impl EchoServer {
+    /// 1. Listens, and accepts messages of at most `message_bytes`.
+    ///
+    /// # Errors
+    /// The machine supports too few connections, the address cannot be bound, or a thread cannot be
+    /// started.
+    pub fn start(bind: SocketAddr, message_bytes: usize) -> io::Result<EchoServer> {
+        let connections = os::ceilings().enough()?;
+        let listener = Arc::new(TcpListener::bind(bind)?);
+        os::widen_backlog(&listener)?;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared {
+            limits: Limits { message_bytes, fragments: limits::ECHO_FRAGMENTS, ..limits::FROM_CLIENTS },
+            admission: Admission::new(caps(message_bytes, connections)),
+            is_stopping: AtomicBool::new(false),
+            connections: Registry::default(),
+        });
+        let for_thread = (Arc::clone(&shared), Arc::clone(&listener));
+        let accepting = thread::Builder::new()
+            .name("listener".to_owned())
+            .spawn(move || accept_all(&for_thread.0, &for_thread.1))?;
+        Ok(EchoServer { shared, listener, address, accepting })
+    }
+
+    /// The address on which it listens, with the actual port if port 0 was requested.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Accepts no new connections and closes all clients with 1001. Returns the number of
+    /// connections left open: 0 unless a thread hangs.
+    pub fn stop(self) -> usize {
+        self.shared.is_stopping.store(true, Ordering::Release);
+        os::shut_listener(&self.listener);
+        let _ = self.accepting.join();
+        // Each thread pauses reading now and then, notices the stop, and sends a close frame.
+        let connections = &self.shared.connections;
+        if connections.wait_until_empty(Instant::now() + limits::STOP_TIME) == 0 {
+            return 0;
+        }
+        connections.all().iter().for_each(cut);
+        connections.wait_until_empty(Instant::now() + limits::CUT_TIME)
+    }
+}
+
+impl Shared {
+    /// Silence that a client may keep while its message is unfinished.
+    fn message_time(&self) -> Duration {
+        let bytes = self.limits.message_bytes as u64;
+        limits::SILENCE + Duration::from_secs(bytes / limits::ECHO_BYTES_PER_SECOND_LEAST)
+    }
+}
+
+/// The caps: at most as many clients as there is memory for, since each may hold several copies of
+/// its longest message.
+fn caps(message_bytes: usize, connections: usize) -> Caps {
+    let by_memory = limits::ECHO_MEMORY_BYTES / (limits::ECHO_COPIES * message_bytes.max(1));
+    let clients = by_memory.min(limits::ECHO_CLIENTS).min(connections / 2).max(1);
+    let pending = limits::HEADS_PENDING.min(connections / 4).max(1);
+    Caps { clients, clients_per_address: clients.div_ceil(2), pending, ..Caps::default() }
+}
+
+/// 2. Each connection gets a place and a thread, or a response whose status says why not.
+fn accept_all(shared: &Arc<Shared>, listener: &TcpListener) {
+    let mut errors = AcceptErrors::default();
+    while let Some((stream, address)) =
+        accept::next(|| listener.accept(), || shared.is_stopping(), &mut errors, thread::sleep)
+    {
+        match shared.admission.admit(Some(Household::of(address.ip()))) {
+            Ok(Admitted { permit, displaced }) => {
+                displaced.and_then(|displaced| shared.connections.get(displaced)).iter().for_each(cut);
+                shared.give_thread(stream, address, permit);
+            }
+            Err(cap) => {
+                info!(%address, cap = cap.name(), "connection refused");
+                let _ = os::send_now(&stream, [&Refused::from(cap).response[..]].into_iter());
+            }
+        }
+    }
+}
+
+/// A connection's thread: steps 3 to 8.
+fn serve(shared: &Shared, stream: &TcpStream, address: SocketAddr, mut permit: Permit) {
+    let granted = read_request(shared, stream, Instant::now() + limits::HEAD_TIME).and_then(|granted| {
+        if granted.is_some() {
+            permit.becomes(Place::Client)?;
+        }
+        Ok(granted)
+    });
+    let written = match granted {
+        Ok(None) => return,
+        Ok(Some((response, rest))) => {
+            info!(%address, "client connected");
+            let how = write_all(stream, &response, limits::HEAD_TIME)
+                .and_then(|()| converse(shared, stream, &rest));
+            match &how {
+                Ok(how) => info!(%address, "client left: {how}"),
+                Err(error) => info!(%address, "client lost: {error}"),
+            }
+            how.is_ok()
+        }
+        Err(refused) => {
+            info!(%address, rule = refused.rule, "request refused");
+            write_all(stream, &refused.response, limits::PAGE_TIME).is_ok()
+        }
+    };
+    // 8. The last bytes have been written. Shut down the sending side, and wait a moment for the
+    //    peer to close: closing a socket with unread bytes resets the connection, and a reset can
+    //    discard the last bytes. So the rest of a message that was too long is still read, up to a
+    //    bound.
+    if written {
+        let deadline = Instant::now() + limits::CLOSE_TIME;
+        let _ = stream.shutdown(Shutdown::Write);
+        drain(stream, limits::CLOSE_TIME, shared.limits.message_bytes + limits::DRAIN_BYTES, |_| {});
+        os::wait_until_gone(stream, deadline.saturating_duration_since(Instant::now()));
+    }
+}
+
+/// A granted request: the 101 response, and the bytes after the request, which are frames.
+type Granted = (Vec<u8>, Vec<u8>);
+
+/// 3. Reads the request up to its empty line. 4. Checks it, and returns the response, which is not
+///    sent yet; `Ok(None)` if the peer has left, or if this server stops first.
+fn read_request(shared: &Shared, stream: &TcpStream, deadline: Instant) -> Result<Option<Granted>, Refused> {
+    let (mut reader, mut buffer) = (HeadReader::new(limits::HEAD), [0; limits::READ_BYTES]);
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match read(stream, &mut buffer, left.min(limits::ECHO_LOOK)) {
+            Ok(Some(0)) | Err(_) => return Ok(None),
+            Ok(None) if left.is_zero() && !reader.has_begun() => return Ok(None),
+            Ok(None) if left.is_zero() => return Err(Refused::plain(408, "head_late")),
+            Ok(None) if shared.is_stopping() => return Ok(None),
+            Ok(None) => {}
+            Ok(Some(count)) => {
+                if let Some(head) = reader.receive(&buffer[..count])? {
+                    let accepted = handshake::accept(&head, &[])?;
+                    if !accepted.declined.is_empty() {
+                        info!(
+                            offered = credentials::shown_list(&accepted.declined),
+                            "{}",
+                            handshake::DECLINED
+                        );
+                    }
+                    return Ok(Some((accepted.response, reader.rest().to_vec())));
+                }
+            }
+        }
+    }
+}
+
+/// The conversation: 5 read, 6 echo, 7 write, until one end closes. Returns how it ended.
+fn converse(shared: &Shared, stream: &TcpStream, rest: &[u8]) -> io::Result<String> {
+    let mut conn = Conn::new(Role::Server, shared.limits);
+    let mut output = Vec::new();
+    let began = Instant::now();
+    let life = Life::new(false, Duration::ZERO);
+    // The bytes after the request were sent before our response arrived; they are read like all
+    // others.
+    conn.receive(rest);
+    loop {
+        let (ending, events) = echo(&mut conn, &mut output);
+        if events > 0 {
+            // Only a whole message or control frame is a sign of life: otherwise a peer could hold
+            // a place forever by sending a byte now and then.
+            life.alive(began.elapsed());
+        }
+        // 7. Writes all answers within a deadline: a client that does not read its answers is
+        //    closed.
+        write_all(stream, &output, limits::ECHO_WRITE_TIME)?;
+        output.clear();
+        if let Some(how) = ending {
+            return Ok(how);
+        }
+        if shared.is_stopping() {
+            conn.close(CloseCode::GOING_AWAY, "going_away");
+            continue;
+        }
+        // 5. Reads whatever has arrived, which is seldom exactly one frame.
+        match read(stream, conn.room(limits::ECHO_READ_BYTES), limits::ECHO_LOOK)? {
+            Some(0) => conn.receive_eof(),
+            Some(count) => conn.received(count),
+            None => {}
+        }
+        // A long message takes long on a slow line, and its sender cannot answer a ping in the
+        // middle of a frame.
+        let patience = if conn.is_between_messages() { limits::SILENCE } else { shared.message_time() };
+        life.pauses.note(began.elapsed());
+        match life.poll(began.elapsed(), patience) {
+            Due::Ping => conn.send_ping(b""),
+            Due::Close(breach) => conn.close(CloseCode::INTERNAL, breach.name()),
+            Due::Nothing(_) | Due::Cut => {}
+        }
+    }
+}
+
+/// 6. Takes all events, and puts the answers into `output`. Returns how the connection ended, if it
+///    has, and the number of events.
+fn echo(conn: &mut Conn, output: &mut Vec<u8>) -> (Option<String>, usize) {
+    let (mut ending, mut events) = (None, 0);
+    loop {
+        match conn.next_with_sending() {
+            Ok(Some((event, sending))) => {
+                events += 1;
+                match event {
+                    Event::Text(text) => sending.text(text),
+                    Event::Binary(payload) => sending.binary(payload),
+                    // `conn` itself answers a ping, and a pong needs no answer.
+                    Event::Ping(_) | Event::Pong(_) => {}
+                    Event::Close { .. } | Event::Eof { .. } => ending = Some(event.to_string()),
+                }
+            }
+            // The close frame that names the rule is in the output of `conn` already.
+            Err(violation) => ending = Some(format!("{violation} ({})", violation.address())),
+            Ok(None) => break,
+        }
+    }
+    conn.drain_output(output);
+    // Our own close frame, when the server is shutting down, is the last word as well.
+    (ending.or_else(|| (!conn.is_open()).then(|| "closed by this server".to_owned())), events)
+}
+
+impl Shared {
+    fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Acquire)
+    }
+
+    fn give_thread(self: &Arc<Shared>, stream: TcpStream, address: SocketAddr, permit: Permit) {
+        if stream.set_nodelay(true).is_err() {
+            return; // The peer has gone already.
+        }
+        let number = permit.number();
+        let (shared, stream) = (Arc::clone(self), Arc::new(stream));
+        self.connections.add(number, Arc::clone(&stream));
+        let leaving = Leaving { shared, number };
+        let spawned = thread::Builder::new()
+            .name("client".to_owned())
+            .stack_size(limits::CLIENT_STACK_BYTES)
+            .spawn(move || serve(&leaving.shared, &stream, address, permit));
+        if let Err(error) = spawned {
+            warn!("cannot start a thread for a connection: {error}");
+        }
+    }
+}
+
+/// Ends a connection immediately, whatever its thread is doing.
+fn cut(stream: &Arc<TcpStream>) {
+    let _ = stream.shutdown(Shutdown::Both);
+}
+
+/// Takes a connection off the list when its thread ends, also by a panic.
+struct Leaving {
+    shared: Arc<Shared>,
+    number: u64,
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.shared.connections.remove(self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ws::frame;
+
+    #[test]
+    fn complete_messages_are_a_sign_of_life_and_unfinished_frames_are_not() {
+        let mut conn = Conn::new(Role::Server, limits::FROM_CLIENTS);
+        let (mut bytes, mut output) = (Vec::new(), Vec::new());
+        frame::write(&mut bytes, frame::Opcode::Text, Some([9, 8, 7, 6]), b"abc");
+        let (last, first) = bytes.split_last().expect("bytes");
+        for byte in first {
+            conn.receive(&[*byte]);
+            assert_eq!(echo(&mut conn, &mut output), (None, 0));
+        }
+        conn.receive(&[*last]);
+        assert_eq!(echo(&mut conn, &mut output), (None, 1));
+    }
+}

@@ -1,0 +1,274 @@
+//! One watcher: its requests, and the messages that it receives.
+//!
+//! A watcher's thread waits in `read` for at most a turn ([`limits::WIRE_TURN`]) and in `write` for
+//! at most [`limits::WIRE_WRITE_TIME`]; meanwhile the tap's bounded queue fills, and events that do
+//! not fit are counted.
+
+use std::io::{self, ErrorKind};
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::connection::resume_key::InspectKey;
+use crate::limits;
+use crate::server::clients::inspector_session::{self, Request, Watch};
+use crate::server::net::blocking_io;
+use crate::server::net::client_thread;
+use crate::server::net::inspector::ended_clients::Kept;
+use crate::server::net::rooms::Hosted;
+use crate::server::net::server_state::Host;
+use crate::server::net::tap::{self, Listener};
+use crate::server::net::tcp_client::Client;
+use crate::tools::inspector::observed_format::{self, Opened, Record, What};
+use crate::util::os;
+
+/// What one watcher's thread holds.
+struct Watcher<'a> {
+    host: &'a Host,
+    /// The name of the only room whose clients it may watch; `None` if it may watch all.
+    only_room: Option<Arc<str>>,
+    stream: &'a TcpStream,
+    watch: Watch,
+    requests: Vec<Request>,
+    /// The client that it watches.
+    watched: Option<(u64, Listener)>,
+}
+
+/// Serves a watcher until one side closes; returns the reason. One of another room than the default
+/// room is shown only the clients of that room.
+pub fn run(host: &Host, room: &Hosted, stream: &TcpStream, rest: &[u8]) -> &'static str {
+    let now = host.now();
+    let today = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let began_us = today.saturating_sub(now).as_micros() as u64;
+    let options = &room.handle.options;
+    let watch = Watch::new(&host.config.codes, &options.epoch, began_us, now);
+    let only_room = room.label().map(|_| Arc::clone(&options.name));
+    let mut watcher = Watcher { host, only_room, stream, watch, requests: Vec::new(), watched: None };
+    let watching = host.ended.watcher_begins(&host.tap);
+    let why = watcher.live(rest).err().unwrap_or("over");
+    drop(watching);
+    // The listener is removed before the close frame is sent, so that the tap does not fill a queue
+    // without a reader.
+    watcher.watched = None;
+    let _ = watcher.flush();
+    let _ = stream.shutdown(Shutdown::Write);
+    blocking_io::drain(stream, limits::CLOSE_TIME, limits::DRAIN_BYTES, |_| ());
+    why
+}
+
+/// Ends a watcher's life, with the reason for the log.
+type Alive = Result<(), &'static str>;
+
+impl Watcher<'_> {
+    fn live(&mut self, rest: &[u8]) -> Alive {
+        let mut buffer = [0; limits::READ_BYTES];
+        self.hear(rest)?;
+        let mut turn = self.host.now();
+        loop {
+            if self.host.is_stopping() {
+                self.watch.going_away();
+                return Err("the server is shutting down");
+            }
+            let now = self.host.now();
+            if now >= turn {
+                turn = now + limits::WIRE_TURN;
+                self.send_observed(now);
+                let (host, only_room) = (self.host, &self.only_room);
+                host.ended.update(&host.tap);
+                self.watch.turn(now, || {
+                    let clients = host.clients.all();
+                    let shown = clients.iter().filter(|client| is_shown(only_room, client));
+                    [
+                        inspector_session::list(shown.map(|client| &**client)),
+                        host.ended.list(only_room.as_deref()),
+                    ]
+                })?;
+            }
+            self.flush()?;
+            let left = turn.saturating_sub(self.host.now());
+            match self.read(&mut buffer, left) {
+                Ok(Some(0)) => return Err("ended by the watcher"),
+                Ok(Some(count)) => self.hear(&buffer[..count])?,
+                Ok(None) => {}
+                Err(_) => return Err("the connection broke"),
+            }
+        }
+    }
+
+    /// Reads the bytes that arrive within this time.
+    fn read(&self, buffer: &mut [u8], left: Duration) -> io::Result<Option<usize>> {
+        self.stream.set_read_timeout(Some(left.max(limits::WIRE_READ_TIME_LEAST)))?;
+        match os::read(self.stream, buffer) {
+            Ok(count) => Ok(Some(count)),
+            Err(error) if blocking_io::is_timeout(&error) || error.kind() == ErrorKind::Interrupted => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sends the queued messages. Blocks while the watcher reads slowly, without affecting the
+    /// game.
+    fn flush(&mut self) -> Alive {
+        if !self.watch.has_output() {
+            return Ok(());
+        }
+        let mut bytes = Vec::new();
+        self.watch.drain_output(&mut bytes);
+        blocking_io::write_all(self.stream, &bytes, limits::WIRE_WRITE_TIME)
+            .map_err(|_| "the watcher did not read in time")
+    }
+
+    fn hear(&mut self, bytes: &[u8]) -> Alive {
+        let mut requests = std::mem::take(&mut self.requests);
+        let heard = self.watch.receive(bytes, self.host.now(), &mut requests);
+        requests.drain(..).for_each(|request| self.carry_out(request));
+        self.requests = requests;
+        heard
+    }
+
+    fn carry_out(&mut self, request: Request) {
+        match request {
+            Request::Watch(client) => {
+                // The old listener goes first, so that the tap never fills two.
+                self.watched = None;
+                let listen = |client| (client, self.host.tap.listen(Some(client), limits::WIRE_TAP_BYTES));
+                self.watched = client.filter(|client| self.may_watch(*client)).map(listen);
+                if let Some(client) = client {
+                    self.send_ended(client);
+                }
+            }
+            Request::Own(key) => self.watch.own(self.own(key).map(|client| client.id)),
+            Request::Inject(key, bytes) => {
+                let passed = self.own(key).ok_or(inspector_session::NOT_YOURS);
+                let passed = passed
+                    .and_then(|client| client_thread::inject(self.host, &client, &bytes).map(|()| client.id));
+                self.watch.injected(passed);
+            }
+        }
+    }
+
+    /// The newest client with this key.
+    fn own(&self, key: InspectKey) -> Option<Arc<Client>> {
+        let is_own =
+            |client: &Arc<Client>| client.inspect_key == Some(key) && is_shown(&self.only_room, client);
+        self.host.clients.all().into_iter().rfind(is_own)
+    }
+
+    /// Whether the client of this number may be watched: at `/r/NAME/wire` only one of that room.
+    fn may_watch(&self, client: u64) -> bool {
+        let found = || self.host.clients.get(client);
+        self.only_room.is_none() || found().is_some_and(|client| is_shown(&self.only_room, &client))
+    }
+
+    /// Sends the kept traffic of a client that has ended, if it has and may be watched.
+    fn send_ended(&mut self, client: u64) {
+        self.host.ended.update(&self.host.tap);
+        let Some(Kept { events, dropped }) = self.host.ended.find(client, self.only_room.as_deref()) else {
+            return;
+        };
+        let mut message = observed_format::begin(client);
+        for (at, one) in events.iter().filter_map(|seen| record(seen)).enumerate() {
+            if at == 1 && dropped > 0 {
+                observed_format::write(&mut message, &Record { what: What::Lost(dropped), ..one });
+            }
+            observed_format::write(&mut message, &one);
+        }
+        self.watch.observed(&message);
+    }
+
+    fn send_observed(&mut self, now: Duration) {
+        let Some((client, listener)) = &self.watched else { return };
+        let taken = listener.take(Duration::ZERO);
+        let mut message = observed_format::begin(*client);
+        let begun = message.len();
+        taken
+            .items
+            .iter()
+            .filter_map(|seen| record(seen))
+            .for_each(|one| observed_format::write(&mut message, &one));
+        let missed = taken.lost.missed;
+        if missed.messages > 0 {
+            let what = What::Lost(missed.messages);
+            observed_format::write(&mut message, &Record { at: now, tick: missed.since_tick, what });
+        }
+        if message.len() > begun {
+            self.watch.observed(&message);
+        }
+    }
+}
+
+/// An event of the tap as a watcher receives it; `None` for events of the world.
+fn record(seen: &tap::Seen) -> Option<Record<'_>> {
+    let what = match &seen.what {
+        tap::What::Opened { address, local, dialect, json, request, response, .. } => {
+            let (dialect, request, response) = (dialect.clone(), request.clone(), response.clone());
+            let (address, local, json) = (*address, *local, *json);
+            What::Opened(Opened { address, local, dialect, json, request, response })
+        }
+        tap::What::Bytes { bytes, is_injected: true, .. } => What::Injected(bytes),
+        tap::What::Bytes { from, bytes, .. } => What::Bytes(*from, bytes),
+        tap::What::Missed(missed) => What::Lost(missed.messages),
+        tap::What::Ended { rule } => What::Ended(rule),
+        _ => return None,
+    };
+    Some(Record { at: seen.at, tick: seen.tick, what })
+}
+
+/// Whether a watcher of this room, or of all, is shown the client.
+fn is_shown(only_room: &Option<Arc<str>>, client: &Client) -> bool {
+    only_room.as_ref().is_none_or(|room| *room == client.room.options.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+    use std::time::Instant;
+
+    use super::*;
+    use crate::server::net::Config;
+    use crate::ws::frame::{self, Opcode};
+
+    fn host() -> Host {
+        let config = Config::new("127.0.0.1:0".parse().expect("an address"));
+        Host::for_tests(config)
+    }
+
+    /// Both ends of a connection.
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let near = TcpStream::connect(listener.local_addr().expect("its address")).expect("a connection");
+        (near, listener.accept().expect("the same").0)
+    }
+
+    fn say(mut stream: &TcpStream, request: &str) {
+        use std::io::Write as _;
+        let mut bytes = Vec::new();
+        frame::write(&mut bytes, Opcode::Text, Some([1, 2, 3, 4]), request.as_bytes());
+        stream.write_all(&bytes).expect("sent");
+    }
+
+    #[track_caller]
+    fn wait_until(wanted: impl Fn() -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !wanted() {
+            assert!(Instant::now() < deadline, "it never came");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn the_tap_has_no_listener_without_watchers() {
+        let (host, (near, far)) = (host(), pair());
+        assert!(!host.tap.is_on(), "without watchers nothing is copied");
+        thread::scope(|scope| {
+            let watcher = scope.spawn(|| run(&host, &host.room(), &far, &[]));
+            wait_until(|| host.tap.wants(7));
+            say(&near, r#"{"watch":7}"#);
+            near.shutdown(Shutdown::Both).expect("open");
+            wait_until(|| !host.tap.is_on());
+            assert_eq!(watcher.join().expect("it ends"), "ended by the watcher");
+        });
+    }
+}

@@ -1,0 +1,81 @@
+//! The listener: accepts connections, asks admission, and starts a thread for each.
+//!
+//! The listener never reads, never blocks in a write, never starts a thread above the cap, and does
+//! not spin when the process runs out of descriptors.
+
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
+
+use tracing::{debug, warn};
+
+use super::accept::{self, AcceptErrors};
+use super::connection;
+use super::forwarded;
+use super::metrics::Metrics;
+use super::server_state::Host;
+use crate::limits;
+use crate::server::admission::address_rate_limits::Spending;
+use crate::server::admission::refusal::Refused;
+use crate::server::admission::{Admitted, RefusedBy};
+use crate::util::address_prefix::Household;
+use crate::util::os;
+
+/// The listener's loop, until its socket is shut down.
+pub fn run(host: &Arc<Host>, listener: &TcpListener) {
+    let mut errors = AcceptErrors::default();
+    while let Some((stream, address)) =
+        accept::next(|| listener.accept(), || host.is_stopping(), &mut errors, thread::sleep)
+    {
+        take(host, stream, address);
+    }
+}
+
+fn take(host: &Arc<Host>, stream: TcpStream, address: SocketAddr) {
+    host.metrics.accepted.inc();
+    // A socket bound to `[::]` reports IPv4 peers as `::ffff:127.0.0.1`: limits and the check for this
+    // machine use their IPv4 address.
+    let address = SocketAddr::new(address.ip().to_canonical(), address.port());
+    let is_proxy = forwarded::is_trusted(&host.config.trusted_proxies, address.ip());
+    let household = (!is_proxy).then(|| Household::of(address.ip()));
+    if let Some(household) = household
+        && let Err(wait) = host.budgets.take(household, Spending::Connection, host.now())
+    {
+        return refuse(host, &stream, address, &Refused::too_often(Spending::Connection, wait));
+    }
+    let Admitted { permit, displaced } = match host.admission.admit(household) {
+        Ok(admitted) => admitted,
+        Err(cap) => return refuse(host, &stream, address, &cap.into()),
+    };
+    if let Some(displaced) = displaced {
+        Metrics::count(&host.metrics.refused_connections, "cap", RefusedBy::Displaced.name());
+        debug!(%address, "a new connection displaces an unfinished request");
+        host.cut_connection(displaced);
+    }
+    if os::prepare(&stream).is_err() {
+        return; // The peer has gone already.
+    }
+    let (for_thread, stream) = (Arc::clone(host), Arc::new(stream));
+    let number = permit.number();
+    host.connections.add(number, Arc::clone(&stream));
+    let spawned = thread::Builder::new()
+        .name("client".to_owned())
+        .stack_size(limits::CLIENT_STACK_BYTES)
+        .spawn(move || {
+            connection::run(&for_thread, stream, address, permit);
+            for_thread.connections.remove(number);
+        });
+    if let Err(error) = spawned {
+        host.connections.remove(number);
+        warn!("cannot start a thread for a connection: {error}");
+        Metrics::count(&host.metrics.refused_connections, "cap", RefusedBy::Unavailable.name());
+    }
+}
+
+/// Sends a refusal without a thread. The send does not block; the kernel accepts it for a new
+/// connection.
+fn refuse(host: &Host, stream: &TcpStream, address: SocketAddr, refused: &Refused) {
+    Metrics::count(&host.metrics.refused_connections, "cap", refused.rule);
+    debug!(%address, cap = refused.rule, "connection refused");
+    let _ = os::send_now(stream, [&refused.response[..]].into_iter());
+}

@@ -1,0 +1,221 @@
+//! Counters of the server's work: all of them as Prometheus text at `/metrics`, some in the status
+//! line of the log.
+//!
+//! Any thread may increment the counters, which are relaxed atomics; the text is rendered on
+//! request. Labels are the names of rules, caps, reasons, operator commands and rooms, never text from
+//! a client. Figures of a room have its name as the label `room`; those of the default room have no
+//! label, so that a server with one room shows plain figures. No thread waits for a reader of the metrics; the tick histogram and the labelled
+//! counters use locks of the metrics library, each held only to increment or print one metric.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::{MetricType, TypedMetric};
+use prometheus_client::registry::{Metric, Registry, Unit};
+
+use crate::util::sync::Mutex;
+
+/// A counter with one label: the name of a rule, a cap or a reason.
+type Named = Family<[(&'static str, &'static str); 1], Counter>;
+
+/// A figure of each room, by its name.
+#[derive(Debug, Clone, Default)]
+pub struct PerRoom<M> {
+    rooms: Arc<Mutex<BTreeMap<Arc<str>, M>>>,
+}
+
+impl<M: Clone + Default> PerRoom<M> {
+    /// The figure of this room, at zero if the room is new.
+    fn of(&self, room: &Arc<str>) -> M {
+        self.rooms.lock().entry(Arc::clone(room)).or_default().clone()
+    }
+}
+
+impl<M> PerRoom<M> {
+    fn forget(&self, room: &str) {
+        self.rooms.lock().remove(room);
+    }
+}
+
+impl PerRoom<Gauge> {
+    /// The sum over all rooms.
+    pub fn sum(&self) -> i64 {
+        self.rooms.lock().values().map(Gauge::get).sum()
+    }
+}
+
+impl<M: EncodeMetric + TypedMetric> EncodeMetric for PerRoom<M> {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        let rooms = self.rooms.lock();
+        for (name, figure) in rooms.iter().filter(|(name, _)| !name.is_empty()) {
+            figure.encode(encoder.encode_family(&[("room", &**name)])?)?;
+        }
+        // Without a label; it takes the encoder, so it comes last.
+        rooms.get("").map_or(Ok(()), |figure| figure.encode(encoder))
+    }
+
+    fn metric_type(&self) -> MetricType {
+        M::TYPE
+    }
+}
+
+/// The metrics of one room.
+#[derive(Debug, Clone)]
+pub struct Figures {
+    /// Its clients.
+    pub clients: Gauge,
+    /// Its players.
+    pub players: Gauge,
+    /// Its ticks.
+    pub ticks: Counter,
+    /// Those that were late.
+    pub late_ticks: Counter,
+    /// Those that were skipped.
+    pub skipped_ticks: Counter,
+    /// How often it began anew.
+    pub restarts: Counter,
+    /// Its clients in lockstep.
+    pub lockstep_clients: Gauge,
+    /// Snapshots that clients in lockstep were sent.
+    pub snapshots: Counter,
+    /// Checksums of theirs that were compared.
+    pub checksums: Counter,
+    /// Of these, those that differed.
+    pub desyncs: Counter,
+}
+
+/// Declares the metrics: the field, its type, the name and the unit of the metric, and what it
+/// counts.
+macro_rules! metrics {
+    ($($field:ident: $kind:ty, $name:literal $unit:ident, $help:literal;)+) => {
+        /// All metrics of one server.
+        #[derive(Debug)]
+        pub struct Metrics {
+            registry: Registry,
+            /// Time from the beginning of a tick to its publication.
+            tick_time: Histogram,
+            $(#[doc = concat!($help, ".")] pub $field: $kind,)+
+        }
+
+        impl Metrics {
+            /// All at zero.
+            pub fn new() -> Metrics {
+                let mut metrics = Metrics {
+                    registry: Registry::with_prefix("tickwire"),
+                    tick_time: Histogram::new(exponential_buckets(16e-6, f64::sqrt(2.0), 28)),
+                    $($field: <$kind>::default(),)+
+                };
+                $(metrics.register($name, metrics!($unit), $help, metrics.$field.clone());)+
+                metrics.register("tick", Some(Unit::Seconds), "Duration of a tick", metrics.tick_time.clone());
+                metrics
+            }
+        }
+    };
+    (number) => { None };
+    (bytes) => { Some(Unit::Bytes) };
+}
+
+metrics! {
+    clients: PerRoom<Gauge>, "clients" number, "Clients that have completed the handshake";
+    players: PerRoom<Gauge>, "players" number, "Players in the world";
+    accepted: Counter, "accepted" number, "Connections accepted by the listener";
+    refused_connections: Named, "connections_refused" number, "Connections refused, by cap";
+    refused: Named, "requests_refused" number, "Requests refused, by rule";
+    closed: Named, "clients_closed" number, "Clients closed by the server, by rule";
+    panics: Counter, "panics" number, "Panics caught";
+    operator_commands: Named, "operator_commands" number, "Operator commands executed, by name";
+    operator_commands_failed: Named, "operator_commands_failed" number, "Operator commands that were invalid or failed";
+    dropped_packets: Named, "packets_dropped" number, "Packets dropped or ignored, by rule";
+    rejected_commands: Named, "commands_rejected" number, "Commands rejected, by reason";
+    messages_in: Counter, "messages_in" number, "Messages from clients";
+    bytes_in: Counter, "received" bytes, "Bytes from clients";
+    bytes_out: Counter, "sent" bytes, "Bytes queued for clients, including frame headers";
+    turns: Counter, "turns" number, "Times that a worker had something to send to a client";
+    turn_sends: Counter, "turn_sends" number, "Send calls that workers made while sending updates";
+    turns_held_back: Counter, "turns_held_back" number, "Times that a client got no new state because older bytes were still queued";
+    misfits: Counter, "packets_misfit" number, "Packets of the game that do not fit their table, for each client; the log names them";
+    ticks: PerRoom<Counter>, "ticks" number, "Ticks of the world";
+    late_ticks: PerRoom<Counter>, "ticks_late" number, "Ticks that began more than half a period late";
+    skipped_ticks: PerRoom<Counter>, "ticks_skipped" number, "Ticks skipped because the world fell behind";
+    restarts: PerRoom<Counter>, "room_restarts" number, "Times that a room began anew after a panic";
+    lockstep_clients: PerRoom<Gauge>, "lockstep_clients" number, "Clients that follow in lockstep";
+    snapshots: PerRoom<Counter>, "lockstep_snapshots" number, "Snapshots sent to clients in lockstep";
+    checksums: PerRoom<Counter>, "lockstep_checksums" number, "Checksums of clients in lockstep that were compared";
+    desyncs: PerRoom<Counter>, "lockstep_desyncs" number, "Checksums of clients in lockstep that differed";
+    self_check_compared: Counter, "self_check_compared" number, "Updates of clients that --self-check compared with a world of its own";
+    self_check_faults: Counter, "self_check_faults" number, "Faults that --self-check has found; its log says which";
+    self_check_left_out: Counter, "self_check_left_out" number, "Clients that --self-check did not follow because there were too many";
+    capture_packets: Counter, "capture_packets" number, "Packets written into captures";
+    capture_bytes: Counter, "capture_written" bytes, "Bytes written into captures";
+    capture_lost: Counter, "capture_lost" number, "Messages and ticks missing from captures";
+}
+
+impl Metrics {
+    fn register(&mut self, name: &str, unit: Option<Unit>, help: &str, metric: impl Metric) {
+        match unit {
+            Some(unit) => self.registry.register_with_unit(name, help, unit, metric),
+            None => self.registry.register(name, help, metric),
+        }
+    }
+
+    /// Increments the counter of this name.
+    pub fn count(family: &Named, label: &'static str, name: &'static str) {
+        family.get_or_create(&[(label, name)]).inc();
+    }
+
+    /// The metrics of this room.
+    pub fn of_room(&self, name: &Arc<str>) -> Figures {
+        Figures {
+            clients: self.clients.of(name),
+            players: self.players.of(name),
+            ticks: self.ticks.of(name),
+            late_ticks: self.late_ticks.of(name),
+            skipped_ticks: self.skipped_ticks.of(name),
+            restarts: self.restarts.of(name),
+            lockstep_clients: self.lockstep_clients.of(name),
+            snapshots: self.snapshots.of(name),
+            checksums: self.checksums.of(name),
+            desyncs: self.desyncs.of(name),
+        }
+    }
+
+    /// Forgets a room that has ended: its metrics are shown no more.
+    pub fn forget_room(&self, name: &str) {
+        self.clients.forget(name);
+        self.players.forget(name);
+        self.ticks.forget(name);
+        self.late_ticks.forget(name);
+        self.skipped_ticks.forget(name);
+        self.restarts.forget(name);
+        self.lockstep_clients.forget(name);
+        self.snapshots.forget(name);
+        self.checksums.forget(name);
+        self.desyncs.forget(name);
+    }
+
+    /// Records the duration of a tick.
+    pub fn ticked(&self, took: Duration) {
+        self.tick_time.observe(took.as_secs_f64());
+    }
+
+    /// All metrics as Prometheus (OpenMetrics) text.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        encode(&mut text, &self.registry).expect("writing to a string does not fail");
+        text
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Metrics {
+        Metrics::new()
+    }
+}

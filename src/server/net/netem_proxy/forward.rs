@@ -1,0 +1,226 @@
+//! One connection of a relay: two sockets, a link between them, one thread.
+
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::forwarded_header::Forward;
+use crate::limits;
+use crate::util::netem::{Counts, Link, Read, Stream};
+use crate::util::os::{self, Watched};
+
+/// One direction.
+struct Way<'a> {
+    from: &'a TcpStream,
+    to: &'a TcpStream,
+    stream: Stream,
+    /// Changes the bytes that are read.
+    forward: Option<Forward>,
+    /// Bytes that have arrived and that `to` has not accepted.
+    out: Vec<u8>,
+    /// `from` sends nothing more.
+    has_ended: bool,
+    /// It has not closed its connection, but reset it.
+    is_reset: bool,
+    /// Its end was passed on.
+    is_over: bool,
+}
+
+/// What a step of a direction has done.
+#[derive(Default)]
+struct Done {
+    bytes: usize,
+    delay: Option<Duration>,
+    /// `to` has gone.
+    is_broken: bool,
+}
+
+/// Carries bytes between a client and a server, both non-blocking, until both have ended. The client's
+/// bytes pass through `forward`. The end of one side is passed on behind its bytes, as a half-close or as a
+/// reset. `told` is called with the direction, the bytes, the losses and the delay of each delivery.
+///
+/// # Errors
+/// One side has reset its connection, which was passed on; or waiting failed.
+pub fn carry(
+    [client, server]: [&TcpStream; 2],
+    link: Link,
+    forward: Forward,
+    is_stopping: &AtomicBool,
+    told: impl Fn(usize, usize, Counts, Option<Duration>),
+) -> io::Result<()> {
+    let (began, mut buffer) = (Instant::now(), vec![0; limits::RELAY_READ_BYTES]);
+    let way = |from, to, stream, forward| Way {
+        from,
+        to,
+        stream,
+        forward,
+        out: Vec::new(),
+        has_ended: false,
+        is_reset: false,
+        is_over: false,
+    };
+    let mut ways = [way(client, server, link.up, Some(forward)), way(server, client, link.down, None)];
+    while !is_stopping.load(Ordering::Acquire) && ways.iter().any(|way| !way.is_over) {
+        for direction in 0..ways.len() {
+            let way = &mut ways[direction];
+            way.read(began.elapsed(), &mut buffer);
+            let done = way.deliver(began.elapsed())?;
+            let counts = std::mem::take(&mut way.stream.channel.counts);
+            if done.bytes > 0 || done.delay.is_some() || counts != Counts::default() {
+                told(direction, done.bytes, counts, done.delay);
+            }
+            if done.is_broken {
+                ways[1 - direction].break_off(began.elapsed());
+            }
+        }
+        // The last end wakes no socket: a wait here would keep the connection's place for a while.
+        if ways.iter().any(|way| !way.is_over) {
+            wait(&mut ways, began)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether this is the error of a connection that one side has reset.
+pub fn is_reset(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::ConnectionReset
+}
+
+impl Way<'_> {
+    fn wants_bytes(&mut self, now: Duration) -> bool {
+        !self.has_ended && self.stream.space(now) > 0
+    }
+
+    /// Reads once, if there is space.
+    fn read(&mut self, now: Duration, buffer: &mut [u8]) {
+        if !self.wants_bytes(now) {
+            return;
+        }
+        let most = self.stream.space(now).min(buffer.len());
+        match self.from.read(&mut buffer[..most]) {
+            Ok(0) => {
+                self.has_ended = true;
+                self.stream.end(now);
+            }
+            Ok(count) => self.pass(&buffer[..count], now),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(_) => self.break_off(now),
+        }
+    }
+
+    fn pass(&mut self, bytes: &[u8], now: Duration) {
+        let Some(forward) = &mut self.forward else { return self.stream.write(bytes, now) };
+        let mut changed = Vec::with_capacity(bytes.len());
+        forward.pass(bytes, &mut changed);
+        self.stream.write(&changed, now);
+    }
+
+    /// `from` has reset its connection, or accepts nothing more.
+    fn break_off(&mut self, now: Duration) {
+        self.is_reset = true;
+        if !std::mem::replace(&mut self.has_ended, true) {
+            self.stream.end(now);
+        }
+    }
+
+    /// Writes what has arrived, and passes on the end.
+    fn deliver(&mut self, now: Duration) -> io::Result<Done> {
+        let mut done = Done::default();
+        if self.is_over {
+            return Ok(done);
+        }
+        if self.out.is_empty() {
+            match self.stream.read(now, &mut self.out) {
+                Read::Nothing => return Ok(done),
+                Read::Bytes(delay) => done.delay = Some(delay),
+                Read::End if self.is_reset => {
+                    os::reset(self.to)?;
+                    return Err(ErrorKind::ConnectionReset.into());
+                }
+                Read::End => {
+                    self.is_over = true;
+                    done.is_broken = self.to.shutdown(Shutdown::Write).is_err();
+                    return Ok(done);
+                }
+            }
+        }
+        match self.to.write(&self.out) {
+            Ok(count) => {
+                self.out.drain(..count);
+                done.bytes = count;
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(_) => {
+                (self.has_ended, self.is_over) = (true, true);
+                self.out.clear();
+                done.is_broken = true;
+            }
+        }
+        Ok(done)
+    }
+
+    /// How long nothing happens here unless a socket becomes ready.
+    fn rest(&mut self, now: Duration) -> Duration {
+        let arrives = if self.is_over || !self.out.is_empty() { None } else { self.stream.next() };
+        let is_full = !self.has_ended && self.stream.space(now) == 0;
+        let leaves = if is_full { self.stream.channel.leaves() } else { None };
+        let next = arrives.into_iter().chain(leaves).min();
+        next.map_or(limits::RELAY_LOOK, |next| next.saturating_sub(now))
+    }
+}
+
+/// Waits until a socket is ready for what one of the directions needs, or until bytes arrive.
+fn wait(ways: &mut [Way<'_>; 2], began: Instant) -> io::Result<()> {
+    let now = began.elapsed();
+    let time = ways.iter_mut().map(|way| way.rest(now)).min().unwrap_or_default();
+    let mut sockets = Vec::with_capacity(ways.len());
+    for direction in 0..ways.len() {
+        let reads = ways[direction].wants_bytes(now);
+        let writes = !ways[1 - direction].out.is_empty();
+        // A socket whose peer has gone is ready all the time, and must not be asked without need.
+        if reads || writes {
+            sockets.push(Watched { stream: ways[direction].from, reads, writes });
+        }
+    }
+    os::poll(&sockets, time).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+    use crate::util::netem::Conditions;
+
+    /// Two ends of a connection; the second one does not block.
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let near = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
+        let far = listener.accept().expect("a connection").0;
+        far.set_nonblocking(true).expect("a socket");
+        (near, far)
+    }
+
+    #[test]
+    fn the_server_reads_the_address_of_a_remote_client_and_the_client_reads_unchanged_bytes() {
+        let ((mut client, client_end), (mut server, server_end)) = (pair(), pair());
+        let carrying = thread::spawn(move || {
+            let forward = Forward::new("192.168.1.20".parse().expect("an address"));
+            let link = Link::new(&Conditions::default(), 1);
+            carry([&client_end, &server_end], link, forward, &AtomicBool::new(false), |_, _, _, _| {})
+        });
+        let head = b"GET / HTTP/1.1\r\n\r\n";
+        for stream in [&mut client, &mut server] {
+            stream.write_all(head).expect("sent");
+            stream.shutdown(Shutdown::Write).expect("closed");
+        }
+        let (mut up, mut down) = (String::new(), String::new());
+        server.read_to_string(&mut up).expect("all bytes, then the end");
+        client.read_to_string(&mut down).expect("all bytes, then the end");
+        assert_eq!(up, "GET / HTTP/1.1\r\nX-Forwarded-For: 192.168.1.20\r\n\r\n");
+        assert_eq!(down.as_bytes(), head);
+        carrying.join().expect("no panic").expect("both ends");
+    }
+}

@@ -1,0 +1,251 @@
+//! `tickwire net`: passes connections on to a server under other network conditions.
+//!
+//! ```text
+//!  client ◄──► relay: up ─► [link] ─► down, a thread for each client ◄──► server
+//! ```
+//!
+//! Each connection of a client is one connection to the server, over a [`link`](crate::util::netem) of its
+//! own. The request of a remote client gets a line that names its address ([`forwarded_header`]); no other byte
+//! is changed. On Linux, with a server on this machine, each client keeps
+//! an address of its own ([`own_address`]), so that the server's limits per address hold as without
+//! the relay.
+
+mod forward;
+mod forwarded_header;
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use tickwire_sim::rng::Rng;
+use tracing::{debug, warn};
+
+use self::forward::{carry, is_reset};
+use self::forwarded_header::Forward;
+use super::accept::{self, AcceptErrors};
+use super::registry::Registry;
+use crate::limits;
+use crate::util::netem::{Conditions, Counts, Delays, Link};
+use crate::util::os;
+use crate::util::sync::Mutex;
+
+/// What a relay does.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Where it listens; port 0 for a free one.
+    pub listen: SocketAddr,
+    /// The server.
+    pub to: SocketAddr,
+    /// The conditions of each connection.
+    pub conditions: Conditions,
+    /// Determines what is lost, and the delays within the jitter.
+    pub seed: u64,
+}
+
+/// What a relay has carried.
+#[derive(Debug, Clone, Default)]
+pub struct Totals {
+    /// Connections accepted.
+    pub connections: u64,
+    /// Of these, connections that were reset because there were too many.
+    pub refused: u64,
+    /// Of these, connections that were reset because the server could not be reached.
+    pub failed: u64,
+    /// Bytes delivered to the server and to clients.
+    pub bytes: [u64; 2],
+    /// Segments and losses of both directions.
+    pub counts: Counts,
+    /// The time from reading to delivering, of each delivery.
+    pub delays: Delays,
+}
+
+/// A running relay. Dropping it without [`Relay::stop`] leaves its threads running.
+#[derive(Debug)]
+pub struct Relay {
+    shared: Arc<Shared>,
+    listener: Arc<TcpListener>,
+    address: SocketAddr,
+    accepting: JoinHandle<()>,
+}
+
+/// What all threads share.
+#[derive(Debug)]
+struct Shared {
+    options: Options,
+    most: usize,
+    is_stopping: AtomicBool,
+    totals: Mutex<Totals>,
+    /// The sockets of all connections, so that a stop can cut them.
+    connections: Registry<Arc<TcpStream>>,
+}
+
+impl Relay {
+    /// Listens.
+    ///
+    /// # Errors
+    /// The machine supports too few connections, the address cannot be bound, or a thread cannot be
+    /// started.
+    pub fn start(options: Options) -> io::Result<Relay> {
+        let connections = os::ceilings().enough()?;
+        let listener = Arc::new(TcpListener::bind(options.listen)?);
+        os::widen_backlog(&listener)?;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared {
+            options,
+            // Two sockets each.
+            most: limits::RELAY_CLIENTS.min(connections / 2),
+            is_stopping: AtomicBool::new(false),
+            totals: Mutex::default(),
+            connections: Registry::default(),
+        });
+        let for_thread = (Arc::clone(&shared), Arc::clone(&listener));
+        let accepting = thread::Builder::new()
+            .name("listener".to_owned())
+            .spawn(move || accept_all(&for_thread.0, &for_thread.1))?;
+        Ok(Relay { shared, listener, address, accepting })
+    }
+
+    /// The address on which it listens, with the actual port if port 0 was requested.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Accepts no new connections and cuts all others. Returns what it has carried.
+    pub fn stop(self) -> Totals {
+        self.shared.is_stopping.store(true, Ordering::Release);
+        os::shut_listener(&self.listener);
+        let _ = self.accepting.join();
+        for stream in self.shared.connections.all() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        self.shared.connections.wait_until_empty(Instant::now() + limits::CUT_TIME);
+        self.shared.totals.lock().clone()
+    }
+}
+
+/// Whether clients of a relay to this server keep addresses of their own.
+pub fn keeps_addresses(to: SocketAddr) -> bool {
+    os::CHOOSES_SOURCE && matches!(to.ip(), IpAddr::V4(ip) if ip.is_loopback())
+}
+
+/// The address of this machine that stands for a client: that of a client on this machine itself, or
+/// 127 and the last three parts of its IPv4 address, or of a hash of its IPv6 /64.
+pub fn own_address(client: IpAddr) -> Ipv4Addr {
+    let bits = match client.to_canonical() {
+        IpAddr::V4(ip) => ip.to_bits(),
+        IpAddr::V6(ip) if ip.is_loopback() => Ipv4Addr::LOCALHOST.to_bits(),
+        IpAddr::V6(ip) => (Rng::from_state((ip.to_bits() >> 64) as u64).next_u64() >> 32) as u32,
+    };
+    // Neither the network itself nor its broadcast address.
+    let host = (bits & 0x00ff_ffff).clamp(1, 0x00ff_fffe);
+    Ipv4Addr::from_bits(0x7f00_0000 | host)
+}
+
+fn accept_all(shared: &Arc<Shared>, listener: &TcpListener) {
+    let mut errors = AcceptErrors::default();
+    for number in 0.. {
+        let accepted =
+            accept::next(|| listener.accept(), || shared.is_stopping(), &mut errors, thread::sleep);
+        let Some((stream, address)) = accepted else { return };
+        let totals = &mut *shared.totals.lock();
+        totals.connections += 1;
+        if shared.connections.all().len() >= 2 * shared.most {
+            totals.refused += 1;
+            let _ = os::reset(&stream);
+            continue;
+        }
+        shared.give_thread(stream, address, number);
+    }
+}
+
+impl Shared {
+    fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Acquire)
+    }
+
+    fn give_thread(self: &Arc<Shared>, stream: TcpStream, address: SocketAddr, number: u64) {
+        let stream = Arc::new(stream);
+        self.connections.add(2 * number, Arc::clone(&stream));
+        let leaving = Leaving { shared: Arc::clone(self), number };
+        let spawned = thread::Builder::new()
+            .name("relay".to_owned())
+            .stack_size(limits::CLIENT_STACK_BYTES)
+            .spawn(move || leaving.shared.serve(&stream, address, number));
+        if let Err(error) = spawned {
+            warn!("cannot start a thread for a connection: {error}");
+        }
+    }
+
+    /// A connection's thread.
+    fn serve(&self, client: &TcpStream, address: SocketAddr, number: u64) {
+        let Options { to, conditions, seed, .. } = self.options;
+        let from = keeps_addresses(to).then(|| IpAddr::V4(own_address(address.ip())));
+        // A small receive buffer: the server's sends stop soon after this program stops reading.
+        let server = match os::connect(to, from, Some(limits::LINK_QUEUE_BYTES)) {
+            Ok(server) => Arc::new(server),
+            Err(error) => {
+                warn!(%address, "cannot connect to {to}: {error}");
+                self.totals.lock().failed += 1;
+                let _ = os::reset(client);
+                return;
+            }
+        };
+        if os::prepare(client).and_then(|()| client.set_nonblocking(true)).is_err() {
+            return; // The client has gone already.
+        }
+        self.connections.add(2 * number + 1, Arc::clone(&server));
+        let link = Link::new(&conditions, Rng::from_state(seed ^ number << 32).next_u64());
+        let told = |direction: usize, bytes: usize, counts: Counts, delay: Option<Duration>| {
+            let totals = &mut *self.totals.lock();
+            totals.bytes[direction] += bytes as u64;
+            totals.counts.add(counts);
+            delay.into_iter().for_each(|delay| totals.delays.add(delay));
+        };
+        let forward = Forward::new(address.ip());
+        match carry([client, &server], link, forward, &self.is_stopping, told) {
+            Ok(()) => {}
+            Err(error) if is_reset(&error) => debug!(%address, "reset"),
+            Err(error) => warn!(%address, "connection lost: {error}"),
+        }
+    }
+}
+
+/// Takes the sockets of a connection off the list when its thread ends, also by a panic.
+struct Leaving {
+    shared: Arc<Shared>,
+    number: u64,
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.shared.connections.remove(2 * self.number);
+        self.shared.connections.remove(2 * self.number + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_client_gets_an_address_of_this_machine_that_can_be_used() {
+        for (client, own) in [
+            ("127.0.0.1", "127.0.0.1"),
+            ("127.0.7.9", "127.0.7.9"),
+            ("::1", "127.0.0.1"),
+            ("::ffff:127.0.0.5", "127.0.0.5"),
+            ("192.168.1.20", "127.168.1.20"),
+            ("10.0.0.0", "127.0.0.1"),
+            ("10.255.255.255", "127.255.255.254"),
+        ] {
+            assert_eq!(own_address(client.parse().expect(client)).to_string(), own, "{client}");
+        }
+        let own = |client: &str| own_address(client.parse().expect(client));
+        assert_eq!(own("2001:db8::1"), own("2001:db8::2"));
+        assert_ne!(own("2001:db8::1"), own("2001:db8:0:1::1"));
+        assert!(own("2001:db8::1").is_loopback());
+    }
+}

@@ -1,0 +1,234 @@
+//! Requests without an upgrade: the pages and their files, embedded in the binary, and `/metrics`. A
+//! room has the same pages below its path; [`room_pages`] has those about rooms.
+//!
+//! Each request head gets one whole response. No response contains a file from the machine's disk,
+//! and internal pages are served only to requests that pass every check for being local, or carry
+//! the token. Pages of other origins may read everything else if their origin may play.
+
+pub mod browser_edition;
+pub mod page_response;
+pub mod playback_server;
+pub mod room_pages;
+
+use std::borrow::Cow;
+use std::net::SocketAddr;
+
+use super::access;
+use super::console::http_admin;
+use super::metrics::Metrics;
+use super::pages::page_response::Found;
+use super::rooms_on_demand;
+use super::server_state::Host;
+
+use super::inspector;
+use crate::game::About;
+use crate::packet::{routes, tables_json};
+use crate::ws::handshake;
+use crate::ws::http::{self, RequestHead};
+
+macro_rules! files {
+    ($($name:literal)+) => {
+        &[$(($name, include_bytes!(concat!("../../../web/", $name)).as_slice())),+]
+    };
+}
+
+/// Everything in `src/web/` that a browser asks for: name and bytes.
+const FILES: browser_edition::Files = files! {
+    "address.js" "admin.css" "admin.html" "admin.js" "animals.js" "attempt.js" "beside.css" "built.js" "camera.js" "clans.js"
+    "clipboard.js" "codec.js" "codes.json" "coming-back.js" "commands.js" "connection.js" "draw-animals.js" "draw-arms.js" "draw-effects.js"
+    "draw-icons.js" "draw-items.js" "draw-labels.js" "draw-players.js" "draw-scenery.js" "draw-shapes.js"
+    "draw-shots.js" "draw-structures.js" "draw-terrain.js" "draw-text.js" "draw-tools.js" "draw-weather.js"
+    "edition-tab.js" "edition.js" "effects.js" "endings.js" "facilities.js" "favicon.svg" "friends.css" "friends.js" "happenings.js" "heartbeat.js" "held.js" "hints.js"
+    "history.js" "hud-clan.js" "hud-graph.js" "hud-kit.js" "hud-panels.js" "hud-play.js" "hud.js"
+    "index.html" "input.js" "inspect.js" "interpolation.js" "line.js" "link.js" "load-error.js" "lockstep-panel.js" "lockstep.js" "main.js" "minimap.js" "motion.js"
+    "moments.js" "msgpack.js" "own-key.js" "own-token.js" "palette.js" "pane.js" "panels.css" "player.js" "predict.wasm" "prediction.js" "private-room.js" "protocol.js" "random.js"
+    "rates.js" "reckoning.js" "room.js" "rooms.css" "rules.js" "rules.json" "settings.js" "shots.js" "since.js" "small.css" "socket.js" "sound.js" "sprites.js"
+    "stage.js" "states.js" "stored.js" "style.css" "swing.js" "sync-panel.js" "tab-cache.js" "tab-host.js" "tab-module.js" "tab-net.js" "tab-page.js"
+    "tab-socket.js" "tab-wasm.js" "tab-worker.js" "tab.wasm" "tickwire.d.ts" "tickwire.js" "title.js" "unreachable.js"
+    "waits.js" "watch-bar.js" "watch-link.js" "watch-page.js" "watch.css" "watch.js" "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-changes.js" "wire-copy.js"
+    "wire-draw.js" "wire-edit.js" "wire-explainer.js" "wire-filter.js" "wire-flip.js" "wire-follow.js" "wire-frame.css"
+    "wire-frame.js" "wire-frames.js" "wire-keys.js" "wire-lanes.js" "wire-line.js" "wire-list.css"
+    "wire-list.js" "wire-marks.js" "wire-more.js" "wire-note.js" "wire-open.js" "wire-own.js" "wire-past.js"
+    "wire-press.js" "wire-rows.js" "wire-source.js" "wire-story.js" "wire-time.js" "wire-tree.js"
+    "wire-unmask.js" "wire-watch.js" "wire-work.js" "wire-xor.js" "wire.css" "wire.html" "wire.js" "world.js"
+};
+
+/// The type of a file, by the end of its name.
+fn kind(name: &str) -> &'static str {
+    match name.rsplit('.').next() {
+        Some("css") => "text/css; charset=utf-8",
+        Some("html") => "text/html; charset=utf-8",
+        Some("json") => "application/json",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        Some("ts") => "text/plain; charset=utf-8",
+        _ => "application/wasm",
+    }
+}
+
+/// The policy of a game's own page, in which script and style may stand: the page is one file of the
+/// program, and nothing that a client says gets into it.
+const PAGE_POLICY: &str = "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; connect-src 'self' ws: wss:; \
+                           img-src 'self' data:; style-src 'self' 'unsafe-inline'; \
+                           object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+
+/// A response in two parts, so that the page's files need not be copied for each request.
+pub struct Response {
+    /// The status in the head.
+    pub status: u16,
+    /// The head, including its empty line.
+    pub head: Vec<u8>,
+    /// The body; empty for `HEAD`.
+    pub body: Cow<'static, [u8]>,
+}
+
+/// The response to a request.
+pub fn respond(host: &Host, head: &RequestHead, address: SocketAddr) -> Response {
+    let is_head = head.method == "HEAD";
+    let found = if head.method == "GET" || is_head {
+        find(host, head, address)
+    } else {
+        let allowed = if head.path() == http_admin::PATH { "GET, HEAD, POST" } else { "GET, HEAD" };
+        let body = format!("only the methods {allowed} are allowed\n");
+        Found { more: ("Allow", allowed.into()), ..Found::text(405, body) }
+    };
+    let status = found.status;
+    let sharing = sharing(head, &host.config.allowed_origins);
+    let (head, body) = response(found, is_head, &sharing);
+    Response { status, head, body }
+}
+
+/// The head, with these headers besides its own, and the body of a response.
+pub fn response(found: Found, is_head: bool, also: &[(&str, String)]) -> (Vec<u8>, Cow<'static, [u8]>) {
+    let Found { status, kind, policy, more, body } = found;
+    let own = headers(policy, (more.0, &more.1));
+    let all: Vec<_> = own.into_iter().chain(also.iter().map(|(name, value)| (*name, &**value))).collect();
+    let head = http::response_head(status, kind, &all, body.len());
+    (head, if is_head { Cow::default() } else { body })
+}
+
+/// The packet tables in force. The file of this name has the built-in ones, which are those of the
+/// server in the tab edition.
+pub const CODES: &str = "codes.json";
+/// The rules of the room's game. The file of this name is for the tab edition as well.
+pub const RULES: &str = "rules.json";
+const METRICS_PATH: &str = "/metrics";
+const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The headers of a page.
+pub fn headers<'a>(policy: &'a str, more: (&'a str, &'a str)) -> [(&'a str, &'a str); 5] {
+    [
+        more,
+        ("X-Content-Type-Options", "nosniff"),
+        ("Referrer-Policy", "no-referrer"),
+        // A page that opened this one cannot steer it, such as by another fragment.
+        ("Cross-Origin-Opener-Policy", "same-origin"),
+        ("Content-Security-Policy", policy),
+    ]
+}
+
+const ALLOW_ORIGIN: &str = "Access-Control-Allow-Origin";
+/// Paths whose answers only pages of this server read, in a room as well.
+const OWN_PAGES_ONLY: [&str; 3] = [inspector::PATH, http_admin::PATH, METRICS_PATH];
+
+/// The headers by which a browser lets pages of other origins read the answer to this request: the origins whose pages may play.
+fn sharing(head: &RequestHead, allowed: &[String]) -> Vec<(&'static str, String)> {
+    if OWN_PAGES_ONLY.contains(&routes::room_of(head.path()).1) {
+        return Vec::new();
+    }
+    if allowed.is_empty() {
+        return vec![(ALLOW_ORIGIN, "*".to_owned())];
+    }
+    // The answer to another origin has other headers, which a cache must not mix up.
+    let mut headers = vec![("Vary", "Origin".to_owned())];
+    if let (Some(origin), Ok(())) = (head.header("Origin"), handshake::check_origin(head, allowed)) {
+        headers.push((ALLOW_ORIGIN, origin.to_owned()));
+    }
+    headers
+}
+
+fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
+    if let Some(found) = room_pages::find(host, head, address) {
+        return found;
+    }
+    if head.path() == browser_edition::FOLDER.trim_end_matches('/') {
+        return Found::moved("tab/".to_owned());
+    }
+    if let Some(name) = head.path().strip_prefix(browser_edition::FOLDER) {
+        let name = if name.is_empty() { "index.html" } else { name };
+        return found(200, name, browser_edition::find(FILES, name));
+    }
+    // A room has the pages for its players, and they ask for their files below its path.
+    let (room, path) = routes::room_of(head.path());
+    let name = match path {
+        "/" => "index.html",
+        inspector::PATH => "wire.html",
+        http_admin::PATH if room.is_empty() => "admin.html",
+        METRICS_PATH if room.is_empty() => return metrics(host, head, address),
+        // The path as it is: `//main.js` is another one, and a proxy's rule for `/metrics` does not hold for `//metrics`.
+        path => path.strip_prefix('/').unwrap_or(path),
+    };
+    let in_room =
+        host.rooms.find(room).or_else(|| rooms_on_demand::is_possible(host, room).then(|| host.room()));
+    let about = in_room.map(|room| room.handle.about);
+    let paths = about.map_or(&[][..], |about| about.paths);
+    if paths.iter().any(|(known, _)| *known == path && *known != "/") {
+        let found = Found::text(426, "this is a WebSocket endpoint\n".to_owned());
+        return Found { more: ("Upgrade", "websocket".into()), ..found };
+    }
+    if let Some(page) = about.and_then(|about| own_page(name, about)) {
+        return page;
+    }
+    // A client that may not watch gets the page all the same, which asks for the token; the status
+    // says that it is needed.
+    let status = if path == inspector::PATH { access::status(host, head, address) } else { 200 };
+    if name == CODES {
+        return found(status, name, Some(tables_json::lines(&host.config.codes).into_bytes().into()));
+    }
+    if name == RULES {
+        let rules = about.and_then(|about| about.rules).map(|rules| rules().into_bytes().into());
+        return found(status, name, rules);
+    }
+    found(status, name, file(name))
+}
+
+/// The page of a game that has its own, if its name is asked for.
+fn own_page(name: &str, about: &About) -> Option<Found> {
+    let page = about.page.filter(|_| name == "index.html")?;
+    Some(Found { policy: PAGE_POLICY, ..found(200, name, Some(page.as_bytes().into())) })
+}
+
+/// The page of a game, or a file for it.
+pub fn page(name: &str, about: &About) -> Found {
+    own_page(name, about).unwrap_or_else(|| found(200, name, file(name)))
+}
+
+/// A file of `src/web/`.
+fn file(name: &str) -> Option<Cow<'static, [u8]>> {
+    FILES.iter().find(|(known, _)| *known == name).map(|(_, bytes)| Cow::Borrowed(*bytes))
+}
+
+/// A file, or 404 if there is none.
+pub fn found(status: u16, name: &str, file: Option<Cow<'static, [u8]>>) -> Found {
+    match file {
+        Some(bytes) => Found::new(status, kind(name), bytes),
+        None => Found::text(404, "no such page\n".to_owned()),
+    }
+}
+
+/// The metrics, for this machine and for requests with the operator's token.
+fn metrics(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
+    let refused = |status, rule: &'static str| {
+        Metrics::count(&host.metrics.refused, "rule", rule);
+        Found::text(status, format!("{rule}\n"))
+    };
+    if !access::is_at_this_machine(head, address, &host.config.trusted_proxies) {
+        let Some(said) = access::bearer(head) else { return refused(403, "metrics_token_missing") };
+        if let Err(no) = access::check_token(host, &said, address) {
+            let found = refused(no.status, no.rule);
+            let [(name, value)] = access::BEARER_WANTED;
+            return if no.status == 401 { Found { more: (name, value.into()), ..found } } else { found };
+        }
+    }
+    Found::new(200, METRICS, host.metrics.text().into_bytes())
+}

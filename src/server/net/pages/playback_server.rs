@@ -1,0 +1,215 @@
+//! The server of `tickwire replay --serve`: the game's page and one capture file, for whoever is at
+//! this machine. There is no game behind it: no endpoint, no `/wire`, no `/admin`, and every other path
+//! is 404.
+//!
+//! A connection has one request. The file is sent as it is read, so its size does not matter; what is
+//! appended to it while it is sent is left out.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use super::page_response::{Found, POLICY};
+use crate::game::About;
+use crate::limits;
+use crate::packet::{Codes, routes, tables_json};
+use crate::server::admission::refusal::Refused;
+use crate::server::net::accept::{self, AcceptErrors};
+use crate::server::net::blocking_io::{drain, read, write_all};
+use crate::server::net::{access, pages};
+use crate::tools::capture::Untrusted;
+use crate::util::os;
+use crate::ws::http::{self, HeadReader, RequestHead};
+
+/// The path of the capture file below the root.
+const CAPTURE: &str = "capture.pcapng";
+const CAPTURE_TYPE: &str = "application/x-pcapng";
+
+/// What is served.
+#[derive(Debug)]
+pub struct Served {
+    /// The capture file.
+    pub file: PathBuf,
+    /// The rooms of the capture that can be watched, by name, with their games.
+    pub rooms: Vec<(Untrusted, &'static About)>,
+    /// The packet tables of the pages.
+    pub codes: Arc<Codes>,
+}
+
+/// A running server. Dropping it without [`Watched::stop`] leaves its thread running.
+#[derive(Debug)]
+pub struct Watched {
+    shared: Arc<Shared>,
+    listener: Arc<TcpListener>,
+    address: SocketAddr,
+    accepting: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    served: Served,
+    connections: AtomicUsize,
+    is_stopping: AtomicBool,
+}
+
+impl Watched {
+    /// Listens.
+    ///
+    /// # Errors
+    /// The address is no loopback address or cannot be bound, or a thread cannot be started.
+    pub fn start(bind: SocketAddr, served: Served) -> io::Result<Watched> {
+        if !bind.ip().is_loopback() {
+            let why = "it is not an address of this machine alone, such as 127.0.0.1";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        let listener = Arc::new(TcpListener::bind(bind)?);
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared {
+            served,
+            connections: AtomicUsize::new(0),
+            is_stopping: AtomicBool::new(false),
+        });
+        let for_thread = (Arc::clone(&shared), Arc::clone(&listener));
+        let accepting = thread::Builder::new()
+            .name("listener".to_owned())
+            .spawn(move || accept_all(&for_thread.0, &for_thread.1))?;
+        Ok(Watched { shared, listener, address, accepting })
+    }
+
+    /// The address on which it listens, with the actual port if port 0 was requested.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Accepts no new connections. A response that is being written ends with the program.
+    pub fn stop(self) {
+        self.shared.is_stopping.store(true, Ordering::Release);
+        os::shut_listener(&self.listener);
+        let _ = self.accepting.join();
+    }
+}
+
+/// Each connection gets a thread, up to a bound.
+fn accept_all(shared: &Arc<Shared>, listener: &TcpListener) {
+    let (mut errors, is_stopping) = (AcceptErrors::default(), || shared.is_stopping.load(Ordering::Acquire));
+    while let Some((stream, address)) =
+        accept::next(|| listener.accept(), is_stopping, &mut errors, thread::sleep)
+    {
+        if shared.connections.fetch_add(1, Ordering::AcqRel) >= limits::WATCH_CONNECTIONS {
+            let refused = Refused::plain(503, "too_many_connections");
+            let _ = os::send_now(&stream, [&refused.response[..]].into_iter());
+            shared.connections.fetch_sub(1, Ordering::AcqRel);
+            continue;
+        }
+        let for_thread = Arc::clone(shared);
+        let spawned = thread::Builder::new().name("page".to_owned()).spawn(move || {
+            serve(&for_thread, &stream, address);
+            for_thread.connections.fetch_sub(1, Ordering::AcqRel);
+        });
+        if spawned.is_err() {
+            shared.connections.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
+
+/// One request and its answer.
+fn serve(shared: &Shared, stream: &TcpStream, address: SocketAddr) {
+    let written = match read_head(stream) {
+        Ok(None) => return,
+        Ok(Some(head)) => answer(shared, stream, &head, address),
+        Err(refused) => write_all(stream, &refused.response, limits::PAGE_TIME),
+    };
+    if written.is_ok() {
+        let _ = stream.shutdown(Shutdown::Write);
+        drain(stream, limits::CLOSE_TIME, limits::DRAIN_BYTES, |_| {});
+    }
+}
+
+/// The head; `Ok(None)` if the peer left before it was complete, or has sent nothing in time.
+fn read_head(stream: &TcpStream) -> Result<Option<RequestHead>, Refused> {
+    let deadline = Instant::now() + limits::HEAD_TIME;
+    let (mut reader, mut buffer) = (HeadReader::new(limits::HEAD), [0; limits::READ_BYTES]);
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match read(stream, &mut buffer, left) {
+            Ok(None) if !reader.has_begun() => return Ok(None),
+            Ok(None) => return Err(Refused::plain(408, "head_late")),
+            Ok(Some(0)) | Err(_) => return Ok(None),
+            Ok(Some(count)) => {
+                if let Some(head) = reader.receive(&buffer[..count])? {
+                    return Ok(Some(head));
+                }
+            }
+        }
+    }
+}
+
+fn answer(shared: &Shared, stream: &TcpStream, head: &RequestHead, address: SocketAddr) -> io::Result<()> {
+    let is_head = head.method == "HEAD";
+    let found = if !access::is_at_this_machine(head, address, &[]) {
+        Found::text(403, "this is served to this machine only\n".to_owned())
+    } else if head.method != "GET" && !is_head {
+        Found { more: ("Allow", "GET, HEAD".into()), ..Found::text(405, "only GET and HEAD\n".to_owned()) }
+    } else if head.path() == format!("/{CAPTURE}") {
+        return send_file(&shared.served, stream, is_head);
+    } else {
+        shared.served.find(head)
+    };
+    let (head, body) = pages::response(found, is_head, &[]);
+    write_all(stream, &head, limits::PAGE_TIME)?;
+    write_all(stream, &body, limits::PAGE_TIME)
+}
+
+/// Sends the capture, as long as it is now. A peer that takes no bytes for a while is given up.
+fn send_file(served: &Served, stream: &TcpStream, is_head: bool) -> io::Result<()> {
+    let opened = File::open(&served.file).and_then(|file| Ok((file.metadata()?.len(), file)));
+    let Ok((bytes, mut file)) = opened else {
+        let found = Found::text(404, "the capture file cannot be read any more\n".to_owned());
+        return write_all(stream, &pages::response(found, is_head, &[]).0, limits::PAGE_TIME);
+    };
+    let more = pages::headers(POLICY, ("Cache-Control", "no-cache"));
+    let head = http::response_head(200, CAPTURE_TYPE, &more, usize::try_from(bytes).unwrap_or(usize::MAX));
+    write_all(stream, &head, limits::PAGE_TIME)?;
+    let (mut left, mut buffer) = (if is_head { 0 } else { bytes }, vec![0; limits::WATCH_SEND_BYTES]);
+    while left > 0 {
+        let most = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+        let count = file.read(&mut buffer[..most])?;
+        if count == 0 {
+            // It has become shorter: the peer sees that bytes are missing.
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        write_all(stream, &buffer[..count], limits::PAGE_TIME)?;
+        left -= count as u64;
+    }
+    Ok(())
+}
+
+impl Served {
+    /// The page of a room, or a file of it.
+    fn find(&self, head: &RequestHead) -> Found {
+        let (room, path) = routes::room_of(head.path());
+        let (first, known) = (self.rooms.first(), self.rooms.iter().find(|(name, _)| name == room));
+        // The page at the root is that of the default room, or of the first one if there is none.
+        let Some((_, about)) = known.or(first.filter(|_| room.is_empty())) else {
+            return Found::text(404, "the capture has no such room\n".to_owned());
+        };
+        let name = if path == "/" { "index.html" } else { path.strip_prefix('/').unwrap_or(path) };
+        if name == "index.html" && head.query("watch").is_none() {
+            let up = if room.is_empty() { "" } else { "../../../../" };
+            return Found { status: 307, ..Found::moved(format!("./?watch={up}{CAPTURE}")) };
+        }
+        match name {
+            name if name.starts_with("admin.") => Found::text(404, "no such page\n".to_owned()),
+            pages::CODES => {
+                pages::found(200, name, Some(tables_json::lines(&self.codes).into_bytes().into()))
+            }
+            pages::RULES => pages::found(200, name, about.rules.map(|rules| rules().into_bytes().into())),
+            name => pages::page(name, about),
+        }
+    }
+}

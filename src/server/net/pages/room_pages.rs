@@ -1,0 +1,169 @@
+//! What is answered about rooms: their list at `/rooms`, as a page or as JSON, the redirects of a
+//! room's paths, the page of a room that does not exist, and `/healthz`.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+
+use serde_json::json;
+
+use super::page_response::Found;
+use crate::packet::routes::{ROOMS, is_room_name};
+use crate::server::admission::refusal::Refused;
+use crate::server::net::metrics::Metrics;
+use crate::server::net::rooms::Hosted;
+use crate::server::net::rooms_on_demand;
+use crate::server::net::server_state::Host;
+use crate::util::address_prefix::Household;
+use crate::util::plural::count;
+use crate::ws::http::RequestHead;
+
+/// The path of the list of rooms.
+pub const LIST_PATH: &str = "/rooms";
+/// The path of the health check.
+pub const HEALTH_PATH: &str = "/healthz";
+
+/// Pages that the server has once; a room's pages link to them as if they were below its path.
+const OF_THE_SERVER: [(&str, &str); 4] =
+    [("admin", "admin"), ("rooms", "rooms"), ("tab", "tab/"), ("tab/", "tab/")];
+
+const HTML: &str = "text/html; charset=utf-8";
+const JSON: &str = "application/json";
+
+/// Below the list, if a path makes a room.
+const ON_DEMAND: &str = "<p class=\"more\">A link such as <code>r/our-room/</code> opens a new room, with a name \
+                         that you choose. For a private one, press Play with friends in the game.</p>\n";
+
+/// The answer to a request about rooms; `None` for another request.
+pub fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Option<Found> {
+    match head.path() {
+        LIST_PATH => return Some(list(host, head)),
+        HEALTH_PATH => return Some(health(host)),
+        _ => {}
+    }
+    let rest = head.path().strip_prefix(ROOMS)?;
+    let (name, below) = rest.split_once('/').map_or((rest, None), |(name, below)| (name, Some(below)));
+    if name.is_empty() || host.rooms.find(name).is_none() {
+        if !rooms_on_demand::is_possible(host, name) {
+            return Some(unknown(head, name));
+        }
+        // The page's files, and the inspector beside it, may be asked for before the room is made.
+        let is_the_page = below == Some("");
+        if let (true, Err(refused)) = (is_the_page, rooms_on_demand::check(host, Household::of(address.ip())))
+        {
+            Metrics::count(&host.metrics.refused, "rule", refused.rule);
+            return Some(no_room_left(head, &refused));
+        }
+    }
+    let query = head.target.split_once('?').map_or(String::new(), |(_, query)| format!("?{query}"));
+    let Some(below) = below else { return Some(Found::moved(format!("{name}/{query}"))) };
+    let (_, page) = OF_THE_SERVER.iter().find(|(path, _)| *path == below)?;
+    Some(Found::moved(format!("../../{page}{query}")))
+}
+
+/// 200 while every room ticks or sleeps, otherwise 503 with a line for each room that does neither.
+fn health(host: &Host) -> Found {
+    let now = host.now();
+    let ails = |room: &Hosted| room.ails(now).map(|why| format!("{} {why}\n", room.title()));
+    let problems: String = host.rooms.all().iter().filter_map(|room| ails(room)).collect();
+    if problems.is_empty() { Found::text(200, "ok\n".to_owned()) } else { Found::text(503, problems) }
+}
+
+fn accepts(head: &RequestHead, kind: &str) -> bool {
+    head.header("Accept").is_some_and(|accepted| accepted.contains(kind))
+}
+
+fn list(host: &Host, head: &RequestHead) -> Found {
+    let mut rooms = host.rooms.all();
+    rooms.retain(|room| !room.is_private());
+    let on_demand = host.config.rooms_on_demand > 0;
+    let wants_json = head.query("format").as_deref() == Some("json");
+    if wants_json || accepts(head, JSON) && !accepts(head, "text/html") {
+        let entry = |room: &Hosted| {
+            let (name, path) = (room.name(), path_of(room));
+            let (game, players, clients) = (room.game(), room.players(), room.clients());
+            json!({ "name": name, "path": path, "game": game, "players": players, "clients": clients })
+        };
+        let rooms: Vec<_> = rooms.iter().map(|room| entry(room)).collect();
+        return Found::new(
+            200,
+            JSON,
+            format!("{}\n", json!({ "rooms": rooms, "on_demand": on_demand })).into_bytes(),
+        );
+    }
+    let players: usize = rooms.iter().map(|room| room.players()).sum();
+    let mut body = format!(
+        "<p class=\"sum\">{}, {}. Choose a room to play in it.</p>\n<ul>\n",
+        count(rooms.len(), "room"),
+        count(players, "player")
+    );
+    for room in &rooms {
+        let (link, title) =
+            (&path_of(room)[1..], if room.name().is_empty() { "Default room" } else { room.name() });
+        let link = if link.is_empty() { "./" } else { link };
+        let players = match (room.players(), room.clients()) {
+            (0, 0) => "empty".to_owned(),
+            (0, watching) => format!("{watching} watching"),
+            (players, _) => count(players, "player"),
+        };
+        let _ = writeln!(body, "<li><a href=\"{link}\"><b>{title}</b> <span>{players}</span></a></li>");
+    }
+    body.push_str("</ul>\n");
+    if on_demand {
+        body.push_str(ON_DEMAND);
+    }
+    Found::new(200, HTML, page(head, "rooms", &body).into_bytes())
+}
+
+/// The path of a room's page.
+fn path_of(room: &Hosted) -> String {
+    if room.name().is_empty() { "/".to_owned() } else { format!("{ROOMS}{}/", room.name()) }
+}
+
+/// Answers a request for the page of a room that cannot be made now.
+fn no_room_left(head: &RequestHead, refused: &Refused) -> Found {
+    let rule = refused.rule;
+    if !accepts(head, "text/html") {
+        return Found::text(refused.status, format!("{rule}\n"));
+    }
+    let why = match refused.status {
+        429 => "Your address has opened as many new rooms as it may have.",
+        _ => "This server has as many rooms as it may have.",
+    };
+    let up = up(head);
+    let body = format!(
+        "<p>{why} Try again in a minute, or <a href=\"{up}rooms\">choose another room</a>.</p>\n\
+         <p class=\"rule\">{rule}</p>\n"
+    );
+    Found::new(refused.status, HTML, page(head, "rooms", &body).into_bytes())
+}
+
+fn unknown(head: &RequestHead, name: &str) -> Found {
+    // A name that no room may have is not repeated: it may hold anything.
+    let what = if is_room_name(name) { format!("room {name}") } else { "such room".to_owned() };
+    if !accepts(head, "text/html") {
+        return Found::text(404, format!("there is no {what}; {LIST_PATH} lists the rooms\n"));
+    }
+    let up = up(head);
+    let body = format!(
+        "<p>There is no {what} on this server. <a href=\"{up}rooms\">See the list of rooms</a>.</p>\n"
+    );
+    Found::new(404, HTML, page(head, "rooms", &body).into_bytes())
+}
+
+/// The relative path from a request's path to the server's root.
+fn up(head: &RequestHead) -> String {
+    "../../../".repeat(head.path().matches('/').count().saturating_sub(1))
+}
+
+/// A page in the look of the others, without a script.
+fn page(head: &RequestHead, title: &str, body: &str) -> String {
+    let up = up(head);
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n  <meta charset=\"utf-8\">\n  \
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n  \
+         <meta name=\"theme-color\" content=\"#262b3d\">\n  <title>tickwire {title}</title>\n  \
+         <link rel=\"icon\" href=\"{up}favicon.svg\" type=\"image/svg+xml\">\n  \
+         <link rel=\"stylesheet\" href=\"{up}rooms.css\">\n</head>\n<body>\n\
+         <header><h1>tickwire <span>{title}</span></h1></header>\n<main>\n{body}</main>\n</body>\n</html>\n"
+    )
+}

@@ -1,0 +1,397 @@
+//! Writes the tap's traffic as a capture, without a file, a clock or a thread, which the recorder
+//! supplies.
+//!
+//! ```text
+//!   opened ─► TCP handshake, request, response   session ─► record 3
+//!   bytes  ─► segments                           world   ─► record 1, then the clients' handshakes
+//!   ended  ─► TCP close                          tick    ─► record 2
+//!   begin  ─► record 6: the packet tables        room    ─► record 7, before anything else of it
+//! ```
+//!
+//! The input is [`Seen`] values in order, and what was [`Lost`]; the output is blocks. `record 1`
+//! and so on are the records of the world's interface. Bytes of a client whose beginning is unknown
+//! are never written.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tickwire_sim::Membership;
+
+use crate::connection::session::Session;
+use crate::game::About;
+use crate::limits;
+use crate::packet::Codes;
+use crate::server::net::tap::{Lost, Missed, Seen, Side, What};
+use crate::server::room::Snapshot;
+use crate::tools::capture::End;
+use crate::tools::capture::Untrusted;
+use crate::tools::capture::world_record::{self, Record};
+use crate::tools::capture::writer::{Flow, Writer};
+use crate::ws::frame::Header;
+
+/// One client, as far as the file describes it.
+#[derive(Debug)]
+struct Talker {
+    opened: Arc<Seen>,
+    address: SocketAddr,
+    /// `None` as long as the file does not have the client's handshake.
+    flow: Option<Flow>,
+    player: u16,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Scribe {
+    /// Has the blocks, and counts the packets.
+    pub writer: Writer,
+    /// Messages that were reported lost so far.
+    pub lost: u64,
+    /// Whether only packets are written: no records of the world, and no packet tables.
+    pub is_plain: bool,
+    /// Whether a file has begun. Nothing is written before.
+    pub has_begun: bool,
+    talkers: BTreeMap<u64, Talker>,
+    /// Names of players by room and number, and the addresses that have been given one.
+    names: HashMap<(Arc<str>, u16), String>,
+    named: BTreeSet<IpAddr>,
+    /// The rooms of which the file says what is played there.
+    rooms: BTreeSet<Arc<str>>,
+    /// The packet tables in force, which each file carries.
+    codes: Arc<Codes>,
+}
+
+impl Scribe {
+    /// A scribe that has seen no traffic yet, of a server with these packet tables, whose clock began
+    /// at this time since 1970.
+    pub fn new(epoch: Duration, codes: Arc<Codes>) -> Scribe {
+        Scribe {
+            writer: Writer::new(epoch),
+            lost: 0,
+            is_plain: false,
+            has_begun: false,
+            talkers: BTreeMap::new(),
+            names: HashMap::new(),
+            named: BTreeSet::new(),
+            rooms: BTreeSet::new(),
+            codes,
+        }
+    }
+
+    /// Begins a file with the packet tables, before the first of the worlds that it has.
+    pub fn begin_file(&mut self, at: Duration) {
+        self.has_begun = true;
+        self.named.clear();
+        self.rooms.clear();
+        self.talkers.values_mut().for_each(|talker| talker.flow = None);
+        self.writer.begin(!self.is_plain);
+        if !self.is_plain {
+            self.writer.tables(at, &self.codes.texts());
+        }
+    }
+
+    /// Writes one event.
+    pub fn take(&mut self, seen: &Arc<Seen>) {
+        match &seen.what {
+            What::Opened { address, .. } => {
+                let talker = Talker { opened: Arc::clone(seen), address: *address, flow: None, player: 0 };
+                self.talkers.insert(seen.client, talker);
+                if self.has_begun {
+                    self.introduce(seen.client);
+                }
+            }
+            What::Session(session) => self.resume(seen, session),
+            What::Bytes { from, bytes, is_injected, .. } => {
+                self.bytes(seen, *from, bytes, if *is_injected { " injected" } else { "" });
+            }
+            What::Missed(missed) if self.introduced(seen.client).is_none() => self.lost += missed.messages,
+            What::Missed(missed) => {
+                self.lack(*missed, &seen.room, seen.at);
+                self.skip(seen.client, [missed.bytes, 0]);
+            }
+            What::Ended { rule } => self.end(seen, rule),
+            What::World { snapshot } => self.world(seen, snapshot),
+            What::Tick { checksum, frame, changes } => {
+                self.learn_names(&seen.room, changes);
+                self.record(&seen.room, seen.at, &Record::Tick { checksum: *checksum, frame });
+            }
+        }
+    }
+
+    /// Ends the file: without a tick it has no traffic, but is still a valid capture.
+    pub fn finish(&mut self) {
+        if !self.has_begun {
+            self.has_begun = true;
+            self.writer.begin(!self.is_plain);
+        }
+    }
+
+    /// Writes what is played in a room, before the first of its records and of its clients' bytes.
+    fn room(&mut self, room: &Arc<str>, about: &'static About, at: Duration) {
+        if self.has_begun && self.rooms.insert(Arc::clone(room)) {
+            let paths =
+                about.paths.iter().map(|(path, dialect)| (Untrusted::new(*path), Untrusted::new(*dialect)));
+            let (game, paths) = (Untrusted::new(about.name), paths.collect());
+            self.record(room, at, &Record::Room { game, paths });
+        }
+    }
+
+    /// Writes that data is missing from here on. Forgets clients that have left; `came` introduces
+    /// clients that arrived meanwhile and are still connected.
+    pub fn lose(&mut self, lost: &Lost, came: &[Arc<Seen>], at: Duration) {
+        self.lack(lost.missed, "", at);
+        self.talkers.retain(|client, _| !lost.ended.contains(client));
+        came.iter().for_each(|seen| self.take(seen));
+        lost.connections.iter().for_each(|(client, bytes)| self.skip(*client, *bytes));
+    }
+
+    fn lack(&mut self, Missed { messages, bytes, since_tick }: Missed, room: &str, at: Duration) {
+        self.lost += messages;
+        let messages = u32::try_from(messages).unwrap_or(u32::MAX);
+        self.record(room, at, &Record::Lost { messages, bytes, since_tick });
+    }
+
+    /// So many bytes of a client's connection are missing: what it sent, what it was sent.
+    fn skip(&mut self, client: u64, bytes: [u64; 2]) {
+        if let Some(flow) = self.talkers.get_mut(&client).and_then(|talker| talker.flow.as_mut()) {
+            flow.skip(bytes);
+        }
+    }
+
+    /// The handshakes: that of TCP, and the upgrade.
+    fn introduce(&mut self, client: u64) {
+        let Some(opened) = self.talkers.get(&client).map(|talker| Arc::clone(&talker.opened)) else { return };
+        let Seen { at, tick, ref what, .. } = *opened;
+        let What::Opened { address, local, about: game, dialect, json, request, response } = what else {
+            return;
+        };
+        self.room(&opened.room, game, at);
+
+        let format = if *json { " json" } else { "" };
+        let about = (at, &*format!("tick={tick} client={client} dialect={dialect}{format}"));
+        // Ports are used again: another connection needs another number to begin with.
+        let first = (client as u32).wrapping_mul(0x9e37_79b1);
+        let mut flow = Flow::open(&mut self.writer, [*address, *local], [first, !first], about);
+        flow.bytes(&mut self.writer, End::Client, request, about);
+        flow.bytes(&mut self.writer, End::Server, response, about);
+        if let Some(talker) = self.talkers.get_mut(&client) {
+            talker.flow = Some(flow);
+        }
+    }
+
+    /// A client whose handshake the file has. No record is written of another one: its room has no world in the file.
+    fn introduced(&mut self, client: u64) -> Option<&mut Talker> {
+        self.talkers.get_mut(&client).filter(|talker| talker.flow.is_some())
+    }
+
+    /// What the receiver of a client remembers.
+    fn resume(&mut self, seen: &Seen, session: &[u8]) {
+        let Some(talker) = self.introduced(seen.client) else { return };
+        talker.player = seen.player;
+        let opened = Arc::clone(&talker.opened);
+        let What::Opened { address, dialect, json, .. } = &opened.what else { return };
+        let (awaits_hello, sequence) = Session::peek(session).unwrap_or_default();
+        let flag = |is: bool, flag: u8| if is { flag } else { 0 };
+        let address = address.to_string();
+        let record = Record::Client {
+            client: seen.client,
+            address: Untrusted::new(&address),
+            dialect: Untrusted::new(dialect),
+            player: seen.player,
+            sequence,
+            flags: flag(awaits_hello, world_record::FLAG_AWAITS_HELLO) | flag(*json, world_record::FLAG_JSON),
+            session,
+        };
+        self.record(&seen.room, seen.at, &record);
+        self.name(seen.client);
+    }
+
+    fn bytes(&mut self, seen: &Seen, from: Side, bytes: &[u8], mark: &str) {
+        self.notice_body(seen);
+        let comment = self.comment(seen, mark);
+        if let Some(flow) = self.talkers.get_mut(&seen.client).and_then(|talker| talker.flow.as_mut()) {
+            let end = if from == Side::Client { End::Client } else { End::Server };
+            for segment in segments(bytes, from) {
+                flow.bytes(&mut self.writer, end, segment, (seen.at, &comment));
+            }
+        }
+    }
+
+    fn end(&mut self, seen: &Seen, rule: &str) {
+        let comment = self.comment(seen, &format!(" {rule}"));
+        let is_by_peer = matches!(rule, "peer_closed" | "peer_lost");
+        let first = if is_by_peer { End::Client } else { End::Server };
+        if let Some(flow) = self.talkers.remove(&seen.client).and_then(|talker| talker.flow) {
+            flow.end(&mut self.writer, first, (seen.at, &comment));
+        }
+        // So that a pipe of rooms that come and go does not grow in memory.
+        if !self.talkers.values().any(|talker| talker.opened.room == seen.room) {
+            self.rooms.remove(&seen.room);
+        }
+    }
+
+    /// The state of a room's world and its connected clients, which a reader needs first.
+    fn world(&mut self, seen: &Seen, snapshot: &Snapshot) {
+        self.room(&seen.room, snapshot.about, seen.at);
+        let Snapshot { identity, code_hash, names, bytes, .. } = snapshot;
+        let parts = bytes.chunks(limits::CAPTURE_PART_BYTES);
+        // The bounds of a world keep it far below 65,535 parts.
+        let count = parts.len() as u16;
+        for (part, bytes) in (0..count).zip(parts) {
+            let record = Record::World {
+                seed: identity.seed,
+                tick_hz: identity.tick_hz,
+                options: identity
+                    .options
+                    .iter()
+                    .map(|(name, value)| (Untrusted::new(*name), *value))
+                    .collect(),
+                code_hash: *code_hash,
+                tick: seen.tick,
+                part,
+                parts: count,
+                bytes,
+            };
+            self.record(&seen.room, seen.at, &record);
+        }
+        self.names.retain(|(room, _), _| *room != seen.room);
+        let names = names.iter().map(|(id, name)| ((Arc::clone(&seen.room), id.0), name.clone()));
+        self.names.extend(names);
+        // A client that the file has already comes before the first world of its room.
+        let is_missing = |talker: &Talker| talker.opened.run == seen.run && talker.flow.is_none();
+        let clients = self.talkers.iter().filter(|(_, talker)| is_missing(talker));
+        for client in clients.map(|(client, _)| *client).collect::<Vec<_>>() {
+            self.introduce(client);
+            self.name(client);
+        }
+    }
+
+    /// That a client has a body is said before the first bytes that follow.
+    fn notice_body(&mut self, seen: &Seen) {
+        let Some(talker) = self.introduced(seen.client) else { return };
+        if talker.player == seen.player || seen.player == 0 {
+            return;
+        }
+        talker.player = seen.player;
+        let (port, address) = (talker.address.port(), talker.address.to_string());
+        let address = Untrusted::new(&*address);
+        let record = Record::Join { client: seen.client, player: seen.player, port, address };
+        self.record(&seen.room, seen.at, &record);
+        self.name(seen.client);
+    }
+
+    fn learn_names(&mut self, room: &Arc<str>, changes: &[Membership]) {
+        for change in changes {
+            match change {
+                Membership::Joins(player, name) => {
+                    self.names.insert((Arc::clone(room), player.0), name.clone());
+                    let is_theirs =
+                        |talker: &Talker| talker.player == player.0 && talker.opened.room == *room;
+                    let theirs = self.talkers.iter().find(|(_, talker)| is_theirs(talker));
+                    if let Some(client) = theirs.map(|(client, _)| *client) {
+                        self.name(client);
+                    }
+                }
+                Membership::Away(_) => {}
+                Membership::Leaves(player) => drop(self.names.remove(&(Arc::clone(room), player.0))),
+            }
+        }
+    }
+
+    /// Gives a client's address its player's name, if it has none yet.
+    fn name(&mut self, client: u64) {
+        let Some(talker) = self.talkers.get(&client).filter(|_| self.has_begun) else { return };
+        let number = (Arc::clone(&talker.opened.room), talker.player);
+        let Some(name) = self.names.get(&number).filter(|name| !name.is_empty()) else { return };
+        if self.named.insert(talker.address.ip()) {
+            self.writer.name(talker.address.ip(), name);
+        }
+    }
+
+    fn comment(&self, seen: &Seen, more: &str) -> String {
+        let mut comment = format!("tick={}", seen.tick);
+        if let What::Bytes { slack, .. } = &seen.what
+            && !slack.is_zero()
+        {
+            comment.push_str(&format!(" slack={}ms", slack.as_millis()));
+        }
+        if seen.player != 0 {
+            comment.push_str(&format!(" player={}", seen.player));
+            if let Some(name) = self.names.get(&(Arc::clone(&seen.room), seen.player)) {
+                comment.push_str(&format!(" {name}"));
+            }
+        }
+        comment + more
+    }
+
+    fn record(&mut self, room: &str, at: Duration, record: &Record<'_>) {
+        if self.has_begun && !self.is_plain {
+            self.writer.record(room, at, record);
+        }
+    }
+}
+
+/// The bytes in parts of at most [`limits::CAPTURE_SEGMENT_FRAMES`] frames. A client's bytes may begin within a frame; where no header
+/// can be decoded, the rest is one part.
+fn segments(mut bytes: &[u8], from: Side) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let (segment, rest) = bytes.split_at(end_of_frames(bytes, from));
+        bytes = rest;
+        (!segment.is_empty()).then_some(segment)
+    })
+}
+
+/// The offset after the first [`limits::CAPTURE_SEGMENT_FRAMES`] frames, or after all bytes.
+fn end_of_frames(bytes: &[u8], from: Side) -> usize {
+    let mut end: usize = 0;
+    for _ in 0..limits::CAPTURE_SEGMENT_FRAMES {
+        let Some(Ok(Some((header, size)))) = bytes.get(end..).map(|rest| Header::decode(rest, from)) else {
+            return bytes.len();
+        };
+        end = end.saturating_add(size).saturating_add(usize::try_from(header.length).unwrap_or(usize::MAX));
+    }
+    end.min(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ws::frame;
+
+    /// That many frames of a client or a server.
+    fn frames(count: usize, from: Side) -> Vec<u8> {
+        let key = (from == Side::Client).then_some([0x37, 0xfa, 0x21, 0x3d]);
+        let mut bytes = Vec::new();
+        (0..count).for_each(|at| frame::write(&mut bytes, frame::Opcode::Binary, key, &[0; 130][..at % 131]));
+        bytes
+    }
+
+    #[test]
+    fn segments_have_a_bounded_number_of_frames_and_all_bytes() {
+        for from in [Side::Client, Side::Server] {
+            for count in [0, 1, 200, 201, 584] {
+                let bytes = frames(count, from);
+                let parts: Vec<&[u8]> = segments(&bytes, from).collect();
+                assert_eq!(parts.concat(), bytes, "{count} frames");
+                assert_eq!(parts.len(), count.div_ceil(limits::CAPTURE_SEGMENT_FRAMES), "{count} frames");
+                let first = parts.first().copied().unwrap_or_default();
+                assert_eq!(first, frames(count.min(limits::CAPTURE_SEGMENT_FRAMES), from), "{count} frames");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_whole_frames_stay_in_one_segment() {
+        let bytes = frames(584, Side::Server);
+        for bytes in [
+            &bytes[..130],
+            &bytes[1..],
+            &[0xff; 9_000],
+            &[0x82, 127, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
+        ] {
+            assert_eq!(segments(bytes, Side::Server).collect::<Vec<_>>().concat(), bytes);
+        }
+        assert_eq!(segments(&[0xff; 9_000], Side::Server).count(), 1);
+    }
+}

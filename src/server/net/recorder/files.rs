@@ -1,0 +1,113 @@
+//! The destination of a capture: a sequence of files, or a pipe.
+//!
+//! An existing file is never overwritten, and a pipe is never followed by a second file.
+
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Write};
+use std::path::PathBuf;
+
+use crate::limits;
+use crate::util::os;
+
+/// The requested destination of a capture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// This file, then numbered files beside it when it is full: `a.pcapng`, `a.1.pcapng`. A device
+    /// of this name is written to directly.
+    File(PathBuf),
+    /// Standard output.
+    Stdout,
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::File(path) => path.display().fmt(out),
+            Target::Stdout => out.write_str("standard output"),
+        }
+    }
+}
+
+/// An open destination.
+pub struct Output {
+    /// The first file; `None` for a pipe or a device.
+    first: Option<PathBuf>,
+    /// Number of the present file, from 0.
+    number: u32,
+    sink: Box<dyn Write + Send>,
+    written_bytes: u64,
+}
+
+impl Output {
+    /// Opens the first file.
+    ///
+    /// # Errors
+    /// The file exists; it is a named pipe, which would block until a reader opens it; or any error
+    /// of the disk.
+    pub fn open(target: Target) -> io::Result<Output> {
+        let (first, sink): (_, Box<dyn Write + Send>) = match target {
+            Target::Stdout => (None, Box::new(io::stdout())),
+            Target::File(path) => match path.metadata() {
+                Ok(about) if os::is_named_pipe(&about) => {
+                    let rule = "opening a named pipe blocks until it has a reader; use --capture - >PIPE";
+                    return Err(io::Error::new(ErrorKind::InvalidInput, rule));
+                }
+                // A device, such as a terminal.
+                Ok(about) if !about.is_file() && !about.is_dir() => {
+                    (None, Box::new(OpenOptions::new().write(true).open(path)?))
+                }
+                _ => {
+                    let file = os::create_private(&path)?;
+                    (Some(path), Box::new(file))
+                }
+            },
+        };
+        Ok(Output { first, number: 0, sink, written_bytes: 0 })
+    }
+
+    /// Whether another file can follow; a pipe has no successor.
+    pub fn is_file(&self) -> bool {
+        self.first.is_some()
+    }
+
+    /// Bytes in the present file.
+    pub fn written_bytes(&self) -> u64 {
+        self.written_bytes
+    }
+
+    /// Ends the file and creates the next one, with the next unused number: `a.pcapng` is followed by
+    /// `a.1.pcapng`. Returns its name.
+    ///
+    /// # Errors
+    /// There are [`limits::CAPTURE_FILES`] already, or any error of the disk.
+    pub fn next(&mut self) -> io::Result<String> {
+        self.sink.flush()?;
+        let first = self.first.clone().unwrap_or_default();
+        let dot = first.extension().map(|extension| format!(".{}", extension.to_string_lossy()));
+        while self.number < limits::CAPTURE_FILES {
+            self.number += 1;
+            let path = first.with_extension(format!("{}{}", self.number, dot.as_deref().unwrap_or("")));
+            match os::create_private(&path) {
+                Ok(file) => {
+                    (self.sink, self.written_bytes) = (Box::new(file), 0);
+                    return Ok(path.display().to_string());
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::other(format!("the file numbers 1 to {} are already in use", limits::CAPTURE_FILES)))
+    }
+
+    /// Writes bytes through to the file.
+    ///
+    /// # Errors
+    /// The disk is full, the pipe closed.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.sink.write_all(bytes)?;
+        self.sink.flush()?;
+        self.written_bytes += bytes.len() as u64;
+        Ok(())
+    }
+}

@@ -1,0 +1,322 @@
+//! The recorder: a thread that writes the tap's traffic to a capture file.
+//!
+//! ```text
+//!  --capture, "capture on" ─► listener of the tap ─► thread: scribe ─► file, and the next one when it is full
+//!                                                          └─► packets, bytes, what was lost: status, metrics, the file itself
+//! ```
+//!
+//! The recorder starts and stops on command, and writes files that Wireshark can open; see
+//! PROTOCOL.md, "The capture file". Only the recorder's thread waits for a slow disk: data that
+//! does not fit its queue is lost and counted. A disk error or a closed pipe ends the capture, not
+//! the server. There is never more than one capture at a time, and no existing file is overwritten.
+
+pub mod capture_encoder;
+mod files;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::mem;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use tracing::{info, warn};
+
+use super::metrics::Metrics;
+use super::tap::{Listener, Lost, Tap, What};
+use crate::limits;
+use crate::packet::Codes;
+use crate::util::plural::count;
+use crate::util::sync::Mutex;
+use capture_encoder::Scribe;
+use files::Output;
+pub use files::Target;
+
+/// When a file is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rotation {
+    /// At this many bytes.
+    pub bytes: u64,
+    /// After this time, if set.
+    pub time: Option<Duration>,
+}
+
+impl Default for Rotation {
+    fn default() -> Rotation {
+        Rotation { bytes: limits::CAPTURE_FILE_MB * 1_000_000, time: None }
+    }
+}
+
+/// The requested contents of a capture.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wanted {
+    /// One client; otherwise all of them.
+    pub only: Option<u64>,
+    /// Only packets, for tools that read one link type in a file: no records of the world, so no replay.
+    pub is_plain: bool,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Recorder {
+    tap: Tap,
+    rotation: Rotation,
+    metrics: Arc<Metrics>,
+    /// When the server's clock began.
+    started: Instant,
+    /// The packet tables in force.
+    codes: Arc<Codes>,
+    capture: Mutex<Option<Capture>>,
+}
+
+/// A capture that was started, even if it has since ended by itself.
+#[derive(Debug)]
+struct Capture {
+    shared: Arc<Shared>,
+    /// Disconnected when its thread has nothing more to write.
+    ended: Receiver<()>,
+}
+
+/// What a capture and its thread share.
+#[derive(Debug)]
+struct Shared {
+    listener: Listener,
+    progress: Mutex<Progress>,
+}
+
+/// The progress of a capture, in all of its files.
+#[derive(Debug, Default)]
+struct Progress {
+    /// The last file's name.
+    name: String,
+    /// Files that were begun after the first.
+    more_files: u64,
+    packets: u64,
+    bytes: u64,
+    lost: u64,
+    /// Why it ended by itself.
+    error: Option<String>,
+}
+
+impl Progress {
+    fn text(&self) -> String {
+        let Progress { name, more_files, packets, bytes, lost, error } = self;
+        let ended = error.as_ref().map_or(String::new(), |error| format!("; ended: {error}"));
+        let counts = format!(
+            "{}, {}, messages and ticks lost: {lost}",
+            count(*packets, "packet"),
+            count(*bytes, "byte")
+        );
+        match more_files {
+            0 => format!("{name}: {counts}{ended}"),
+            more => format!("{} files, {counts}; the last is {name}{ended}", more + 1),
+        }
+    }
+}
+
+impl Recorder {
+    /// A recorder of what this tap sees, with no capture running.
+    pub fn new(
+        tap: Tap,
+        rotation: Rotation,
+        metrics: Arc<Metrics>,
+        (started, codes): (Instant, Arc<Codes>),
+    ) -> Recorder {
+        Recorder { tap, rotation, metrics, started, codes, capture: Mutex::default() }
+    }
+
+    /// Starts a capture. Returns the file's name.
+    ///
+    /// # Errors
+    /// A capture is already running, or the file cannot be created.
+    pub fn start(&self, target: Target, wanted: Wanted) -> Result<String, String> {
+        let Wanted { only, is_plain } = wanted;
+        let mut capture = self.capture.lock();
+        let is_on = |capture: &&Capture| capture.ended.try_recv() == Err(TryRecvError::Empty);
+        if let Some(present) = capture.as_ref().filter(is_on) {
+            return Err(format!("a capture is already running: {}", present.shared.progress.lock().name));
+        }
+        let name = target.to_string();
+        let output = Output::open(target).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => format!("{name} already exists"),
+            _ => format!("{name}: {error}"),
+        })?;
+        let listener = self.tap.listen_with_world(only, limits::CAPTURE_QUEUE_BYTES);
+        let progress = Progress { name: name.clone(), ..Progress::default() };
+        let shared = Arc::new(Shared { listener, progress: Mutex::new(progress) });
+        let mut scribe = Scribe::new(epoch(self.started), Arc::clone(&self.codes));
+        scribe.is_plain = is_plain;
+        let writing = Writing {
+            tap: self.tap.clone(),
+            shared: Arc::clone(&shared),
+            output,
+            rotation: self.rotation,
+            scribe,
+            started: self.started,
+            metrics: Arc::clone(&self.metrics),
+            last: Duration::ZERO,
+        };
+        let (end, ended) = mpsc::channel();
+        let spawned = thread::Builder::new().name("recorder".to_owned()).spawn(move || writing.run(end));
+        spawned.map_err(|error| format!("cannot start a thread to write {name}: {error}"))?;
+        *capture = Some(Capture { shared, ended });
+        info!(file = name, client = only, "capture begins");
+        Ok(name)
+    }
+
+    /// Ends the capture, and waits briefly for its last bytes. Returns a summary.
+    ///
+    /// # Errors
+    /// No capture is running, or it cannot end because nothing reads the pipe that it writes to.
+    pub fn stop(&self) -> Result<String, String> {
+        let mut capture = self.capture.lock();
+        let Capture { shared, ended } = capture.as_ref().ok_or("no capture is running")?;
+        shared.listener.close();
+        let waited = ended.recv_timeout(limits::CAPTURE_END_TIME);
+        let text = shared.progress.lock().text();
+        if waited == Err(RecvTimeoutError::Timeout) {
+            return Err(format!("{text}; the reader has stopped reading, so the rest cannot be written"));
+        }
+        *capture = None;
+        Ok(text)
+    }
+
+    /// Ends the capture if one is running, when the server stops. The log has what could not be written.
+    pub fn finish(&self) {
+        let is_running = self.capture.lock().is_some();
+        if is_running && let Err(why) = self.stop() {
+            warn!("the capture is incomplete: {why}");
+        }
+    }
+
+    /// The progress of the capture.
+    pub fn status(&self) -> String {
+        let capture = self.capture.lock();
+        let text = capture.as_ref().map(|capture| capture.shared.progress.lock().text());
+        text.unwrap_or("no capture is running".to_owned())
+    }
+}
+
+/// The file of a capture that an operator command starts: the command cannot choose a path.
+pub fn file_of_tick(folder: &Path, tick: u32) -> Target {
+    Target::File(folder.join(format!("tickwire-{tick}.pcapng")))
+}
+
+/// Time from 1970 to the start of the server's clock, which is monotonic. Read once per file: when the machine's clock is set, the
+/// packets of one file keep their distances, and the next file has the new time unless it is earlier.
+fn epoch(started: Instant) -> Duration {
+    SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().saturating_sub(started.elapsed())
+}
+
+/// What the thread holds.
+struct Writing {
+    tap: Tap,
+    shared: Arc<Shared>,
+    output: Output,
+    rotation: Rotation,
+    scribe: Scribe,
+    metrics: Arc<Metrics>,
+    /// When the server's clock began.
+    started: Instant,
+    /// When something was last seen.
+    last: Duration,
+}
+
+impl Writing {
+    /// The thread's life.
+    fn run(mut self, _end: Sender<()>) {
+        let written = self.write_all();
+        // A listener's queue would fill up if nothing emptied it.
+        self.shared.listener.close();
+        let is_error = written.is_err();
+        let text = {
+            let mut progress = self.shared.progress.lock();
+            progress.error = written.err().map(|error| error.to_string());
+            progress.text()
+        };
+        if is_error { warn!("capture ends: {text}") } else { info!("capture ends: {text}") }
+    }
+
+    fn write_all(&mut self) -> io::Result<()> {
+        let (mut began, mut awaits_part) = (Duration::ZERO, true);
+        // The rooms whose world a pipe has.
+        let mut begun: BTreeSet<Arc<str>> = BTreeSet::new();
+        loop {
+            let taken = self.shared.listener.take(limits::CAPTURE_LOOK);
+            let mut parts = taken.parts.iter().peekable();
+            for (at, seen) in taken.items.iter().enumerate() {
+                self.last = seen.at;
+                let is_part = parts.next_if_eq(&&at).is_some();
+                // A pipe has no second file: `replay` refuses the records in it of a room that began again.
+                if is_part && (self.output.is_file() || !self.scribe.has_begun) {
+                    self.begin_file(seen.at)?;
+                    (began, awaits_part) = (seen.at, false);
+                }
+                let is_world = matches!(seen.what, What::World { .. });
+                if is_world && !self.output.is_file() && !begun.insert(Arc::clone(&seen.room)) {
+                    continue;
+                }
+                self.scribe.take(seen);
+                if self.scribe.writer.blocks.len() >= limits::CAPTURE_BUFFER_BYTES {
+                    self.flush()?;
+                }
+            }
+            self.lose(&taken.lost);
+            if taken.over {
+                self.scribe.finish();
+                return self.flush();
+            }
+            self.flush()?;
+            let is_old = self.rotation.time.is_some_and(|time| self.last.saturating_sub(began) >= time);
+            let is_large = self.output.written_bytes() >= self.rotation.bytes;
+            if !awaits_part && self.output.is_file() && (is_old || is_large) {
+                awaits_part = true;
+                self.shared.listener.renew();
+            }
+            thread::sleep(limits::CAPTURE_PAUSE);
+        }
+    }
+
+    fn begin_file(&mut self, at: Duration) -> io::Result<()> {
+        self.flush()?;
+        if self.scribe.has_begun {
+            let name = self.output.next()?;
+            info!(file = name, "capture continues in the next file");
+            let mut progress = self.shared.progress.lock();
+            progress.name = name;
+            progress.more_files += 1;
+        }
+        self.scribe.writer.set_epoch(epoch(self.started));
+        self.scribe.begin_file(at);
+        Ok(())
+    }
+
+    /// Writes what was lost, and finds which clients came or left meanwhile.
+    fn lose(&mut self, lost: &Lost) {
+        let (messages, bytes) = (lost.missed.messages, lost.missed.bytes);
+        if messages > 0 {
+            warn!(messages, bytes, "the capture cannot keep up: messages are missing");
+            self.scribe.lose(lost, &self.tap.introduce(&lost.opened), self.last);
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        // Before the write, which may fail or wait.
+        let lost = self.scribe.lost;
+        self.metrics.capture_lost.inc_by(lost - mem::replace(&mut self.shared.progress.lock().lost, lost));
+        let blocks = &mut self.scribe.writer.blocks;
+        if blocks.is_empty() {
+            return Ok(());
+        }
+        self.output.write(blocks)?;
+        let (packets, bytes) = (self.scribe.writer.packets, blocks.len() as u64);
+        blocks.clear();
+        let mut progress = self.shared.progress.lock();
+        self.metrics.capture_packets.inc_by(packets - mem::replace(&mut progress.packets, packets));
+        self.metrics.capture_bytes.inc_by(bytes);
+        progress.bytes += bytes;
+        Ok(())
+    }
+}

@@ -1,0 +1,59 @@
+//! A registry of open connections or clients by number, which can wait until all have ended.
+//!
+//! An entry is never dropped under the lock, because closing a socket takes time.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use crate::util::sync::{Condvar, Mutex};
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Registry<T> {
+    entries: Mutex<BTreeMap<u64, T>>,
+    all_gone: Condvar,
+}
+
+impl<T> Default for Registry<T> {
+    fn default() -> Registry<T> {
+        Registry { entries: Mutex::default(), all_gone: Condvar::default() }
+    }
+}
+
+impl<T: Clone> Registry<T> {
+    /// Adds an entry under a unique number.
+    pub fn add(&self, number: u64, entry: T) {
+        self.entries.lock().insert(number, entry);
+    }
+
+    /// Removes the entry of this number, and returns it if it was present.
+    pub fn remove(&self, number: u64) -> Option<T> {
+        let mut entries = self.entries.lock();
+        let removed = entries.remove(&number);
+        if entries.is_empty() {
+            self.all_gone.notify_all();
+        }
+        removed
+    }
+
+    /// The entry of this number, if present.
+    pub fn get(&self, number: u64) -> Option<T> {
+        self.entries.lock().get(&number).cloned()
+    }
+
+    /// All entries, in the order of their numbers.
+    pub fn all(&self) -> Vec<T> {
+        self.entries.lock().values().cloned().collect()
+    }
+
+    /// Waits until no entry is left, at most until `deadline`. Returns the number of entries left.
+    pub fn wait_until_empty(&self, deadline: Instant) -> usize {
+        let mut entries = self.entries.lock();
+        while !entries.is_empty() {
+            if self.all_gone.wait_until(&mut entries, deadline).timed_out() {
+                break;
+            }
+        }
+        entries.len()
+    }
+}

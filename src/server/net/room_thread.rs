@@ -1,0 +1,247 @@
+//! The thread of a room: runs its ticks on schedule, wakes the workers, and counts the results of
+//! each tick. It never sends, and never waits for a client or a disk.
+//!
+//! ```text
+//!  sleep, while nobody is there ─► ticks ─► nobody is there any more ─► sleep
+//!     └─ empty for long, or ended by the operator: its clients are closed with 1001, the thread ends
+//!                                    └─ panic ─► clients closed with 1011 ─► the room begins anew, after a pause
+//! ```
+//!
+//! A room without clients, and for which nothing waits, does not tick: its world stands still, and so
+//! do absent players in it. It ticks once more when the time of such a player is over, who then leaves.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tracing::{debug, error, info, warn};
+
+use super::Core;
+use super::config::new_epoch;
+use super::metrics::Metrics;
+use super::rooms::Hosted;
+use super::server_state::{Host, Stage};
+use super::tcp_client::Client;
+use super::tick_schedule::{Due, Schedule};
+use crate::connection::Ending;
+use crate::game::Breach;
+use crate::limits;
+use crate::server::admission::tokens::Pass;
+use crate::server::room::Ticked;
+
+/// The thread's loop, until the host's rooms are stopped. The host lists the room already.
+pub fn run(host: &Host, core: Box<Core>) {
+    let Some(room) = host.rooms.find(&core.handle().options.name) else { return };
+    run_as(host, room, core);
+}
+
+/// The same for this run of the room.
+pub fn run_as(host: &Host, mut room: Arc<Hosted>, mut core: Box<Core>) {
+    loop {
+        let began = Instant::now();
+        let lived = catch_unwind(AssertUnwindSafe(|| tick_until_stop(host, &room, &mut *core)));
+        end_run(host, &room);
+        if room.is_ending() {
+            host.rooms.end(&room, &host.metrics, &host.tap);
+            return close_all(host, &room, &Breach::GoingAway);
+        }
+        if lived.is_ok() {
+            return;
+        }
+        host.metrics.panics.inc();
+        let tick = room.handle.tick();
+        error!(
+            room = room.label(),
+            tick, "a panic ended this room, which begins anew; this is a bug in the server"
+        );
+        close_all(host, &room, &Breach::InternalError);
+        let Some(next) = begin_anew(host, &room, core, began + limits::ROOM_RESTART_EVERY) else { return };
+        core = next;
+        room = host.rooms.begin_anew(&room, Arc::clone(core.handle()), &host.metrics, host.now());
+        room.figures.restarts.inc();
+        info!(room = room.label(), epoch = room.handle.options.epoch, "the room begins anew");
+        host.tap.room_begins(&room.run());
+    }
+}
+
+/// Closes the clients of a run. Those that are not listed yet find out by themselves.
+fn close_all(host: &Host, room: &Hosted, breach: &Breach) {
+    for client in host.clients.all().iter().filter(|client| client.line.room.number == room.number) {
+        client.close(Ending::Breach(*breach), host.now());
+    }
+}
+
+/// No tick follows, and no question is answered.
+fn end_run(host: &Host, room: &Hosted) {
+    room.has_players(0);
+    room.handle.set_over();
+    // A room that ends is taken off the list, and with it off the tap.
+    if !room.is_ending() {
+        host.tap.room_ends(&room.run());
+    }
+}
+
+/// A new run of the room, not before this time. `None` if the rooms are stopped before.
+fn begin_anew(
+    host: &Host,
+    room: &Arc<Hosted>,
+    core: Box<Core>,
+    mut not_before: Instant,
+) -> Option<Box<Core>> {
+    loop {
+        while Instant::now() < not_before && !must_stop(host, room) {
+            room.rest_until(not_before);
+        }
+        if must_stop(host, room) {
+            return None;
+        }
+        match catch_unwind(AssertUnwindSafe(|| core.anew(new_epoch()))) {
+            Ok(next) => return Some(next),
+            Err(_) => {
+                host.metrics.panics.inc();
+                error!(room = room.label(), "a panic prevented this room from beginning anew");
+                not_before = Instant::now() + limits::ROOM_RESTART_EVERY;
+            }
+        }
+    }
+}
+
+/// Whether the room's thread ends now. Takes a room that the operator ends off the list.
+fn must_stop(host: &Host, room: &Arc<Hosted>) -> bool {
+    let is_ending = room.is_ending();
+    if is_ending {
+        host.rooms.end(room, &host.metrics, &host.tap);
+    }
+    is_ending || host.has_reached(Stage::RoomsStopping)
+}
+
+fn tick_until_stop(host: &Host, room: &Arc<Hosted>, core: &mut Core) {
+    let tick_hz = room.handle.options.rates.tick_hz;
+    let mut schedule = Schedule::new(Instant::now(), tick_hz);
+    let mut status_at = host.now() + limits::STATUS_EVERY;
+    let (mut empty_since, mut only_watched, mut looked_at) = (None, false, Duration::ZERO);
+    loop {
+        if host.now() >= looked_at {
+            looked_at = host.now() + limits::ROOM_LOOK_EVERY;
+            only_watched = is_only_watched(host, room);
+        }
+        let is_left = room.is_on_demand() && room.is_empty() || only_watched;
+        empty_since = is_left.then(|| empty_since.unwrap_or_else(Instant::now));
+        let ends_at = empty_since.map(|since: Instant| since + host.config.room_empty_time);
+        let must_end = || room.is_ending() || host.has_reached(Stage::RoomsStopping);
+        if room.sleep(must_end, ends_at, || host.now()) {
+            schedule = Schedule::new(Instant::now(), tick_hz);
+        }
+        let is_overdue = ends_at.is_some_and(|at| Instant::now() >= at);
+        if is_overdue && host.rooms.end(room, &host.metrics, &host.tap) {
+            info!(room = room.label(), tick = room.handle.tick(), "the empty room ends");
+            return;
+        }
+        if is_overdue && is_only_watched(host, room) {
+            let clients = room.clients();
+            info!(room = room.label(), clients, "the room ends: none of its clients has a token");
+            room.set_ending();
+        }
+        if must_stop(host, room) {
+            return;
+        }
+        let due = schedule.next(Instant::now());
+        thread::sleep(due.wait);
+        book_schedule(room, &due);
+        tick(host, room, core);
+        let now = host.now();
+        if now >= status_at {
+            status_at = now + limits::STATUS_EVERY;
+            status(host, room);
+        }
+    }
+}
+
+/// Whether no client and no seat of a room on demand belongs to a token, on a server with tokens.
+fn is_only_watched(host: &Host, room: &Hosted) -> bool {
+    let may_play = |client: &Client| match client.pass() {
+        Some(pass) => matches!(pass, Pass::Holder(_)),
+        // Its hello has not come yet.
+        None => client.token.as_ref().is_some_and(|said| host.guard.is_right(said)),
+    };
+    room.is_on_demand()
+        && host.guard.has_tokens()
+        && room.has_no_seat()
+        && !host.clients.all().iter().any(|client| client.line.room.number == room.number && may_play(client))
+}
+
+/// Runs one tick now, and hands out its results.
+pub fn tick(host: &Host, room: &Hosted, core: &mut Core) {
+    let began = host.now();
+    room.begins_tick(began);
+    let wants = host.tap.wants_of_world(room.number);
+    let ticked = core.tick(began, wants);
+    if wants.frame {
+        show(host, room, began, &ticked);
+    }
+    book(host, room, &ticked);
+    room.has_players(ticked.published.players());
+    for bell in &host.bells {
+        bell.ring(room.number, Arc::clone(&ticked.published), ticked.answers.clone());
+    }
+    room.figures.ticks.inc();
+    host.metrics.ticked(host.now().saturating_sub(began));
+}
+
+fn book_schedule(room: &Hosted, due: &Due) {
+    if due.skipped > 0 {
+        room.figures.skipped_ticks.inc_by(due.skipped);
+        warn!(
+            room = room.label(),
+            tick = room.handle.tick(),
+            periods = due.skipped,
+            "the world fell behind and skipped ticks"
+        );
+    } else if due.late {
+        room.figures.late_ticks.inc();
+    }
+}
+
+/// Passes the tick to the tap's listeners. A tick that does not fit a command frame is reported to
+/// them as lost.
+fn show(host: &Host, room: &Hosted, began: Duration, ticked: &Ticked) {
+    let run = room.run();
+    let about = (&run, began, ticked.tick);
+    if let (Some(frame), Some(checksum)) = (&ticked.frame, ticked.checksum) {
+        let frame = (Arc::clone(frame), ticked.changes.clone());
+        host.tap.ticked(about, checksum, frame, ticked.snapshot.clone());
+    } else {
+        warn!(room = room.label(), tick = ticked.tick, "a tick is missing from the captures");
+        host.tap.tick_is_lost(about);
+    }
+}
+
+fn book(host: &Host, room: &Hosted, ticked: &Ticked) {
+    for (player, rejection) in &ticked.rejected {
+        let (reason, tick) = (*rejection, room.handle.tick());
+        Metrics::count(&host.metrics.rejected_commands, "reason", reason);
+        debug!(room = room.label(), tick, player = player.0, reason, "command rejected");
+    }
+}
+
+/// Logs the status line of a room with clients: its own figures, and behind them those of the server.
+fn status(host: &Host, room: &Hosted) {
+    let (metrics, figures) = (&host.metrics, &room.figures);
+    if figures.clients.get() == 0 {
+        return;
+    }
+    info!(
+        room = room.label(),
+        tick = room.handle.tick(),
+        clients = figures.clients.get(),
+        players = room.players(),
+        late = figures.late_ticks.get(),
+        skipped = figures.skipped_ticks.get(),
+        sent_bytes = metrics.bytes_out.get(),
+        turns = metrics.turns.get(),
+        turn_sends = metrics.turn_sends.get(),
+        held_back = metrics.turns_held_back.get(),
+        "status"
+    );
+}

@@ -1,0 +1,98 @@
+//! `--self-check`: a thread that follows what the server sends to its clients, as a listener of the tap,
+//! and holds it against a world of its own that it runs in lockstep: see [`crate::server::self_check`].
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tickwire_sim::PlayerId;
+use tracing::error;
+
+use super::server_state::Host;
+use super::tap::{Listener, Seen, Side, What};
+use crate::connection::Endpoint;
+use crate::limits;
+use crate::server::self_check::{Counts, SelfCheck};
+
+/// The rooms with clients that are followed, and the room of each client.
+#[derive(Default)]
+struct Checks {
+    rooms: BTreeMap<Arc<str>, SelfCheck>,
+}
+
+/// Follows until the tap ends.
+pub fn run(host: &Host, listener: &Listener) {
+    let mut checks = Checks::default();
+    loop {
+        let taken = listener.take(limits::SELF_CHECK_WAIT);
+        taken.items.iter().for_each(|seen| checks.take(host, seen));
+        for client in taken.lost.connections.keys().chain(&taken.lost.opened) {
+            checks.rooms.values_mut().for_each(|room| room.lost(*client));
+        }
+        for client in &taken.lost.ended {
+            checks.rooms.values_mut().for_each(|room| room.ended(*client));
+        }
+        checks.follow(host);
+        if taken.over {
+            return;
+        }
+    }
+}
+
+impl Checks {
+    fn take(&mut self, host: &Host, seen: &Seen) {
+        if let What::Opened { dialect, json, .. } = &seen.what {
+            self.opened(host, seen, dialect, *json);
+        }
+        let Some(room) = self.rooms.get_mut(&seen.room) else { return };
+        match &seen.what {
+            What::Bytes { from: Side::Server, bytes, .. } => {
+                let player = Some(PlayerId(seen.player)).filter(|player| player.0 != 0);
+                let before = room.counts();
+                room.said(seen.client, player, bytes);
+                note(host, before, room);
+            }
+            What::Ended { .. } => room.ended(seen.client),
+            _ => {}
+        }
+    }
+
+    fn opened(&mut self, host: &Host, seen: &Seen, dialect: &str, is_json: bool) {
+        let (Some(dialect), Some(hosted)) = (host.config.codes.dialect(dialect), host.rooms.find(&seen.room))
+        else {
+            return;
+        };
+        let endpoint = Endpoint::new(dialect, is_json);
+        // A room that has begun anew has the name of the one before it.
+        self.rooms.retain(|name, room| *name != seen.room || Arc::ptr_eq(room.room(), &hosted.handle));
+        if !self.rooms.contains_key(&seen.room) {
+            let room = SelfCheck::new(&hosted.handle, endpoint.clone());
+            self.rooms.extend(room.map(|room| (Arc::clone(&seen.room), room)));
+        }
+        if let Some(room) = self.rooms.get_mut(&seen.room) {
+            let before = room.counts();
+            room.opened(seen.client, &endpoint);
+            note(host, before, room);
+        }
+    }
+
+    /// Runs the worlds on. A room without clients is not followed: it may sleep.
+    fn follow(&mut self, host: &Host) {
+        self.rooms.retain(|_, room| !room.is_empty());
+        for room in self.rooms.values_mut() {
+            let before = room.counts();
+            room.follow();
+            note(host, before, room);
+        }
+    }
+}
+
+/// Tells the operator.
+fn note(host: &Host, before: Counts, room: &mut SelfCheck) {
+    let (metrics, counts) = (&host.metrics, room.counts());
+    metrics.self_check_compared.inc_by(counts.compared - before.compared);
+    metrics.self_check_left_out.inc_by(counts.left_out - before.left_out);
+    for finding in room.take_findings() {
+        metrics.self_check_faults.inc();
+        error!(room = &*room.room().options.name, "self-check: {finding}");
+    }
+}

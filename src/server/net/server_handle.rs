@@ -1,0 +1,284 @@
+//! A running server: starts the threads of a host and its rooms, reports its address, shuts down
+//! gracefully.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use tickwire_sim::Identity;
+
+use super::config::Config;
+use super::console::Console;
+use super::recorder::{Target, Wanted};
+use super::rooms::Hosted;
+use super::server_state::{Bell, Host, Stage};
+use super::tap::Tap;
+use super::{Core, Kind, listener, room_thread, self_check, update_worker};
+use crate::connection::Ending;
+use crate::game::Breach;
+use crate::limits;
+use crate::packet::routes::{is_alias, is_room_name};
+use crate::server::admission::{Admission, Caps};
+use crate::server::room::{Handle, Kept, handle};
+use crate::util::os::{self, Ceilings};
+
+/// A running server. Dropping it without [`Server::stop`] leaves its threads running.
+#[derive(Debug)]
+pub struct Server {
+    host: Arc<Host>,
+    listener: Arc<TcpListener>,
+    address: SocketAddr,
+    ceilings: Ceilings,
+    /// Nothing once the server is stopped.
+    accepting: Option<JoinHandle<()>>,
+    /// The default room's first.
+    ticking: Vec<JoinHandle<()>>,
+    telling: Vec<JoinHandle<()>>,
+    /// With `--self-check`.
+    following: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Binds the address, generates the world, starts the threads.
+    ///
+    /// # Errors
+    /// The machine supports too few connections, the address cannot be bound, or a thread cannot be
+    /// started.
+    pub fn start(config: Config) -> io::Result<Server> {
+        let room = config.room("", &config.identity);
+        Server::start_rooms(config, vec![room])
+    }
+
+    /// As [`Server::start`], but continues the world of this snapshot, whose identity overrides that of
+    /// the configuration. The world's players leave in its next tick.
+    ///
+    /// # Errors
+    /// As in [`Server::start`], or the snapshot is not one of the configured game.
+    pub fn start_from(config: Config, snapshot: &[u8]) -> io::Result<Server> {
+        let options = |identity: &Identity| config.room_options("", identity.tick_hz);
+        let room = (config.game.resume)(snapshot, &options);
+        let room = room.map_err(|reason| io::Error::new(io::ErrorKind::InvalidData, reason))?;
+        Server::start_rooms(config, vec![room])
+    }
+
+    /// As [`Server::start`], but with these rooms. The first is the default room, at `/`, and has no
+    /// name; its identity overrides that of the configuration. The others are below `/r/NAME/`.
+    ///
+    /// # Errors
+    /// As in [`Server::start`]; or the rooms' names are not as they must be.
+    pub fn start_rooms(mut config: Config, rooms: Vec<Box<Core>>) -> io::Result<Server> {
+        let handles: Vec<_> = rooms.iter().map(|room| Arc::clone(room.handle())).collect();
+        let name = |at: usize| &*handles[at].options.name;
+        let is_good = |at: usize| {
+            is_room_name(name(at)) && !is_alias(name(at)) && (1..at).all(|other| name(other) != name(at))
+        };
+        if handles.is_empty() || !name(0).is_empty() || !(1..handles.len()).all(is_good) {
+            let rule = "the first room must have no name; the others need distinct names of a-z, 0-9 and -";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
+        }
+        let is_known = |handle: &&Arc<Handle>| Kind::find(&config.games, handle.about).is_some();
+        if let Some(other) = handles.iter().find(|handle| !is_known(handle)) {
+            let rule = format!("the game {} is not among the games of this server", other.about.name);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
+        }
+        let rooms_most = handles.len().saturating_add(config.rooms_on_demand);
+        if rooms_most > limits::ROOMS {
+            let rule = format!("{rooms_most} rooms are too many: at most {}", limits::ROOMS);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
+        }
+        let ceilings = os::ceilings();
+        // Each room has a thread besides those of the connections.
+        let connections = ceilings.enough()?.saturating_sub(rooms_most - 1).max(limits::CONNECTIONS_LEAST);
+        let listener = Arc::new(TcpListener::bind(config.bind)?);
+        os::widen_backlog(&listener)?;
+        let address = listener.local_addr()?;
+        config.identity = handles[0].identity.clone();
+        let pending = pending(connections);
+        // No shares if the operator lets one address have all clients. The configured maximum counts here, not the machine's.
+        let shares_clients = config.max_clients_per_address < config.max_clients;
+        config.max_clients = config.max_clients.min(connections - pending);
+        config.command_delay_ticks =
+            config.command_delay_ticks.min(handle::ahead_ticks(config.rates().tick_hz));
+        let caps = Caps {
+            clients: config.max_clients,
+            clients_per_address: config.max_clients_per_address,
+            shares_clients,
+            pending,
+            ..Caps::default()
+        };
+        let workers = thread::available_parallelism().map_or(1, usize::from);
+        let host = Arc::new(Host::new(config, handles, Admission::new(caps), workers));
+        let following = follow_itself(&host)?;
+        let for_thread = Arc::clone(&listener);
+        let accepting = Some(spawn(&host, "listener", move |host| listener::run(host, &for_thread))?);
+        let (mut ticking, mut telling) = (Vec::new(), Vec::new());
+        for room in rooms {
+            let name = format!("world {}", room.handle().options.name);
+            ticking.push(spawn(&host, name.trim_end(), move |host| room_thread::run(host, room))?);
+        }
+        for number in 0..host.bells.len() {
+            let run = move |host: &Arc<Host>| update_worker::run(host, &host.bells[number]);
+            telling.push(spawn(&host, &format!("fan-out {number}"), run)?);
+        }
+        Ok(Server { host, listener, address, ceilings, accepting, ticking, telling, following })
+    }
+
+    /// The address on which it listens, with the actual port if port 0 was requested.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The effective settings: the requested settings, limited to what the machine and the world
+    /// allow.
+    pub fn config(&self) -> &Config {
+        &self.host.config
+    }
+
+    /// The rooms by name, the default room first.
+    pub fn rooms(&self) -> Vec<Arc<Handle>> {
+        self.host.rooms.all().iter().map(|room| Arc::clone(&room.handle)).collect()
+    }
+
+    /// The machine's ceilings, from which the caps were computed.
+    pub fn ceilings(&self) -> Ceilings {
+        self.ceilings
+    }
+
+    /// Whether the default room's thread is running. It ends by itself only because of a bug; the server
+    /// should then accept no more clients.
+    pub fn is_ticking(&self) -> bool {
+        self.ticking.first().is_some_and(|room| !room.is_finished())
+    }
+
+    /// Whether the operator has entered `stop`. The server's owner polls this, and then calls
+    /// [`Server::stop`].
+    pub fn is_asked_to_stop(&self) -> bool {
+        self.host.has_reached(Stage::AskedToStop)
+    }
+
+    /// The tap, for listening to the traffic between clients and server.
+    pub fn tap(&self) -> &Tap {
+        &self.host.tap
+    }
+
+    /// Starts a capture of the traffic between clients and server.
+    ///
+    /// # Errors
+    /// The reason why the capture cannot be written there.
+    pub fn capture(&self, target: Target) -> Result<String, String> {
+        self.host.recorder.start(target, Wanted::default())
+    }
+
+    /// Starts a capture of packets alone, for other tools: it cannot be replayed.
+    ///
+    /// # Errors
+    /// The reason why the capture cannot be written there.
+    pub fn capture_plain(&self, target: Target) -> Result<String, String> {
+        self.host.recorder.start(target, Wanted { is_plain: true, ..Wanted::default() })
+    }
+
+    /// The worlds of all rooms but those on demand, to go on in the server's next run, and the titles of the
+    /// rooms that do not answer in time, whose worlds are lost.
+    pub fn kept(&self) -> (Vec<(String, Kept)>, Vec<String>) {
+        let mut rooms = self.host.rooms.all();
+        rooms.retain(|room| !room.is_on_demand());
+        let ask = |room: &Arc<Hosted>| {
+            let answer = room.handle.kept().ok();
+            room.rouse();
+            (Arc::clone(room), answer)
+        };
+        let asked: Vec<_> = rooms.iter().map(ask).collect();
+        let until = Instant::now() + limits::ANSWER_TIME;
+        let (mut worlds, mut late) = (Vec::new(), Vec::new());
+        for (room, answer) in asked {
+            let left = until.saturating_duration_since(Instant::now());
+            match answer.and_then(|answer| answer.recv_timeout(left).ok()) {
+                Some(kept) => worlds.push((room.name().to_owned(), kept)),
+                None => late.push(room.title()),
+            }
+        }
+        (worlds, late)
+    }
+
+    /// The console, which executes operator commands.
+    pub fn console(&self) -> Console {
+        Console::new(Arc::clone(&self.host))
+    }
+
+    /// The metrics as Prometheus text.
+    pub fn metrics_text(&self) -> String {
+        self.host.metrics.text()
+    }
+
+    /// Accepts no new connections, closes all clients with 1001, and joins the threads. Takes at
+    /// most about 1.5 s, however the clients behave, and a second more if a capture is running
+    /// whose output nothing reads; longer only if threads wait for a processor. Returns the number
+    /// of connections left open: 0 unless a thread hangs.
+    pub fn stop(mut self) -> usize {
+        self.halt()
+    }
+
+    /// As [`Server::stop`], which may follow: it then does nothing.
+    pub fn halt(&mut self) -> usize {
+        let Server { host, listener, accepting, ticking, telling, following, .. } = self;
+        let Some(accepting) = accepting.take() else { return 0 };
+        host.reach(Stage::Stopping);
+        os::shut_listener(listener);
+        let _ = accepting.join();
+        for client in host.clients.all() {
+            client.close(Ending::Breach(Breach::GoingAway), host.now());
+        }
+        // Rooms and workers go on meanwhile: they send what waits.
+        if host.connections.wait_until_empty(Instant::now() + limits::STOP_TIME) > 0 {
+            host.cut_connections();
+        }
+        let left = host.connections.wait_until_empty(Instant::now() + limits::CUT_TIME);
+        host.reach(Stage::RoomsStopping);
+        host.rooms.rouse_all();
+        for room in ticking.drain(..) {
+            let _ = room.join();
+        }
+        host.room_threads.join();
+        host.bells.iter().for_each(Bell::stop);
+        for worker in telling.drain(..) {
+            let _ = worker.join();
+        }
+        host.tap.end();
+        if let Some(following) = following.take() {
+            let _ = following.join();
+        }
+        host.recorder.finish();
+        left
+    }
+}
+
+/// How many of the machine's connections may serve requests and pages; the others are for clients.
+const fn pending(connections: usize) -> usize {
+    let quarter = connections / 4;
+    if quarter < limits::HEADS_PENDING { quarter } else { limits::HEADS_PENDING }
+}
+
+const _: () = assert!(
+    pending(limits::CONNECTIONS_LEAST) >= 2,
+    "the smallest supported machine has at least two connections for requests"
+);
+
+/// Starts the thread of `--self-check`. It listens before the first client comes.
+fn follow_itself(host: &Arc<Host>) -> io::Result<Option<JoinHandle<()>>> {
+    if !host.config.self_check {
+        return Ok(None);
+    }
+    let listener = host.tap.listen(None, limits::SELF_CHECK_QUEUE_BYTES);
+    spawn(host, "self-check", move |host| self_check::run(host, &listener)).map(Some)
+}
+
+fn spawn(
+    host: &Arc<Host>,
+    name: &str,
+    run: impl FnOnce(&Arc<Host>) + Send + 'static,
+) -> io::Result<JoinHandle<()>> {
+    let host = Arc::clone(host);
+    thread::Builder::new().name(name.to_owned()).spawn(move || run(&host))
+}

@@ -1,0 +1,162 @@
+//! The host: what the threads of one server share, and the rooms that it hosts.
+
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::config::Config;
+use super::inspector::ended_clients::EndedClients;
+use super::metrics::Metrics;
+use super::misfit_log::Misfits;
+use super::recorder::Recorder;
+use super::registry::Registry;
+use super::room_threads::Threads;
+use super::rooms::{Hosted, Rooms};
+use super::tap::Tap;
+use super::tcp_client::Client;
+use super::worker_queue;
+use crate::server::admission::Admission;
+use crate::server::admission::address_rate_limits::Budgets;
+use crate::server::admission::auth_limiter::Gate;
+use crate::server::admission::tokens::Guard;
+use crate::server::room::Handle;
+
+/// The bell that wakes a worker.
+pub type Bell = worker_queue::Bell<Arc<Client>>;
+
+/// The stage of a shutdown; it never goes back.
+#[derive(Debug, Clone, Copy)]
+pub enum Stage {
+    /// The server runs.
+    Running,
+    /// The operator has asked the server to stop; its owner then stops it.
+    AskedToStop,
+    /// The server accepts no new connections.
+    Stopping,
+    /// The clients have gone: each room's thread ends after its current tick.
+    RoomsStopping,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Host {
+    /// The settings in use.
+    pub config: Config,
+    /// The metrics.
+    pub metrics: Arc<Metrics>,
+    /// Counts wrong tokens of `/admin` per address.
+    pub gate: Gate,
+    /// Knows who may play.
+    pub guard: Guard,
+    /// Decides which packets that do not fit their table are logged.
+    pub misfits: Misfits,
+    /// Passes traffic to listeners.
+    pub tap: Tap,
+    /// The clients that ended last, for watchers.
+    pub ended: EndedClients,
+    /// Writes traffic to a file while a capture is running.
+    pub recorder: Recorder,
+    /// Decides which connection gets a thread.
+    pub admission: Arc<Admission>,
+    /// Rate limits shared by the clients of one address.
+    pub budgets: Budgets,
+    /// One for each fan-out worker.
+    pub bells: Vec<Bell>,
+    /// The default room, at `/`, and those below `/r/NAME/`.
+    pub rooms: Arc<Rooms>,
+    /// The threads of those that are made on demand.
+    pub room_threads: Threads,
+    started: Instant,
+    stage: AtomicU8,
+    /// The number of the next client.
+    pub next_client: AtomicU64,
+    /// All current clients, so that a shutdown reaches them.
+    pub clients: Registry<Arc<Client>>,
+    /// The connections whose thread runs: a shutdown waits for these threads and reaches their
+    /// sockets.
+    pub connections: Registry<Arc<TcpStream>>,
+}
+
+impl Host {
+    /// A host that is starting. One of the rooms is the default room.
+    pub fn new(config: Config, rooms: Vec<Arc<Handle>>, admission: Arc<Admission>, workers: usize) -> Host {
+        let (tap, metrics, started) = (Tap::default(), Arc::new(Metrics::new()), Instant::now());
+        let clock_and_codes = (started, Arc::clone(&config.codes));
+        let recorder = Recorder::new(tap.clone(), config.rotation, Arc::clone(&metrics), clock_and_codes);
+        let hosted = Arc::new(Rooms::default());
+        for room in rooms {
+            tap.room_begins(&hosted.begin(room, &metrics, Duration::ZERO).run());
+        }
+        // A room that sleeps shows its world to a capture all the same.
+        let to_rouse = Arc::clone(&hosted);
+        tap.set_world_wanted(Box::new(move || to_rouse.rouse_all()));
+        Host {
+            budgets: Budgets::new(config.address_budgets),
+            guard: Guard::new(config.players.clone()),
+            config,
+            metrics,
+            gate: Gate::default(),
+            misfits: Misfits::default(),
+            tap,
+            ended: EndedClients::default(),
+            recorder,
+            admission,
+            bells: (0..workers).map(|_| Bell::default()).collect(),
+            rooms: hosted,
+            room_threads: Threads::default(),
+            started,
+            stage: AtomicU8::new(Stage::Running as u8),
+            next_client: AtomicU64::new(1),
+            clients: Registry::default(),
+            connections: Registry::default(),
+        }
+    }
+
+    /// A host for unit tests, with one room, one worker and no threads.
+    #[cfg(test)]
+    pub fn for_tests(config: Config) -> Host {
+        let room = config.room("", &config.identity);
+        let room = Arc::clone(room.handle());
+        Host::new(config, vec![room], Admission::new(crate::server::admission::Caps::default()), 1)
+    }
+
+    /// The server's clock: time since its start.
+    pub fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Whether a shutdown has reached this stage.
+    pub fn has_reached(&self, stage: Stage) -> bool {
+        self.stage.load(Ordering::Acquire) >= stage as u8
+    }
+
+    /// Records that a shutdown has reached this stage.
+    pub fn reach(&self, stage: Stage) {
+        self.stage.fetch_max(stage as u8, Ordering::AcqRel);
+    }
+
+    /// Whether the server is stopping: it then accepts no new connections.
+    pub fn is_stopping(&self) -> bool {
+        self.has_reached(Stage::Stopping)
+    }
+
+    /// The default room.
+    pub fn room(&self) -> Arc<Hosted> {
+        self.rooms.find("").expect("a host is made with a default room, and rooms are only replaced")
+    }
+
+    /// Ends the connection of this number immediately: its thread wakes from any blocking call.
+    pub fn cut_connection(&self, number: u64) {
+        if let Some(stream) = self.connections.get(number) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Ends all connections immediately, whatever their state.
+    pub fn cut_connections(&self) {
+        for stream in self.connections.all() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! The tap: passes the traffic between clients and server to listeners.
+//!
+//! ```text
+//!  connection: opened ───┐                                  ┌─► listener ─ bounded queue ─► the recorder's thread
+//!  receiver: messages ───┼─► is anyone listening? ─► shared ┼─► listener ─ bounded queue ─► a watcher's inspector
+//!  sender: our bytes ────┤    one relaxed load              └─► …
+//!  world: ticks ─────────┘
+//! ```
+//!
+//! The tap sees the bytes as they are on the wire. It copies a client's bytes after the frame
+//! reader, one message with all of its frames at a time. It copies the server's bytes when they are
+//! queued, under the queue's lock, so that they have the order of the wire. A listener receives
+//! [`Seen`] values through its [`Listener`]. A listener that joins later first receives a
+//! description of each connected client, and then only whole messages. The tap never waits for a
+//! listener, copies nothing if nobody listens, and never passes on a secret that a request
+//! contains.
+
+mod event;
+mod queue;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tickwire_sim::Membership;
+
+use crate::connection::receiver::Piece;
+use crate::server::room::{Snapshot, Wants};
+use crate::util::sync::{Condvar, Mutex};
+pub use crate::ws::Side;
+use event::THE_WORLD;
+pub use event::{Lost, Missed, Run, Seen, Taken, What};
+use queue::Queue;
+
+/// Stand for the client that is listened to if there is none, or more than one.
+const NOBODY: u64 = 0;
+const SEVERAL: u64 = u64::MAX;
+
+/// The origin and time that accompany each event of a client.
+#[derive(Debug, Clone, Copy)]
+pub struct Who {
+    /// The client's number.
+    pub client: u64,
+    /// Its body, 0 without one.
+    pub player: u16,
+    /// When, on the server's clock.
+    pub at: Duration,
+    /// Ticks that the world had completed.
+    pub tick: u32,
+}
+
+impl Who {
+    fn seen(self, room: &Arc<str>, run: u64, what: What) -> Seen {
+        let Who { client, player, at, tick } = self;
+        Seen { client, player, room: Arc::clone(room), run, at, tick, what }
+    }
+}
+
+/// See the [module](self). A clone is another handle to the same tap.
+#[derive(Debug, Clone, Default)]
+pub struct Tap {
+    inner: Arc<Inner>,
+}
+
+/// Called when a listener waits for the worlds of all rooms.
+pub type WorldWanted = Box<dyn Fn() + Send + Sync>;
+
+#[derive(Default)]
+struct Inner {
+    world_wanted: OnceLock<WorldWanted>,
+    /// The client that is listened to, [`NOBODY`] or [`SEVERAL`].
+    wanted: AtomicU64,
+    wants_world: AtomicBool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queues: BTreeMap<u64, Queue>,
+    next_queue: u64,
+    /// The clients that are there, as they were opened.
+    clients: BTreeMap<u64, Arc<Seen>>,
+    /// The runs that tick, with the name of their room.
+    runs: BTreeMap<u64, Arc<str>>,
+    is_over: bool,
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Inner").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    /// Has the rooms that sleep show their worlds. Called without the lock.
+    fn want_worlds(&self) {
+        if let Some(wanted) = self.world_wanted.get() {
+            wanted();
+        }
+    }
+
+    /// Updates what the threads that have something to show look at.
+    fn set_flags(&self, state: &State) {
+        let present = || state.queues.values().filter(|queue| !queue.is_over);
+        let wanted = present().map(|queue| queue.only.unwrap_or(SEVERAL));
+        let wanted = wanted.reduce(|one, other| if one == other { one } else { SEVERAL });
+        self.wanted.store(wanted.unwrap_or(NOBODY), Ordering::Relaxed);
+        self.wants_world.store(present().any(|queue| queue.wants_world), Ordering::Relaxed);
+    }
+
+    /// Passes an event of a client to the listeners that want it; it is made only if there is one.
+    fn pass(
+        queues: &mut BTreeMap<u64, Queue>,
+        client: u64,
+        seen: impl Fn() -> Arc<Seen>,
+        put: impl Fn(&mut Queue, &Arc<Seen>),
+    ) {
+        let mut made = None;
+        for queue in queues.values_mut().filter(|queue| queue.wants(client)) {
+            put(queue, made.get_or_insert_with(&seen));
+            queue.filled.notify_one();
+        }
+    }
+}
+
+impl Tap {
+    /// Whether there is a listener: one relaxed load.
+    pub fn is_on(&self) -> bool {
+        self.inner.wanted.load(Ordering::Relaxed) != NOBODY
+    }
+
+    /// Whether a listener may want this client: one relaxed load. Listening to a single client costs
+    /// the other clients nothing more.
+    pub fn wants(&self, client: u64) -> bool {
+        [client, SEVERAL].contains(&self.inner.wanted.load(Ordering::Relaxed))
+    }
+
+    /// Whether a listener also wants the world.
+    pub fn wants_world(&self) -> bool {
+        self.inner.wants_world.load(Ordering::Relaxed)
+    }
+
+    /// Starts listening to one client, or to all. At most `bound_bytes` are queued; events beyond
+    /// the limit are lost, and counted.
+    pub fn listen(&self, only: Option<u64>, bound_bytes: usize) -> Listener {
+        self.add(only, bound_bytes, false)
+    }
+
+    /// As [`Tap::listen`], and also to the world: its state before the next tick, and then each
+    /// tick.
+    pub fn listen_with_world(&self, only: Option<u64>, bound_bytes: usize) -> Listener {
+        let listener = self.add(only, bound_bytes, true);
+        self.inner.want_worlds();
+        listener
+    }
+
+    /// Sets what is called when a listener begins to wait for the worlds of all rooms: those that do
+    /// not tick must then tick once.
+    pub fn set_world_wanted(&self, wanted: WorldWanted) {
+        let _ = self.inner.world_wanted.set(wanted);
+    }
+
+    fn add(&self, only: Option<u64>, bound_bytes: usize, wants_world: bool) -> Listener {
+        let mut state = self.inner.state.lock();
+        let mut queue = Queue::new(only, bound_bytes, wants_world, &state.runs);
+        for seen in state.clients.values() {
+            if queue.wants(seen.client) {
+                queue.put(seen);
+            }
+        }
+        queue.is_over = state.is_over;
+        state.next_queue += 1;
+        let (number, filled) = (state.next_queue, Arc::clone(&queue.filled));
+        state.queues.insert(number, queue);
+        self.inner.set_flags(&state);
+        Listener { number, filled, tap: Arc::clone(&self.inner) }
+    }
+
+    /// For a listener that has lost the handshakes of these clients: introduces the clients that
+    /// are still connected. Later bytes of a client may arrive before this call, but its handshake
+    /// may not.
+    pub fn introduce(&self, opened: &BTreeSet<u64>) -> Vec<Arc<Seen>> {
+        let state = self.inner.state.lock();
+        opened.iter().filter_map(|client| state.clients.get(client).map(Arc::clone)).collect()
+    }
+
+    /// Records that a client was upgraded, by [`What::opened`]; from now on its bytes are seen.
+    /// Whether it has a player is reported with its next event.
+    pub fn opened(&self, who: Who, run: &Run, what: What) {
+        let seen = Arc::new(who.seen(&run.room, run.number, what));
+        let state = &mut *self.inner.state.lock();
+        Inner::pass(&mut state.queues, who.client, || Arc::clone(&seen), Queue::open);
+        state.clients.insert(who.client, seen);
+    }
+
+    /// Records that a client's connection has ended, for this reason. Nothing more of it is seen.
+    pub fn ended(&self, who: Who, rule: &'static str) {
+        let state = &mut *self.inner.state.lock();
+        if let Some(opened) = state.clients.remove(&who.client) {
+            let seen = || Arc::new(who.seen(&opened.room, opened.run, What::Ended { rule }));
+            Inner::pass(&mut state.queues, who.client, seen, Queue::close);
+        }
+    }
+
+    /// Records whole frames queued for a client. Called under the lock of its queue.
+    pub fn said(&self, who: Who, frames: &[u8]) {
+        let bytes = || What::Bytes {
+            from: Side::Server,
+            bytes: frames.to_vec(),
+            is_injected: false,
+            slack: Duration::ZERO,
+        };
+        self.bytes(who, bytes, |queue, seen| _ = queue.put(seen));
+    }
+
+    /// Records bytes from a client; `saved` returns the state of its receiver before them.
+    pub fn heard(&self, who: Who, piece: Piece<'_>, saved: &dyn Fn() -> Vec<u8>) {
+        let Piece { bytes, is_injected, slack, .. } = piece;
+        let bytes = || What::Bytes { from: Side::Client, bytes: bytes.to_vec(), is_injected, slack };
+        self.bytes(who, bytes, |queue, seen| {
+            queue.hear(seen, piece.begins, || who.seen(&seen.room, seen.run, What::Session(saved())));
+        });
+    }
+
+    fn bytes(&self, who: Who, what: impl Fn() -> What, put: impl Fn(&mut Queue, &Arc<Seen>)) {
+        if !self.wants(who.client) {
+            return;
+        }
+        let State { queues, clients, .. } = &mut *self.inner.state.lock();
+        if let Some(opened) = clients.get(&who.client) {
+            let seen = || Arc::new(who.seen(&opened.room, opened.run, what()));
+            Inner::pass(queues, who.client, seen, put);
+        }
+    }
+
+    /// Lists a run of a room, which ticks from now on. A listener of the world waits for its world; if the listener has had the
+    /// world of an earlier run of the room, for the worlds of all rooms, since a file of a capture has one run of each room.
+    /// Called without the lock of the rooms.
+    pub fn room_begins(&self, run: &Run) {
+        {
+            let State { queues, runs, .. } = &mut *self.inner.state.lock();
+            runs.insert(run.number, Arc::clone(&run.room));
+            queues.values_mut().for_each(|queue| queue.run_begins(run));
+        }
+        if self.wants_world() {
+            self.inner.want_worlds();
+        }
+    }
+
+    /// Removes a run, which does not tick any more.
+    pub fn room_ends(&self, run: &Run) {
+        let State { queues, runs, .. } = &mut *self.inner.state.lock();
+        runs.remove(&run.number);
+        for queue in queues.values_mut() {
+            queue.run_ends(run.number);
+            queue.filled.notify_one();
+        }
+    }
+
+    /// Parts of the next tick of a run that listeners need. The world is needed only while a
+    /// listener lacks it.
+    pub fn wants_of_world(&self, run: u64) -> Wants {
+        let wants = self.wants_world();
+        let awaits = |queue: &Queue| queue.wants(THE_WORLD) && queue.awaits_world_of(run);
+        let snapshot = wants && self.inner.state.lock().queues.values().any(awaits);
+        Wants { frame: wants, checksum: wants, snapshot }
+    }
+
+    /// Records a tick of a run: when it began, and the ticks completed before it. A listener that
+    /// does not have the world yet waits for a tick with a `snapshot`.
+    pub fn ticked(
+        &self,
+        (run, at, tick): (&Run, Duration, u32),
+        checksum: u64,
+        (frame, changes): (Arc<[u8]>, Vec<Membership>),
+        snapshot: Option<Arc<Snapshot>>,
+    ) {
+        let who = Who { client: THE_WORLD, player: 0, at, tick };
+        let world =
+            snapshot.map(|snapshot| Arc::new(who.seen(&run.room, run.number, What::World { snapshot })));
+        let tick = Arc::new(who.seen(&run.room, run.number, What::Tick { checksum, frame, changes }));
+        let queues = &mut self.inner.state.lock().queues;
+        Inner::pass(queues, THE_WORLD, || Arc::clone(&tick), |queue, tick| queue.tick(tick, world.as_ref()));
+    }
+
+    /// Records a tick that cannot be shown.
+    pub fn tick_is_lost(&self, (run, at, tick): (&Run, Duration, u32)) {
+        let what = What::Tick { checksum: 0, frame: Arc::default(), changes: Vec::new() };
+        let who = Who { client: THE_WORLD, player: 0, at, tick };
+        let seen = Arc::new(who.seen(&run.room, run.number, what));
+        let lose = |queue: &mut Queue, seen: &Arc<Seen>| queue.lose(seen);
+        Inner::pass(&mut self.inner.state.lock().queues, THE_WORLD, || Arc::clone(&seen), lose);
+    }
+
+    /// Ends the tap: each listener finds the end after its queued events.
+    pub fn end(&self) {
+        let mut state = self.inner.state.lock();
+        state.is_over = true;
+        for queue in state.queues.values_mut() {
+            queue.end();
+            queue.filled.notify_one();
+        }
+        self.inner.set_flags(&state);
+    }
+}
+
+/// The reading end of a queue. The tap removes the queue when this is dropped.
+#[derive(Debug)]
+pub struct Listener {
+    number: u64,
+    filled: Arc<Condvar>,
+    tap: Arc<Inner>,
+}
+
+impl Listener {
+    /// Takes all queued events, after waiting at most this long for the first. A listener to the
+    /// world gets no events before the world.
+    pub fn take(&self, wait: Duration) -> Taken {
+        let mut state = self.tap.state.lock();
+        let is_empty = |state: &mut State| !state.queues[&self.number].has_something();
+        if is_empty(&mut state) {
+            self.filled.wait_while_for(&mut state, is_empty, wait);
+        }
+        let queue = state.queues.get_mut(&self.number).filter(|queue| queue.has_something());
+        queue.map(Queue::take).unwrap_or_default()
+    }
+
+    /// Requests the world of each room again: it arrives before the room's next tick, followed by the
+    /// session of each of its clients before that client's next bytes.
+    pub fn renew(&self) {
+        self.change(Queue::renew);
+        self.tap.want_worlds();
+    }
+
+    /// Stops listening: the next take finds the end.
+    pub fn close(&self) {
+        self.change(Queue::end);
+        self.filled.notify_one();
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Queue)) {
+        let mut state = self.tap.state.lock();
+        state.queues.get_mut(&self.number).map(change);
+        self.tap.set_flags(&state);
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let mut state = self.tap.state.lock();
+        let queue = state.queues.remove(&self.number);
+        self.tap.set_flags(&state);
+        // What it holds is freed after the lock.
+        drop((state, queue));
+    }
+}

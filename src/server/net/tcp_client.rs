@@ -1,0 +1,50 @@
+//! A client whose line is a socket.
+
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use prometheus_client::metrics::counter::Counter;
+
+use super::rooms::Hosted;
+use super::tap::{Tap, Who};
+use crate::server::clients::client::Line;
+use crate::util::os;
+
+/// A client of the server.
+pub type Client = crate::server::clients::client::Client<Socket>;
+
+/// The socket of a client, and where its bytes are noted.
+#[derive(Debug)]
+pub struct Socket {
+    /// Read by the client's own thread only.
+    pub stream: Arc<TcpStream>,
+    /// Passes the client's traffic to listeners.
+    pub tap: Tap,
+    /// Counts what is queued for it, and for all others.
+    pub bytes_out: Counter,
+    /// The run of the room that it is in.
+    pub room: Arc<Hosted>,
+}
+
+impl Line for Socket {
+    fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> std::io::Result<usize> {
+        os::send_now(&self.stream, slices)
+    }
+
+    fn queued(&self, client: &Client, frames: &[u8], now: Duration) {
+        self.bytes_out.inc_by(frames.len() as u64);
+        self.tap.said(client.who(now, client.room.tick()), frames);
+    }
+
+    fn cut(&self) {
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+}
+
+impl Client {
+    /// Identifies the client's bytes to the listeners of the tap.
+    pub fn who(&self, at: Duration, tick: u32) -> Who {
+        Who { client: self.id, player: self.player().map_or(0, |player| player.0), at, tick }
+    }
+}

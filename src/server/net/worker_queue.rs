@@ -1,0 +1,90 @@
+//! Wakes a worker when a room has published a tick, or when the worker takes over a client.
+//!
+//! Each bell belongs to one worker, which takes everything that has arrived since its last call,
+//! and never sleeps while something is waiting for it. A worker without clients sleeps until a client
+//! comes: rooms in which nobody plays cost it nothing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::game::Tick;
+use crate::limits;
+use crate::server::clients::backlog::{Answers, Backlog};
+use crate::util::sync::{Condvar, Mutex};
+
+/// What rooms have published, by the number of the room's run.
+pub type Backlogs = BTreeMap<u64, Backlog>;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Bell<Newcomer> {
+    state: Mutex<State<Newcomer>>,
+    rung: Condvar,
+}
+
+#[derive(Debug)]
+struct State<Newcomer> {
+    backlogs: Backlogs,
+    newcomers: Vec<Newcomer>,
+    /// The worker has clients, so ticks are for it.
+    has_clients: bool,
+    stopping: bool,
+}
+
+impl<Newcomer> Default for Bell<Newcomer> {
+    fn default() -> Bell<Newcomer> {
+        let (backlogs, newcomers) = (BTreeMap::new(), Vec::new());
+        let state = State { backlogs, newcomers, has_clients: false, stopping: false };
+        Bell { state: Mutex::new(state), rung: Condvar::default() }
+    }
+}
+
+impl<Newcomer> Bell<Newcomer> {
+    /// Hands over a tick of a room, with its answers; a worker without clients has no use for it.
+    pub fn ring(&self, room: u64, tick: Arc<dyn Tick>, answers: Option<Arc<Answers>>) {
+        let mut state = self.state.lock();
+        if !state.has_clients {
+            return;
+        }
+        if let Some(backlog) = state.backlogs.get_mut(&room) {
+            backlog.push(tick, answers);
+        } else {
+            state.backlogs.insert(room, Backlog::new(tick, answers));
+        }
+        drop(state);
+        self.rung.notify_one();
+    }
+
+    /// Hands over a client. A worker that has clients takes it over with the next tick, another at
+    /// once.
+    pub fn welcome(&self, newcomer: Newcomer) {
+        let mut state = self.state.lock();
+        state.newcomers.push(newcomer);
+        if !std::mem::replace(&mut state.has_clients, true) {
+            drop(state);
+            self.rung.notify_one();
+        }
+    }
+
+    /// Ends the worker.
+    pub fn stop(&self) {
+        self.state.lock().stopping = true;
+        self.rung.notify_one();
+    }
+
+    /// Waits for ticks, and returns what each room has published since the last call; moves the new
+    /// clients into `newcomers`. `has_clients` says whether the worker has any already. `None` when the
+    /// worker must end.
+    pub fn wait(&self, newcomers: &mut Vec<Newcomer>, has_clients: bool) -> Option<Backlogs> {
+        let mut state = self.state.lock();
+        state.has_clients = has_clients || !state.newcomers.is_empty();
+        while !state.has_clients && !state.stopping {
+            self.rung.wait(&mut state);
+        }
+        if state.backlogs.is_empty() && state.newcomers.is_empty() && !state.stopping {
+            self.rung.wait_for(&mut state, limits::WORKER_IDLE);
+        }
+        newcomers.append(&mut state.newcomers);
+        (!state.stopping).then(|| std::mem::take(&mut state.backlogs))
+    }
+}

@@ -1,0 +1,199 @@
+//! The checksums of a room's participants by tick, and the reports of those that differ.
+//!
+//! A round holds what the present participants have said of one tick, at most once each. Of those that
+//! have left, it holds only what is still to be reported: they had a world, so the budget of snapshots
+//! bounds them.
+
+use std::collections::BTreeMap;
+
+use super::journal_entry::{Field, Report};
+use crate::limits;
+use crate::util::address_prefix::Household;
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub(super) struct Rounds(BTreeMap<u32, Round>);
+
+/// The checksums of one tick.
+#[derive(Debug, Default)]
+struct Round {
+    room: Option<u64>,
+    claims: BTreeMap<u64, Claim>,
+    /// Since when a world is known to differ.
+    differs_since: Option<u32>,
+    is_reported: bool,
+}
+
+/// What a participant has said of its world.
+#[derive(Debug)]
+pub(super) struct Claim {
+    /// The participant in words.
+    pub label: String,
+    /// Its address.
+    pub household: Household,
+    /// Since when it has a world.
+    pub since: u32,
+    /// The checksum.
+    pub checksum: u64,
+    /// What differs; it is asked for if it begins again at a snapshot.
+    pub fields: Option<Vec<Field>>,
+}
+
+impl Rounds {
+    /// Whether there is a round of this tick.
+    pub fn has(&self, tick: u32) -> bool {
+        self.0.contains_key(&tick)
+    }
+
+    /// Whether a participant has said its checksum of this tick.
+    pub fn has_claim(&self, tick: u32, connection: u64) -> bool {
+        self.0.get(&tick).is_some_and(|round| round.claims.contains_key(&connection))
+    }
+
+    /// A participant's checksum. Returns that of the room, if it is known.
+    pub fn claim(&mut self, tick: u32, connection: u64, claim: Claim) -> Option<u64> {
+        let round = self.0.entry(tick).or_default();
+        round.claims.insert(connection, claim);
+        round.room
+    }
+
+    /// The room's checksum. Returns those that participants said before.
+    pub fn settle(&mut self, tick: u32, checksum: u64) -> Vec<(u64, u64)> {
+        let round = self.0.entry(tick).or_default();
+        round.room = Some(checksum);
+        round.claims.iter().map(|(one, claim)| (*one, claim.checksum)).collect()
+    }
+
+    /// A world is found to differ now.
+    pub fn differs(&mut self, tick: u32, now: u32) {
+        if let Some(round) = self.0.get_mut(&tick) {
+            round.differs_since.get_or_insert(now);
+        }
+    }
+
+    /// What a participant found different: taken only from one whose world differs, and before the report.
+    pub fn details(&mut self, connection: u64, tick: u32, mut fields: Vec<Field>) {
+        let Some(round) = self.0.get_mut(&tick).filter(|round| !round.is_reported) else { return };
+        let Some(claim) = round.claims.get_mut(&connection) else { return };
+        if claim.fields.is_none() && round.room.is_some_and(|room| room != claim.checksum) {
+            fields.truncate(limits::LOCKSTEP_FIELDS);
+            claim.fields = Some(fields.into_iter().map(Field::shown).collect());
+        }
+    }
+
+    /// A participant has left.
+    pub fn leave(&mut self, connection: u64) {
+        for round in self.0.values_mut() {
+            let is_due = round.is_due();
+            if let Some(claim) = round.claims.get(&connection)
+                && !(is_due && round.room.is_some_and(|room| room != claim.checksum))
+            {
+                round.claims.remove(&connection);
+            }
+        }
+    }
+
+    /// Whether a report is due now or later.
+    pub fn is_any_due(&self) -> bool {
+        self.0.values().any(Round::is_due)
+    }
+
+    /// The reports of the rounds of which everything is known, or that waited for one interval, and for
+    /// details, by this tick; `since` says of each participant since when it has a world.
+    pub fn report(
+        &mut self,
+        now: u32,
+        every: u32,
+        details_ticks: u32,
+        since: &BTreeMap<u64, u32>,
+    ) -> Vec<Report> {
+        let mut reports = Vec::new();
+        for (tick, round) in self.0.iter_mut().filter(|(_, round)| round.is_due()) {
+            let (Some(room), Some(differs)) = (round.room, round.differs_since) else { continue };
+            let is_known = |(connection, since): (&u64, &u32)| match round.claims.get(connection) {
+                None => since > tick,
+                Some(claim) => claim.checksum == room || claim.fields.is_some(),
+            };
+            let latest = tick.saturating_add(every).max(differs.saturating_add(details_ticks));
+            if now >= latest || since.iter().all(is_known) {
+                reports.push(round.report(*tick, room));
+                // Who has said something is still known, for a second checksum would count as another one.
+                round.is_reported = true;
+                round.claims.retain(|one, _| since.contains_key(one));
+                for claim in round.claims.values_mut() {
+                    (claim.label, claim.fields) = (String::new(), None);
+                }
+            }
+        }
+        reports
+    }
+
+    /// Forgets the rounds before a tick, and the oldest of too many, except those that are to be reported.
+    pub fn forget_before(&mut self, oldest: u32) {
+        self.0.retain(|tick, round| *tick >= oldest || round.is_due());
+        let mut surplus = self.0.len().saturating_sub(limits::LOCKSTEP_ROUNDS);
+        if surplus > 0 {
+            self.0.retain(|_, round| {
+                let is_kept = surplus == 0 || round.is_due();
+                surplus -= usize::from(!is_kept);
+                is_kept
+            });
+        }
+    }
+}
+
+impl Round {
+    fn is_due(&self) -> bool {
+        self.differs_since.is_some() && !self.is_reported
+    }
+
+    /// What there is to report, if the room has this checksum.
+    fn report(&self, tick: u32, room: u64) -> Report {
+        let (same, differing): (Vec<_>, Vec<_>) =
+            self.claims.iter().partition(|(_, claim)| claim.checksum == room);
+        let mut groups = vec![(room, vec!["server".to_owned()])];
+        let (mut more, mut listed) = (0, Vec::new());
+        for claim in in_turn(same).into_iter().chain(in_turn(differing)) {
+            let known = groups.iter().position(|(checksum, _)| *checksum == claim.checksum);
+            match known {
+                Some(at) if groups[at].1.len() < limits::LOCKSTEP_PARTICIPANTS => {
+                    groups[at].1.push(claim.label.clone());
+                }
+                None if groups.len() < limits::LOCKSTEP_GROUPS => {
+                    groups.push((claim.checksum, vec![claim.label.clone()]));
+                }
+                _ => {
+                    more += 1;
+                    continue;
+                }
+            }
+            listed.push(claim);
+        }
+        // One field of each, then another one of each.
+        let nth = |at: usize| {
+            let own = listed.iter().filter(|claim| claim.checksum != room);
+            own.filter_map(move |claim| Some((claim.label.clone(), claim.fields.as_ref()?.get(at)?.clone())))
+        };
+        let fields = (0..limits::LOCKSTEP_FIELDS).flat_map(nth).take(limits::LOCKSTEP_FIELDS);
+        Report { tick, groups, more, fields: fields.collect() }
+    }
+}
+
+/// The order in which a report lists participants: one of each address in turn, and the one first that has
+/// had a world for longest. So one address cannot crowd out the others.
+fn in_turn<'a>(claims: Vec<(&u64, &'a Claim)>) -> Vec<&'a Claim> {
+    let mut claims = claims;
+    claims.sort_by_key(|(connection, claim)| (claim.since, **connection));
+    let mut of_address = BTreeMap::<Household, usize>::new();
+    let mut ranked: Vec<(usize, &Claim)> = claims
+        .into_iter()
+        .map(|(_, claim)| {
+            let rank = of_address.entry(claim.household).or_default();
+            *rank += 1;
+            (*rank, claim)
+        })
+        .collect();
+    // Stable: those of one rank stay in their order.
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.into_iter().map(|(_, claim)| claim).collect()
+}

@@ -1,0 +1,96 @@
+//! The worlds of a server that go on in its next run: the file of `--keep`.
+//!
+//! ```text
+//! "TWK2" · then for each room
+//!   name: length u8, bytes · world: length u32, bytes · keys: count u16, of each the key (16 bytes), the player u16, and the
+//!   address of its last connection as one of IPv6 (16 bytes)
+//! ```
+//! Numbers are little-endian. The world is as [`carry`](tickwire_sim::carry) writes it.
+
+// `core`: an address is a value.
+use core::net::{IpAddr, Ipv6Addr};
+
+use tickwire_sim::{Malformed, PlayerId, Reader};
+
+use super::Kept;
+use super::seat_keys::Keyed;
+use crate::util::address_prefix::Household;
+
+/// How every file of kept worlds begins. A digit follows, the version of the format.
+pub const MARK: &[u8; 3] = b"TWK";
+/// The mark and the present version.
+pub const MAGIC: &[u8; 4] = b"TWK2";
+
+/// Writes the worlds of these rooms.
+pub fn write(rooms: &[(String, Kept)]) -> Vec<u8> {
+    let mut out = MAGIC.to_vec();
+    for (name, Kept { named, keys }) in rooms {
+        let name = &name.as_bytes()[..name.len().min(255)];
+        out.push(name.len() as u8);
+        out.extend(name);
+        out.extend((named.len() as u32).to_le_bytes());
+        out.extend(named);
+        let keys = &keys[..keys.len().min(usize::from(u16::MAX))];
+        out.extend((keys.len() as u16).to_le_bytes());
+        for Keyed { key, player, from } in keys {
+            out.extend(key);
+            out.extend(player.0.to_le_bytes());
+            out.extend(in_ipv6(*from).octets());
+        }
+    }
+    out
+}
+
+/// Reads the worlds of rooms, by the names of the rooms.
+///
+/// # Errors
+/// The bytes are not those of [`write()`].
+pub fn read(bytes: &[u8]) -> Result<Vec<(String, Kept)>, Malformed> {
+    let mut reader = Reader::new(bytes);
+    if reader.array()? != *MAGIC {
+        return Err(Malformed::Value("a file of kept worlds"));
+    }
+    let mut rooms = Vec::new();
+    while !reader.rest().is_empty() {
+        let name = reader.text()?;
+        let length = reader.u32()? as usize;
+        let named = reader.take(length)?.to_vec();
+        let mut keys = Vec::new();
+        for _ in 0..reader.u16()? {
+            let (key, player) = (reader.array()?, PlayerId(reader.u16()?));
+            let from = Household::of(Ipv6Addr::from(reader.array::<16>()?).into());
+            keys.push(Keyed { key, player, from });
+        }
+        rooms.push((name, Kept { named, keys }));
+    }
+    Ok(rooms)
+}
+
+fn in_ipv6(from: Household) -> Ipv6Addr {
+    match from.prefix() {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn worlds_come_back_by_the_names_of_their_rooms_and_cut_bytes_are_refused() {
+        let kept = |named: &[u8], keys: &[Keyed]| Kept { named: named.to_vec(), keys: keys.to_vec() };
+        let keyed = |key: u8, player: u16, from: &str| {
+            let from = Household::of(from.parse().expect("an address"));
+            Keyed { key: [key; 16], player: PlayerId(player), from }
+        };
+        let keys = [keyed(7, 3, "203.0.113.9"), keyed(9, 300, "2001:db8:1:2:3::4")];
+        let rooms = vec![(String::new(), kept(b"one world", &keys)), ("two".to_owned(), kept(b"", &[]))];
+        let bytes = write(&rooms);
+        assert_eq!(read(&bytes), Ok(rooms.clone()));
+        for length in 0..bytes.len() {
+            assert_ne!(read(&bytes[..length]), Ok(rooms.clone()), "{length} of {}", bytes.len());
+        }
+        assert_eq!(read(b"TWKQ"), Err(Malformed::Value("a file of kept worlds")));
+    }
+}

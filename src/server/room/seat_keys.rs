@@ -1,0 +1,208 @@
+//! The keys of seats: with its key a client comes back to its seat from another connection.
+//!
+//! A seat without a connection is *absent*. Absent seats count against the address of their last
+//! connection, so that nobody can hold seats by coming and going, nor by waiting for a restart.
+
+use std::collections::BTreeMap;
+
+use tickwire_sim::PlayerId;
+
+use crate::limits;
+use crate::util::address_prefix::Household;
+
+/// A key by which a client comes back to its seat.
+pub type SeatKey = [u8; 16];
+
+/// The key of a seat, and the address of the seat's last connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keyed {
+    /// The key.
+    pub key: SeatKey,
+    /// The seat.
+    pub player: PlayerId,
+    /// The address.
+    pub from: Household,
+}
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub struct Keys {
+    players: BTreeMap<SeatKey, PlayerId>,
+    /// The key of each seat that has one, and whether it is absent.
+    seats: BTreeMap<PlayerId, (Keyed, bool)>,
+    /// Ticks completed when each of them was taken.
+    taken: BTreeMap<PlayerId, u32>,
+    /// Absent seats by address, and in all. An address without any has no entry.
+    by_address: BTreeMap<Household, usize>,
+    absent: usize,
+}
+
+impl Keys {
+    /// Gives a seat, whose connection is from this address, a key. A key has one seat, and a seat one key.
+    /// The seat is taken after `tick` ticks.
+    pub fn insert(&mut self, keyed: Keyed, tick: u32) {
+        self.remove(keyed.player);
+        if let Some(before) = self.player(keyed.key) {
+            self.remove(before);
+        }
+        self.players.insert(keyed.key, keyed.player);
+        self.seats.insert(keyed.player, (keyed, false));
+        self.taken.insert(keyed.player, tick);
+    }
+
+    /// Forgets the seat of a player who has left.
+    pub fn remove(&mut self, player: PlayerId) {
+        self.taken.remove(&player);
+        if let Some((keyed, is_absent)) = self.seats.remove(&player) {
+            self.players.remove(&keyed.key);
+            if is_absent {
+                self.uncount(keyed.from);
+            }
+        }
+    }
+
+    /// The seat of a key.
+    pub fn player(&self, key: SeatKey) -> Option<PlayerId> {
+        self.players.get(&key).copied()
+    }
+
+    /// Ticks completed when a seat with a key was taken.
+    pub fn taken_at(&self, player: PlayerId) -> Option<u32> {
+        self.taken.get(&player).copied()
+    }
+
+    /// All keys with their seats, by the seats' numbers.
+    pub fn iter(&self) -> impl Iterator<Item = Keyed> {
+        self.seats.values().map(|(keyed, _)| *keyed)
+    }
+
+    /// The connection of a seat has ended. Returns whether the seat may wait. It needs a key, a free one of
+    /// [`limits::ABSENT_SEATS`], fewer than `per_address` absent seats of its address, and fewer of these
+    /// than are free in all: addresses with many leave some for addresses with none. `usize::MAX` lifts
+    /// both limits per address.
+    pub fn set_absent(&mut self, player: PlayerId, per_address: usize) -> bool {
+        let Some((Keyed { from, .. }, is_absent)) = self.seats.get_mut(&player) else { return false };
+        if *is_absent {
+            return true;
+        }
+        let of_address = self.by_address.get(from).copied().unwrap_or_default();
+        if !may_wait(of_address, limits::ABSENT_SEATS.saturating_sub(self.absent), per_address) {
+            return false;
+        }
+        *is_absent = true;
+        *self.by_address.entry(*from).or_default() += 1;
+        self.absent += 1;
+        true
+    }
+
+    /// The absent seats of an address.
+    pub fn absent_of(&self, from: Household) -> Vec<PlayerId> {
+        let absent = self.seats.values().filter(|(keyed, is_absent)| *is_absent && keyed.from == from);
+        absent.map(|(keyed, _)| keyed.player).collect()
+    }
+
+    /// The seat has a connection again, from this address.
+    pub fn set_back(&mut self, player: PlayerId, from: Household) {
+        let Some((keyed, is_absent)) = self.seats.get_mut(&player) else { return };
+        let (before, was_absent) = (std::mem::replace(&mut keyed.from, from), std::mem::take(is_absent));
+        if was_absent {
+            self.uncount(before);
+        }
+    }
+
+    /// An absent seat of this address fewer.
+    fn uncount(&mut self, from: Household) {
+        self.absent -= 1;
+        if let Some(count) = self.by_address.get_mut(&from) {
+            *count -= 1;
+            if *count == 0 {
+                self.by_address.remove(&from);
+            }
+        }
+    }
+}
+
+/// Whether an address with so many absent seats may have another, with so many `free` in all.
+pub fn may_wait(of_address: usize, free: usize, per_address: usize) -> bool {
+    let is_within_share = of_address == 0 || of_address < free || per_address == usize::MAX;
+    free > 0 && of_address < per_address && is_within_share
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn key(number: u8) -> SeatKey {
+        [number; 16]
+    }
+
+    fn address(last: u8) -> Household {
+        Household::of(std::net::Ipv4Addr::new(203, 0, 113, last).into())
+    }
+
+    fn keyed(player: u16, number: u8, last: u8) -> Keyed {
+        Keyed { key: key(number), player: PlayerId(player), from: address(last) }
+    }
+
+    #[test]
+    fn a_key_has_one_seat_and_a_seat_one_key() {
+        let mut keys = Keys::default();
+        let [one, two] = [1, 2].map(PlayerId);
+        keys.insert(keyed(1, 1, 1), 5);
+        keys.insert(keyed(2, 1, 1), 6);
+        assert_eq!((keys.player(key(1)), keys.set_absent(one, 9)), (Some(two), false));
+        keys.insert(keyed(2, 2, 1), 7);
+        assert_eq!([key(1), key(2)].map(|key| keys.player(key)), [None, Some(two)]);
+        assert!(keys.iter().eq([keyed(2, 2, 1)]));
+        assert_eq!([one, two].map(|player| keys.taken_at(player)), [None, Some(7)]);
+        keys.remove(two);
+        assert_eq!(keys.player(key(2)), None);
+    }
+
+    #[test]
+    fn an_address_has_as_many_absent_seats_as_the_rule_says_and_a_return_or_a_leave_frees_one() {
+        let mut keys = Keys::default();
+        let count = 40;
+        let set_absent = |keys: &mut Keys, player| keys.set_absent(PlayerId(player), usize::from(count));
+        let number = |player: u16| u128::from(player).to_le_bytes();
+        (0..count + 3).for_each(|player| {
+            keys.insert(Keyed { key: number(player), player: PlayerId(player), from: address(1) }, 1);
+        });
+        assert!((0..count).all(|player| set_absent(&mut keys, player)));
+        assert!(!set_absent(&mut keys, count), "too many");
+        keys.set_back(PlayerId(count), address(2));
+        assert!(set_absent(&mut keys, count), "another address");
+        keys.set_back(PlayerId(0), address(1));
+        assert!(set_absent(&mut keys, count + 1));
+        keys.remove(PlayerId(1));
+        assert!(set_absent(&mut keys, count + 2));
+        assert_eq!(keys.absent, usize::from(count) + 1);
+        (0..count + 3).for_each(|player| keys.remove(PlayerId(player)));
+        assert_eq!((keys.absent, keys.by_address.len(), keys.players.len()), (0, 0, 0));
+    }
+
+    /// Keys with `each` absent seats of so many addresses, as far as the rule allows.
+    fn absent_of_each(addresses: u32, each: u32, per_address: usize) -> Keys {
+        let mut keys = Keys::default();
+        for number in 0..addresses * each {
+            let from = Household::of(std::net::Ipv4Addr::from(0x0a00_0000 + number % addresses).into());
+            let player = PlayerId(number as u16);
+            keys.insert(Keyed { key: u128::from(number).to_le_bytes(), player, from }, 1);
+            keys.set_absent(player, per_address);
+        }
+        keys
+    }
+
+    #[test]
+    fn addresses_that_take_all_they_can_leave_absent_seats_for_an_address_without_any() {
+        for (addresses, each, per_address) in [(160, 64, 64), (1, 10_000, 10_000), (300, 40, 64)] {
+            let mut keys = absent_of_each(addresses, each, per_address);
+            let spare = limits::ABSENT_SEATS - keys.absent;
+            assert!(spare >= limits::ABSENT_SEATS / (addresses as usize + 1), "{spare} of {addresses}");
+            keys.insert(keyed(60_000, 1, 1), 1);
+            assert!(keys.set_absent(PlayerId(60_000), per_address), "{addresses} addresses");
+        }
+        let lifted = absent_of_each(1, 6_000, usize::MAX);
+        assert_eq!(lifted.absent, limits::ABSENT_SEATS, "the limits per address are lifted");
+    }
+}

@@ -1,0 +1,176 @@
+//! A world with one scalar changed, to see that the difference is found.
+
+use super::diff::Difference;
+use super::node::{Node, Scalar, Value, words};
+use super::{Part, State};
+use crate::fields::{Bytes, Sink};
+use crate::{Checksum, Rng, Sim};
+
+/// Bytes of the checksum at the end of a snapshot.
+const CHECKSUM_BYTES: usize = 8;
+/// Fields of the state by which two worlds are the same one at the same time: without them there is
+/// nothing to compare.
+const KEPT: [&str; 2] = ["identity", "tick"];
+/// Other values of a scalar that are tried.
+const TRIES: u32 = 4;
+
+/// A world in which exactly one scalar is another than in this one, and what was changed: `ours` is the
+/// value here, `theirs` that of the world returned. [`Sim::restore`] has accepted that world, so it is
+/// one that could be. What says which entity it is, or how many values follow, stays; so do the identity
+/// and the tick.
+///
+/// `None`: every change of every scalar was refused, as in a world without any.
+pub fn corrupted<S: Sim>(sim: &S, random: &mut Rng) -> Option<(S, Difference)> {
+    let state = State::of(sim);
+    let snapshot = sim.snapshot();
+    let head = snapshot.get(..snapshot.len().checked_sub(state.bytes + CHECKSUM_BYTES)?)?;
+    let mut places = Vec::new();
+    state.parts.iter().for_each(|part| list(part, &mut places));
+    while !places.is_empty() {
+        let place = places.swap_remove(random.below(places.len() as u32) as usize);
+        for _ in 0..TRIES {
+            let (at, bytes, value, changed) = place.change(random);
+            let mut altered = Altered { at, bytes, value, out: Bytes(head.to_vec()), ..Altered::default() };
+            sim.write(&mut altered);
+            let checksum = altered.checksum.get();
+            altered.out.put(checksum, CHECKSUM_BYTES);
+            let Ok(world) = S::restore(&altered.out.0) else { continue };
+            // A world that puts something right while it is restored is no such world.
+            if world.snapshot() == altered.out.0 && altered.out.0 != snapshot {
+                let words = |changed: Option<&Value>| {
+                    let own = |(which, scalar): (usize, &'_ Scalar)| match changed {
+                        Some(changed) if which == place.which => changed.clone(),
+                        _ => scalar.value.clone(),
+                    };
+                    let values: Vec<Value> = place.node.scalars.iter().enumerate().map(own).collect();
+                    Some(words(values.iter()))
+                };
+                let (ours, theirs) = (words(None), words(Some(&changed)));
+                let (entity, field) = place.named();
+                return Some((world, Difference { entity, field, ours, theirs }));
+            }
+        }
+    }
+    None
+}
+
+/// A scalar that can be changed.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    part: &'a Part,
+    /// The item, if it is in a list.
+    item: Option<usize>,
+    node: &'a Node,
+    /// Which of the node's scalars.
+    which: usize,
+}
+
+/// The places in a part of the state.
+fn list<'a>(part: &'a Part, places: &mut Vec<Place<'a>>) {
+    if KEPT.contains(&part.path.split('.').next().unwrap_or_default()) {
+        return;
+    }
+    list_node((part, None), &part.node, None, places);
+    for (at, item) in part.items.iter().enumerate() {
+        list_node((part, Some(at)), &item.node, item.node.id_node(), places);
+    }
+}
+
+fn list_node<'a>(
+    (part, item): (&'a Part, Option<usize>),
+    node: &'a Node,
+    id: Option<&Node>,
+    places: &mut Vec<Place<'a>>,
+) {
+    if id.is_some_and(|id| std::ptr::eq(id, node)) {
+        return;
+    }
+    for (which, scalar) in node.scalars.iter().enumerate() {
+        let is_value = match &scalar.value {
+            Value::Number(_) | Value::Signed(_) => true,
+            Value::Text(text) => !text.is_empty(),
+            Value::Option(_) | Value::Variant(..) | Value::Length(_) => false,
+        };
+        if is_value {
+            places.push(Place { part, item, node, which });
+        }
+    }
+    node.fields.iter().for_each(|(_, field)| list_node((part, item), field, id, places));
+    node.items.iter().for_each(|own| list_node((part, item), own, None, places));
+}
+
+impl Place<'_> {
+    /// Its entity and field.
+    fn named(&self) -> (String, String) {
+        let item = self.item.and_then(|at| self.part.items.get(at).map(|item| (at, item)));
+        let (entity, root) = match item {
+            Some((at, item)) => (self.part.name(at, item.id), &item.node),
+            None => (self.part.entity(), &self.part.node),
+        };
+        let mut field = String::new();
+        root.visit("", &mut |path, node| {
+            if std::ptr::eq(node, self.node) {
+                path.clone_into(&mut field);
+            }
+        });
+        (entity, field)
+    }
+
+    /// Another value: where its bytes are, how many, the scalar, and the value.
+    fn change(&self, random: &mut Rng) -> (usize, usize, u64, Value) {
+        let Scalar { value, at, bytes } = &self.node.scalars[self.which];
+        let (at, bytes) = (*at, *bytes);
+        match value {
+            Value::Text(text) => {
+                let place = random.below(text.len() as u32) as usize;
+                let letter = b'a' + random.below(26) as u8;
+                let mut letters = text.as_bytes().to_vec();
+                letters[place] = letter;
+                let changed = String::from_utf8_lossy(&letters).into_owned();
+                (at + 1 + place, 1, letter.into(), Value::Text(changed.into()))
+            }
+            Value::Signed(number) => {
+                let bits = another(*number as u64, bytes, random);
+                let unused = 64 - 8 * bytes as u32;
+                (at, bytes, bits, Value::Signed((bits << unused) as i64 >> unused))
+            }
+            Value::Number(number) => {
+                let bits = another(*number, bytes, random);
+                (at, bytes, bits, Value::Number(bits))
+            }
+            Value::Option(_) | Value::Variant(..) | Value::Length(_) => (at, 0, 0, value.clone()),
+        }
+    }
+}
+
+/// Another number of so many bytes: with another bit, or near it.
+fn another(number: u64, bytes: usize, random: &mut Rng) -> u64 {
+    let changed = match random.below(4) {
+        0 => number.wrapping_add(1),
+        1 => number.wrapping_sub(1),
+        _ => number ^ 1 << random.below(8 * bytes as u32),
+    };
+    changed & u64::MAX >> (64 - 8 * bytes)
+}
+
+/// Writes a state with another scalar at one place.
+#[derive(Default)]
+struct Altered {
+    at: usize,
+    bytes: usize,
+    value: u64,
+    /// Bytes of the scalars so far.
+    passed: usize,
+    checksum: Checksum,
+    out: Bytes,
+}
+
+impl Sink for Altered {
+    fn put(&mut self, value: u64, bytes: usize) {
+        let is_it = self.passed == self.at && bytes == self.bytes;
+        let value = if is_it { self.value } else { value };
+        self.passed += bytes;
+        self.checksum.put(value, bytes);
+        self.out.put(value, bytes);
+    }
+}

@@ -1,0 +1,39 @@
+//! What attackers in lockstep send.
+
+use crate::game::lockstep_packets::{CHECKSUM, MODE, STATE_SYNC_REQUEST};
+use crate::limits;
+use crate::packet::{Direction, Value};
+use crate::testing::abuse::misbehavior::{KEY, native};
+use crate::ws::frame::{self, Opcode};
+
+/// Checksums of a block: of the checksum ticks of the first hundreds of seconds.
+pub const CHECKSUMS: u32 = 80;
+
+/// A packet of the native dialect, as a frame.
+fn packet(name: &str, values: &[Value]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // The built-in table has these packets; if it lacked one, the attacker would send nothing.
+    if let Ok(message) = native().encode(Direction::ToServer, name, values) {
+        frame::write(&mut bytes, Opcode::Binary, Some(KEY), &message);
+    }
+    bytes
+}
+
+/// Asks for lockstep, to watch.
+pub fn hello() -> Vec<u8> {
+    packet("hello", &[1.into(), MODE.into(), Value::Nil, Value::Nil, Value::Nil])
+}
+
+/// A request for a snapshot.
+pub fn request() -> Vec<u8> {
+    packet(STATE_SYNC_REQUEST, &[])
+}
+
+/// Wrong checksums of all those ticks: whichever is due, the claim is there. Each attacker has others.
+pub fn false_checksums(index: usize) -> Vec<u8> {
+    let tick = |number: u32| number * limits::LOCKSTEP_CHECKSUM_TICKS;
+    let checksum = format!("{:016x}", index + 1);
+    (1..=CHECKSUMS)
+        .flat_map(|number| packet(CHECKSUM, &[tick(number).into(), checksum.as_str().into()]))
+        .collect()
+}

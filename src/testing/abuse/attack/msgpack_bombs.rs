@@ -1,0 +1,61 @@
+//! MessagePack that claims to be large or deep.
+//!
+//! Each number selects one such value, in a whole masked frame. The server must close the
+//! connection for each of them.
+
+use crate::limits;
+use crate::testing::abuse::misbehavior::KEY;
+use crate::ws::frame::{self, Opcode};
+
+/// Number of kinds.
+pub const COUNT: usize = 8;
+
+/// The bomb with this number, in its frame.
+pub fn frame(number: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    frame::write(&mut bytes, Opcode::Binary, Some(KEY), &message(number));
+    bytes
+}
+
+/// Its bytes.
+pub fn message(number: usize) -> Vec<u8> {
+    let full = limits::MESSAGE_BYTES;
+    match number % COUNT {
+        // Nested arrays: a recursive reader runs out of stack.
+        0 => vec![0x91; full],
+        // Nested maps, as keys.
+        1 => vec![0x81; full],
+        // Sizes that no client could send: an array, a map, a string, bytes, an extension of 4 GiB.
+        2 => declared(0xdd),
+        3 => declared(0xdf),
+        4 => declared(0xdb),
+        5 => declared(0xc6),
+        6 => declared(0xc9),
+        // As many values as bytes: the smallest encoding for which a reader creates objects.
+        _ => {
+            let mut bytes = vec![0x92, 0x06, 0xdc, 0x0f, 0xf0];
+            bytes.resize(full, 0x90);
+            bytes
+        }
+    }
+}
+
+/// A packet whose arguments are of this kind and claim the greatest possible size.
+fn declared(marker: u8) -> Vec<u8> {
+    vec![0x92, 0x06, marker, 0xff, 0xff, 0xff, 0xff, 0x01]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{Codes, Direction};
+
+    #[test]
+    fn each_is_refused_and_closes() {
+        let native = Codes::builtin().dialect("native").expect("built in");
+        for number in 0..COUNT {
+            let error = native.decode(Direction::ToServer, &message(number)).expect_err("a bomb");
+            assert!(error.closes(), "{number}: {error}");
+        }
+    }
+}

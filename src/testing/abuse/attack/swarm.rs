@@ -1,0 +1,311 @@
+//! All attackers together, on one thread.
+//!
+//! The swarm runs a plan and returns the [`Pressure`]. It never has more connections at once than
+//! planned, and no connection waits for another. If an attack is defined by connections per second,
+//! at most [`CHURN_SECONDS`] seconds' worth of connections exist at once, in case the server does
+//! not answer.
+
+use std::fmt::Write as _;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Attack, LINE, Manner, Pressure, Reads, victim};
+use crate::client::connection::Link;
+use crate::client::dial;
+use crate::client::url::Url;
+use crate::testing::abuse::misbehavior::{self, Told};
+use crate::testing::source_addresses::Source;
+use crate::util::os::{self, Ready, Watched};
+
+/// Time between two passes over all attackers.
+const LOOK: Duration = Duration::from_millis(5);
+/// Time after which an attacker reconnects when its connection was closed.
+const COME_AGAIN: Duration = Duration::from_millis(50);
+/// Time after which a refused attacker reconnects: constant reconnecting would be a different
+/// attack.
+const KNOCK_AGAIN: Duration = Duration::from_secs(1);
+/// Connections made in one pass, so that existing ones get their turn.
+const DIALS_A_LOOK: usize = 64;
+/// Churn connections at once, in seconds of its rate.
+const CHURN_SECONDS: usize = 4;
+/// The recorded ending for an attacker that reads nothing and sees only that the server ended the
+/// connection.
+const ENDED: &str = "ended by the server";
+/// Bytes that a dripping reader takes at once, and how often.
+const DRIP_BYTES: usize = 64;
+const DRIP_EVERY: Duration = Duration::from_millis(100);
+
+/// The plan of an attack.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The kind of attack.
+    pub attack: Attack,
+    /// The server, on this machine.
+    pub url: Url,
+    /// The source addresses.
+    pub source: Source,
+    /// Number of source addresses, used in turn; without it, [`Source`] spreads them as for
+    /// clients.
+    pub addresses: Option<usize>,
+    /// Attackers at once; connections a second for [`Attack::Churn`] and [`Attack::Reconnect`].
+    pub count: usize,
+    /// The duration.
+    pub time: Duration,
+}
+
+/// One attacker.
+struct Peer {
+    index: usize,
+    manner: Manner,
+    stream: TcpStream,
+    link: Link,
+    stage: Stage,
+    unsent: Vec<u8>,
+    /// The sequence of its last command.
+    sequence: u32,
+    /// When it connected.
+    since: Instant,
+    /// When it sends the next block.
+    due: Instant,
+    /// When it reads again, for a dripping reader.
+    reads_at: Instant,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Waits for the response to its request.
+    Asking,
+    /// Carries out its attack.
+    Busy,
+}
+
+/// Runs the attack for the planned time.
+///
+/// # Errors
+/// The server is not on this machine.
+pub fn run(plan: &Plan) -> io::Result<Pressure> {
+    let to = misbehavior::local(&plan.url)?;
+    if plan.attack != Attack::Reconnect {
+        return misbehave(plan, to);
+    }
+    thread::scope(|scope| {
+        let victim = scope.spawn(|| victim::lines_heard(&plan.url, LINE, plan.time));
+        let mut pressure = misbehave(plan, to)?;
+        pressure.lines_heard = Some(victim.join().expect("the victim does not panic")?);
+        Ok(pressure)
+    })
+}
+
+fn misbehave(plan: &Plan, to: SocketAddr) -> io::Result<Pressure> {
+    let started = Instant::now();
+    let mut swarm = Swarm::new(plan, to, started);
+    while started.elapsed() < plan.time {
+        swarm.dial(Instant::now());
+        // The loop does not wait for ready sockets, since some socket would always be ready: all
+        // attackers get their turn at a fixed interval.
+        thread::sleep(LOOK);
+        swarm.turn(Instant::now());
+    }
+    let Swarm { mut pressure, peers, .. } = swarm;
+    if !peers.is_empty() {
+        *pressure.endings.entry("still open".to_owned()).or_default() += peers.len() as u64;
+    }
+    pressure.time = started.elapsed();
+    Ok(pressure)
+}
+
+struct Swarm<'a> {
+    plan: &'a Plan,
+    to: SocketAddr,
+    started: Instant,
+    peers: Vec<Peer>,
+    /// The attackers to connect, and the earliest time for each.
+    absent: Vec<(usize, Instant)>,
+    pressure: Pressure,
+}
+
+impl<'a> Swarm<'a> {
+    fn new(plan: &'a Plan, to: SocketAddr, started: Instant) -> Swarm<'a> {
+        let absent = if plan.attack.is_rate() { 0 } else { plan.count };
+        let absent = (0..absent).rev().map(|index| (index, started)).collect();
+        Swarm { plan, to, started, peers: Vec::new(), absent, pressure: Pressure::default() }
+    }
+
+    /// Connects the attackers that are due: all absent ones, or as many as churn requires by now.
+    fn dial(&mut self, now: Instant) {
+        if self.plan.attack.is_rate() {
+            let made = (self.pressure.connections + self.pressure.unreachable) as usize;
+            let wanted = (self.plan.count as f64 * self.started.elapsed().as_secs_f64()) as usize;
+            let failed = self.pressure.unreachable;
+            let room = (CHURN_SECONDS * self.plan.count).saturating_sub(self.peers.len());
+            for index in (made..wanted).take(DIALS_A_LOOK.min(room)) {
+                self.connect(index, now);
+                if self.pressure.unreachable > failed {
+                    break;
+                }
+            }
+            return;
+        }
+        let mut left = DIALS_A_LOOK;
+        let due: Vec<usize> = self
+            .absent
+            .extract_if(.., |(_, at)| {
+                let is_due = *at <= now && left > 0;
+                left -= usize::from(is_due);
+                is_due
+            })
+            .map(|(index, _)| index)
+            .collect();
+        // An unanswered connection takes long to fail: the others follow in the next pass.
+        let failed = self.pressure.unreachable;
+        for index in due {
+            match self.pressure.unreachable > failed {
+                true => self.comes_again(index, now),
+                false => self.connect(index, now),
+            }
+        }
+    }
+
+    fn connect(&mut self, index: usize, now: Instant) {
+        let manner = self.plan.attack.manner(index);
+        let Plan { source, addresses, .. } = self.plan;
+        let from = addresses.map_or_else(|| source.address(index), |addresses| source.nth(index % addresses));
+        let Ok(stream) = dial::dial_with_room(self.to, Some(from), manner.room_bytes()) else {
+            self.pressure.unreachable += 1;
+            self.comes_again(index, now + KNOCK_AGAIN);
+            return;
+        };
+        self.pressure.connections += 1;
+        let url = &self.plan.url;
+        let mut target = url.target.clone();
+        if manner.has_key {
+            // Another one for each connection, so that none comes back.
+            let sign = if target.contains('?') { '&' } else { '?' };
+            let _ = write!(target, "{sign}inspect_key={:016x}{index:016x}", self.pressure.connections);
+        }
+        let mut link = Link::new(&url.authority(), &target, true, dial::keys());
+        let mut unsent = Vec::new();
+        if manner.upgrades || manner.asks_and_leaves {
+            link.drain_output(&mut unsent);
+        } else if !manner.leaves {
+            unsent.extend_from_slice(manner.request);
+        }
+        let stage = if manner.upgrades && !manner.asks_and_leaves { Stage::Asking } else { Stage::Busy };
+        // Spread over a block's time, as independent clients would be.
+        let due = now + manner.every.mul_f64(index as f64 * 0.618 % 1.0);
+        let (sequence, since, reads_at) = (0, now, now);
+        self.peers.push(Peer { index, manner, stream, link, stage, unsent, sequence, since, due, reads_at });
+        self.pressure.at_once = self.pressure.at_once.max(self.peers.len());
+    }
+
+    fn comes_again(&mut self, index: usize, at: Instant) {
+        if !self.plan.attack.is_rate() {
+            self.absent.push((index, at));
+        }
+    }
+
+    /// Polls all attackers at once: a read for each would cost more than the attack.
+    fn happened(&self) -> Vec<Ready> {
+        let sockets: Vec<_> = self.peers.iter().map(|peer| Watched::reading(&peer.stream)).collect();
+        os::poll(&sockets, Duration::ZERO).unwrap_or_else(|_| vec![Ready::default(); sockets.len()])
+    }
+
+    /// Each attacker reads, and sends its next bytes.
+    fn turn(&mut self, now: Instant) {
+        let (mut ended, happened) = (Vec::new(), self.happened());
+        for (at, (peer, happened)) in self.peers.iter_mut().zip(happened).enumerate() {
+            if let Some(ending) = peer.turn(now, happened, &mut self.pressure) {
+                ended.push((at, ending));
+            }
+        }
+        for (at, ending) in ended.into_iter().rev() {
+            let peer = self.peers.swap_remove(at);
+            let is_turned_away =
+                ending.starts_with("status 503") || ending.starts_with("status 429") || ending == ENDED;
+            let pause = if is_turned_away { KNOCK_AGAIN } else { COME_AGAIN };
+            *self.pressure.endings.entry(ending).or_default() += 1;
+            self.comes_again(peer.index, now + pause);
+        }
+    }
+}
+
+impl Peer {
+    /// Reads and sends; returns how the connection ended, if it did.
+    fn turn(&mut self, now: Instant, happened: Ready, pressure: &mut Pressure) -> Option<String> {
+        if let Some(ending) = happened.is_any().then(|| self.hear(now)).flatten() {
+            return Some(ending);
+        }
+        if let Some(stays) = self.manner.stays {
+            if happened.ended {
+                return Some(ENDED.to_owned());
+            }
+            if now.saturating_duration_since(self.since) >= stays {
+                return Some("left".to_owned());
+            }
+        }
+        if self.stage == Stage::Busy && self.unsent.is_empty() {
+            if self.manner.leaves {
+                return (now >= self.since + self.manner.lingers).then(|| "left".to_owned());
+            }
+            if now >= self.due && !self.manner.is_silent() {
+                self.manner.write_block(&mut self.sequence, &mut self.unsent);
+                pressure.frames += self.manner.frames as u64;
+                self.due = (self.due + self.manner.every).max(now);
+            }
+        }
+        if self.unsent.is_empty() {
+            return None;
+        }
+        match self.stream.write(&self.unsent) {
+            Ok(count) => {
+                self.unsent.drain(..count);
+                pressure.bytes += count as u64;
+                None
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => None,
+            // An attacker that reads learns it from its next read, after the server's last bytes.
+            Err(_) if self.manner.reads == Reads::All => {
+                self.unsent.clear();
+                None
+            }
+            Err(error) => Some(error.kind().to_string()),
+        }
+    }
+
+    fn hear(&mut self, now: Instant) -> Option<String> {
+        let reads = if self.stage == Stage::Asking { Reads::All } else { self.manner.reads };
+        let read = match reads {
+            Reads::All => misbehavior::read(&self.stream, &mut self.link),
+            Reads::Drips if now >= self.reads_at => {
+                self.reads_at = now + DRIP_EVERY;
+                self.drip()
+            }
+            Reads::Drips | Reads::Nothing => return None,
+        };
+        if let Err(error) = read {
+            return Some(error.kind().to_string());
+        }
+        match misbehavior::ending(&mut self.link) {
+            Told::Nothing => None,
+            Told::Ended(ending) => Some(ending),
+            Told::Opened => {
+                (self.stage, self.since) = (Stage::Busy, now);
+                self.unsent.extend_from_slice(&self.manner.opening);
+                None
+            }
+        }
+    }
+
+    fn drip(&mut self) -> io::Result<()> {
+        let mut buffer = [0; DRIP_BYTES];
+        match (&mut &self.stream).read(&mut buffer) {
+            Ok(0) => self.link.receive_eof(),
+            Ok(count) => self.link.receive(&buffer[..count]),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,348 @@
+//! Clients that misbehave, one after another ([`idle`]: all at once), to show how the server treats
+//! them and its other clients.
+//!
+//! A [`Kind`] runs against a server on this machine; the result is how the server ended each
+//! connection, and after how long. [`rounds`] and [`idle`] refuse any address that is not loopback.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::client::blocking_client;
+use crate::client::connection::{Event, Link, LinkError};
+use crate::client::dial;
+use crate::client::url::Url;
+use crate::connection::session::NATIVE_VERSION;
+use crate::game::Dice;
+use crate::games::moo::bot::received::Heard;
+use crate::games::moo::client_packet::{ClientPacket, Mode};
+use crate::limits;
+use crate::packet::{Codes, Dialect};
+use crate::testing::source_addresses::Source;
+use crate::util::os::{self, Watched};
+use crate::ws::frame::{self, Header, Opcode};
+use crate::ws::http::ResponseReader;
+
+/// A client of the default game that waits for answers.
+pub type Talk = blocking_client::Talk<Heard>;
+
+/// Pause between two rounds: the test is about the harm of one client, not about the connection
+/// rate.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Receive buffer of a client that does not read, small so that it fills soon.
+const SMALL_ROOM_BYTES: usize = 4 * 1024;
+/// The key of all hostile frames. It need not be secret.
+pub(crate) const KEY: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
+/// Pings a second of a client that does not read the pongs: below a server's rate limit for one
+/// client.
+const PINGS_UNREAD: usize = 100;
+/// Time between two such bursts.
+const BURST_EVERY: Duration = Duration::from_secs(1);
+/// Frames in the block that a flood repeats.
+const BLOCK_FRAMES: usize = 64;
+
+/// The kind of misbehaviour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Joins, pings a hundred times a second, and never reads.
+    ReadsNothing,
+    /// Sends small messages as fast as the server accepts them.
+    MessageFlood,
+    /// Sends pings of 125 bytes as fast as the server accepts them.
+    PingFlood,
+    /// Sends messages of 4 KB as fast as the server accepts them.
+    ByteFlood,
+    /// Sends one message in fragments of one byte that never end.
+    FragmentFlood,
+    /// Sends random bytes after the upgrade.
+    Garbage,
+    /// Connects and sends nothing at all.
+    Idle,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Kind; 7] = [
+        Kind::ReadsNothing,
+        Kind::MessageFlood,
+        Kind::PingFlood,
+        Kind::ByteFlood,
+        Kind::FragmentFlood,
+        Kind::Garbage,
+        Kind::Idle,
+    ];
+
+    /// The name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::ReadsNothing => "reads-nothing",
+            Kind::MessageFlood => "message-flood",
+            Kind::PingFlood => "ping-flood",
+            Kind::ByteFlood => "byte-flood",
+            Kind::FragmentFlood => "fragment-flood",
+            Kind::Garbage => "garbage",
+            Kind::Idle => "idle",
+        }
+    }
+
+    /// The bytes that it sends repeatedly after the upgrade.
+    fn block(self, dice: &mut Dice) -> Vec<u8> {
+        let mut block = Vec::new();
+        for number in 0..BLOCK_FRAMES {
+            match self {
+                Kind::MessageFlood => {
+                    block.extend(packet(&ClientPacket::Ping { nonce: Some(number as u32) }))
+                }
+                Kind::PingFlood => frame::write(&mut block, Opcode::Ping, Some(KEY), &[b'x'; 125]),
+                Kind::ByteFlood => frame::write(&mut block, Opcode::Binary, Some(KEY), &long_packet()),
+                Kind::FragmentFlood => {
+                    let header =
+                        Header { fin: false, opcode: Opcode::Continuation, mask: Some(KEY), length: 1 };
+                    header.encode(&mut block);
+                    block.push(0);
+                }
+                Kind::Garbage => block.extend(dice.bits().to_le_bytes()),
+                Kind::ReadsNothing | Kind::Idle => {}
+            }
+        }
+        block
+    }
+
+    /// The bytes that it sends first.
+    fn opening(self) -> Vec<u8> {
+        match self {
+            Kind::Garbage | Kind::Idle => Vec::new(),
+            Kind::FragmentFlood => {
+                let mut bytes = Vec::new();
+                let header = Header { fin: false, opcode: Opcode::Binary, mask: Some(KEY), length: 0 };
+                header.encode(&mut bytes);
+                bytes
+            }
+            Kind::ReadsNothing | Kind::MessageFlood | Kind::PingFlood | Kind::ByteFlood => hello(),
+        }
+    }
+}
+
+/// A ping with 4,000 bytes after its argument, which are dropped.
+fn long_packet() -> Vec<u8> {
+    let mut bytes = vec![0x92, 6, 0x92, 1, 0xda, 0x0f, 0xa0];
+    bytes.resize(bytes.len() + 4_000, b'x');
+    bytes
+}
+
+/// A native packet as a whole masked frame.
+pub(crate) fn packet(packet: &ClientPacket<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    frame::write(&mut bytes, Opcode::Binary, Some(KEY), &packet.encode(&native()));
+    bytes
+}
+
+pub(crate) fn native() -> Arc<Dialect> {
+    Codes::builtin().dialect("native").expect("the built-in tables have it")
+}
+
+pub(crate) fn hello() -> Vec<u8> {
+    let name = Some("hostile".to_owned());
+    packet(&ClientPacket::Hello { version: NATIVE_VERSION, mode: Mode::Play, name, skin: None })
+}
+
+/// How connections ended: the count of each ending, and its shortest and longest time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Endings(pub BTreeMap<String, (u64, Duration, Duration)>);
+
+impl Endings {
+    fn add(&mut self, ending: String, time: Duration) {
+        let (count, least, most) = self.0.entry(ending).or_insert((0, time, time));
+        *count += 1;
+        *least = time.min(*least);
+        *most = time.max(*most);
+    }
+}
+
+/// Clients misbehave one after the other, for `time` in all. A client that is still connected at
+/// the end counts as `still open`.
+///
+/// # Errors
+/// The server is not on this machine, or cannot be reached.
+pub fn rounds(kind: Kind, url: &Url, source: &Source, time: Duration) -> io::Result<Endings> {
+    let deadline = Instant::now() + time;
+    let (mut endings, mut index) = (Endings::default(), 0);
+    while Instant::now() < deadline {
+        let started = Instant::now();
+        let left = deadline.saturating_duration_since(started);
+        let ending = once(kind, url, source.address(index), index as u64, left)?;
+        endings.add(ending, started.elapsed());
+        index += 1;
+        thread::sleep(PAUSE);
+    }
+    Ok(endings)
+}
+
+/// One client misbehaves until the server ends its connection, for `time` at most; returns how it
+/// ended. Idle clients: see [`idle`].
+///
+/// # Errors
+/// The server is not on this machine, or cannot be reached.
+pub fn once(kind: Kind, url: &Url, from: IpAddr, seed: u64, time: Duration) -> io::Result<String> {
+    let deadline = Instant::now() + time;
+    if kind == Kind::ReadsNothing {
+        let stream = dial::dial_with_room(local(url)?, Some(from), Some(SMALL_ROOM_BYTES))?;
+        return deaf(stream, url, deadline);
+    }
+    let stream = dial::dial(local(url)?, Some(from))?;
+    round(kind, &stream, url, &mut Dice::new(seed), deadline)
+}
+
+pub(crate) fn local(url: &Url) -> io::Result<SocketAddr> {
+    let to = dial::resolve(url)?;
+    if to.ip().is_loopback() {
+        return Ok(to);
+    }
+    Err(io::Error::new(
+        ErrorKind::PermissionDenied,
+        "hostile clients may only connect to a server on this machine",
+    ))
+}
+
+/// One connection, from the upgrade to its end; returns how it ended.
+fn round(
+    kind: Kind,
+    mut stream: &TcpStream,
+    url: &Url,
+    dice: &mut Dice,
+    deadline: Instant,
+) -> io::Result<String> {
+    let mut link = Link::new(&url.authority(), &url.target, true, dial::keys());
+    let (mut unsent, block) = (Vec::new(), kind.block(dice));
+    link.drain_output(&mut unsent);
+    let mut is_open = false;
+    while Instant::now() < deadline {
+        if is_open && unsent.is_empty() {
+            unsent.extend_from_slice(&block);
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        match dial::wait(Watched { stream, reads: true, writes: !unsent.is_empty() }, left) {
+            Err(error) if error.kind() == ErrorKind::TimedOut => break,
+            waited => drop(waited?),
+        }
+        if let Err(error) = read(stream, &mut link) {
+            return Ok(error.kind().to_string());
+        }
+        match ending(&mut link) {
+            Told::Opened => {
+                is_open = true;
+                unsent.extend(kind.opening());
+            }
+            Told::Nothing => {}
+            Told::Ended(ending) => return Ok(ending),
+        }
+        // A failed write is reported by the next read, after the server's last bytes.
+        if let Ok(count) = stream.write(&unsent) {
+            unsent.drain(..count);
+        }
+    }
+    Ok("still open".to_owned())
+}
+
+/// Joins and then does not read. Its pings keep the answers coming; a failing ping also reveals the
+/// end of the connection, which the other kinds learn by reading.
+fn deaf(stream: TcpStream, url: &Url, deadline: Instant) -> io::Result<String> {
+    let mut talk = Talk::start(stream, url, native())?;
+    let mut burst = Vec::new();
+    for _ in 0..PINGS_UNREAD {
+        frame::write(&mut burst, Opcode::Ping, Some(KEY), &[b'x'; 125]);
+    }
+    let mut sent = talk.send_bytes(&hello());
+    while sent.is_ok() && Instant::now() < deadline {
+        thread::sleep(BURST_EVERY.min(deadline.saturating_duration_since(Instant::now())));
+        sent = talk.send_bytes(&burst);
+    }
+    Ok(sent.map_or_else(|error| error.kind().to_string(), |()| "still open".to_owned()))
+}
+
+/// The result of polling the link.
+pub(crate) enum Told {
+    Nothing,
+    Opened,
+    Ended(String),
+}
+
+pub(crate) fn ending(link: &mut Link) -> Told {
+    let told = next_told(link);
+    // A misbehaving client answers no ping and no close; the answers would wait without end.
+    link.drain_output(&mut Vec::new());
+    told
+}
+
+fn next_told(link: &mut Link) -> Told {
+    loop {
+        return match link.next_event() {
+            Ok(None) => Told::Nothing,
+            Ok(Some(Event::Open)) => Told::Opened,
+            Ok(Some(Event::Binary(_) | Event::Text(_) | Event::Control)) => continue,
+            Ok(Some(Event::Closed { code, reason })) => {
+                Told::Ended(format!("{} {reason}", code.map_or(1005, |code| code.get())))
+            }
+            Ok(Some(Event::Ended)) => Told::Ended("end without a close frame".to_owned()),
+            Err(LinkError::Refused(status)) => Told::Ended(format!("status {status}")),
+            Err(error) => Told::Ended(error.to_string()),
+        };
+    }
+}
+
+pub(crate) fn read(mut stream: &TcpStream, link: &mut Link) -> io::Result<()> {
+    let mut buffer = [0; 16 * 1024];
+    match stream.read(&mut buffer) {
+        Ok(0) => link.receive_eof(),
+        Ok(count) => link.receive(&buffer[..count]),
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+/// Many connections at once that send nothing, for `time` at most.
+///
+/// # Errors
+/// The server is not on this machine, or cannot be reached.
+pub fn idle(count: usize, url: &Url, source: &Source, time: Duration) -> io::Result<Endings> {
+    let to = local(url)?;
+    let mut waiting = Vec::new();
+    for index in 0..count {
+        let stream = dial::dial(to, Some(source.address(index)))?;
+        waiting.push((stream, ResponseReader::new(limits::HEAD), Instant::now()));
+    }
+    let (mut endings, deadline) = (Endings::default(), Instant::now() + time);
+    while !waiting.is_empty() && Instant::now() < deadline {
+        let sockets: Vec<_> = waiting.iter().map(|(stream, ..)| Watched::reading(stream)).collect();
+        os::poll(&sockets, deadline.saturating_duration_since(Instant::now()))?;
+        waiting.retain_mut(|(stream, reader, started)| match answer(stream, reader) {
+            Some(ending) => {
+                endings.add(ending, started.elapsed());
+                false
+            }
+            None => true,
+        });
+    }
+    for (.., started) in waiting {
+        endings.add("still open".to_owned(), started.elapsed());
+    }
+    Ok(endings)
+}
+
+/// The status of a response without a request.
+fn answer(stream: &mut TcpStream, reader: &mut ResponseReader) -> Option<String> {
+    let mut buffer = [0; 1024];
+    match stream.read(&mut buffer) {
+        Ok(0) => Some("end without an answer".to_owned()),
+        Ok(count) => match reader.receive(&buffer[..count]) {
+            Ok(head) => head.map(|head| format!("status {}", head.status)),
+            Err(violation) => Some(violation.name().to_owned()),
+        },
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => None,
+        Err(error) => Some(error.kind().to_string()),
+    }
+}

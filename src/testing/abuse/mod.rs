@@ -1,0 +1,5 @@
+//! TODO: testing/abuse
+
+pub mod attack;
+pub mod misbehavior;
+pub mod sink;

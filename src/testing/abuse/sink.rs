@@ -1,0 +1,91 @@
+//! A plain sink: it accepts connections on this machine, grants every upgrade, and drops all
+//! further bytes.
+//!
+//! It shows what an attacker alone costs the machine, for comparison with its cost to the server.
+//! It knows no rule of the game, and never closes a connection before the peer does.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread;
+
+use crate::client::connection::SUBPROTOCOL;
+use crate::util::os;
+use crate::ws::handshake;
+use crate::ws::http::HeadReader;
+
+/// Stack of a connection's thread, which does almost nothing.
+const STACK_BYTES: usize = 64 * 1024;
+/// Bytes dropped at once.
+const BUFFER_BYTES: usize = 16 * 1024;
+
+/// A listener for [`run`].
+///
+/// # Errors
+/// The address is not on this machine, or cannot be bound.
+pub fn bind(to: SocketAddr) -> io::Result<TcpListener> {
+    if !to.ip().is_loopback() {
+        return Err(io::Error::new(ErrorKind::PermissionDenied, "a sink may only listen on this machine"));
+    }
+    let listener = TcpListener::bind(to)?;
+    // The 128 of `std` would delay an attacker that the server does not delay.
+    os::widen_backlog(&listener)?;
+    Ok(listener)
+}
+
+/// Accepts connections forever, each with a thread. A connection without a thread or descriptor is
+/// dropped.
+pub fn run(listener: &TcpListener) {
+    for stream in listener.incoming() {
+        match stream {
+            Ok(stream) => {
+                let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || swallow(&stream));
+            }
+            Err(_) => thread::sleep(crate::limits::ACCEPT_PAUSE),
+        }
+    }
+}
+
+/// Reads one connection until it ends, for whatever reason.
+fn swallow(mut stream: &TcpStream) {
+    let (mut reader, mut buffer) = (Some(HeadReader::new(crate::limits::HEAD)), [0; BUFFER_BYTES]);
+    while let Ok(count @ 1..) = stream.read(&mut buffer) {
+        let head = reader.as_mut().map(|reader| reader.receive(&buffer[..count]));
+        match head {
+            Some(Ok(Some(head))) => {
+                reader = None;
+                let granted = handshake::accept(&head, &[SUBPROTOCOL]);
+                if granted.is_ok_and(|granted| stream.write_all(&granted.response).is_err()) {
+                    return;
+                }
+            }
+            Some(Err(_)) => reader = None,
+            Some(Ok(None)) | None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::url::Url;
+    use crate::packet::Codes;
+    use crate::testing::abuse::misbehavior::Talk;
+
+    #[test]
+    fn it_grants_the_upgrade_and_sends_nothing_more() {
+        let listener = bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
+        let url: Url =
+            format!("ws://{}/play", listener.local_addr().expect("its address")).parse().expect("a URL");
+        thread::spawn(move || run(&listener));
+        let native = Codes::builtin().dialect("native").expect("built in");
+        let mut talk = Talk::connect(&url, None, native).expect("granted");
+        talk.send_bytes(&[0xff; 100_000]).expect("taken, whatever it is");
+        let heard = talk.hear(std::time::Duration::from_millis(100));
+        assert_eq!(heard.expect_err("silence").kind(), ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn it_is_for_this_machine_only() {
+        assert!(bind("0.0.0.0:0".parse().expect("an address")).is_err());
+    }
+}

@@ -1,0 +1,156 @@
+//! A bot that measures what it is sent, and counts what its agent finds wrong.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::report::Tally;
+use crate::client::bots::{Bot, Witness};
+use crate::client::connection::Link;
+use crate::game::bots::{Agent, Fault, Sight};
+use crate::packet::Dialect;
+
+/// A bot that checks what it receives.
+pub type CheckingBot = Bot<Box<dyn Agent>, Checked>;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Checked {
+    /// The bot's name, for the details of faults.
+    name: String,
+    /// When the last update arrived, unless none are sent since.
+    updated: Option<Duration>,
+    /// Whether the server has ended the connection because it stops: the bot may come back to the next one.
+    pub is_server_away: bool,
+    /// Its measurements.
+    pub tally: Tally,
+}
+
+/// The ending of a connection whose server stops.
+pub const SERVER_AWAY: &str = "1001 going_away";
+
+/// The bot of this agent on a new link.
+pub fn bot(link: Link, dialect: Arc<Dialect>, agent: Box<dyn Agent>) -> CheckingBot {
+    let checked =
+        Checked { name: agent.name().to_owned(), updated: None, is_server_away: false, tally: Tally::new() };
+    Bot::new(link, dialect, agent, checked)
+}
+
+/// The bot of this agent on a new link, with the measurements of the bot that it replaces.
+pub fn returning(
+    link: Link,
+    dialect: Arc<Dialect>,
+    agent: Box<dyn Agent>,
+    before: &mut CheckingBot,
+) -> CheckingBot {
+    let mut tally = std::mem::take(&mut before.witness.tally);
+    tally.deeds.add(&before.agent.take_deeds());
+    tally.returns += 1;
+    let mut bot = bot(link, dialect, agent);
+    bot.witness.tally = tally;
+    bot
+}
+
+/// Starts the measured time: earlier measurements do not count, but errors do.
+pub fn begin(bot: &mut CheckingBot) {
+    let Checked { tally, updated, .. } = &mut bot.witness;
+    tally.begin();
+    // A bot that gets no update because nothing changes still has players in view.
+    tally.view(bot.agent.sight().others);
+    *updated = None;
+    bot.agent.take_deeds();
+}
+
+impl Witness for Checked {
+    fn moved(&mut self, received: usize, sent: usize) {
+        self.tally.bytes_in += received as u64;
+        self.tally.bytes_out += sent as u64;
+    }
+
+    fn said(&mut self) {
+        self.tally.said();
+    }
+
+    fn heard(&mut self) {
+        self.tally.heard();
+    }
+
+    fn sees(&mut self, is_update: bool, sight: Sight, now: Duration) {
+        if is_update {
+            let gap = self.updated.replace(now).map(|before| now.saturating_sub(before));
+            self.tally.update(gap, sight.others);
+        }
+        if sight.waits {
+            // A dead bot gets no updates, so a gap over that time would mean nothing.
+            self.updated = None;
+        }
+    }
+
+    fn fault(&mut self, fault: Fault) {
+        self.tally.error(fault.rule, format!("{}, {}", self.name, fault.detail));
+    }
+
+    fn error(&mut self, name: &str, detail: String) {
+        self.tally.error(name, detail);
+    }
+
+    fn ended(&mut self, reason: &str) {
+        self.is_server_away = reason == SERVER_AWAY;
+        if !self.is_server_away {
+            self.tally.disconnect(reason);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::bots::Stage;
+    use crate::client::connection::Keys;
+    use crate::game::Game as _;
+    use crate::game::bots::{Manner, Part};
+    use crate::games::moo::Moo;
+    use crate::games::moo::feed::outgoing_packet::ServerPacket;
+    use crate::limits;
+    use crate::packet::Codes;
+    use crate::testing::load::report::Report;
+    use crate::ws::connection::{Conn, Role};
+    use crate::ws::http::HeadReader;
+    use crate::ws::{CloseCode, handshake};
+
+    const NOW: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn faults_and_the_end_of_a_connection_are_counted_by_name() {
+        let dialect = Codes::builtin().dialect("legacy").unwrap();
+        let keys = Keys { upgrade: [1; 16], mask: || [1, 2, 3, 4] };
+        let link = Link::new("localhost:3000", "/", false, keys);
+        let part = Part {
+            index: 3,
+            count: 4,
+            seed: 1,
+            crowd_seed: 1,
+            manner: Manner::Still,
+            spares_visitors: false,
+            checks: true,
+            dialect: Arc::clone(&dialect),
+        };
+        let agent = (Moo::ABOUT.bots.agent)(&part).unwrap();
+        let mut bot = bot(link, Arc::clone(&dialect), agent);
+        let mut bytes = Vec::new();
+        bot.drain_output(&mut bytes);
+        let head = HeadReader::new(limits::HEAD).receive(&bytes).unwrap().unwrap();
+        bot.receive(&handshake::accept(&head, &[]).unwrap().response, NOW);
+        let mut server = Conn::new(Role::Server, limits::FROM_CLIENTS);
+        let mut bytes = Vec::new();
+        server.send_binary(&ServerPacket::Setup { sid: 4 }.encode(&dialect));
+        server.send_binary(b"\xc1");
+        server.close(CloseCode::POLICY, "message_rate");
+        server.drain_output(&mut bytes);
+        bot.receive(&bytes, NOW);
+        assert_eq!(bot.stage(), Stage::Over);
+        let tally = bot.witness.tally.clone();
+        let json = Report { dialect: String::new(), bots: 1, playing: 0, time: NOW, tally }.json();
+        assert!(json.contains(r#""errors":{"greeting":1,"packet_reserved_byte":1}"#), "{json}");
+        assert!(json.contains(r#""disconnects":{"1008 message_rate":1}"#), "{json}");
+    }
+}

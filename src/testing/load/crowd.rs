@@ -1,0 +1,423 @@
+//! Many bots on few threads: one [`Poller`] per thread over sockets that do not block.
+//!
+//! ```text
+//!   dial, a few at a time ─► all connected (or timed out) ─► settle ─► measure ─► say goodbye
+//! ```
+//!
+//! A bot whose server stops comes back to the next server, as after a restart by `tickwire dev`. Other bots do
+//! not reconnect: when the last connection has ended, so does the measurement.
+//!
+//! The load generator must cost little, or it measures itself: no thread per bot, and no waiting
+//! for a single bot. It runs a [`Plan`], and returns a [`Report`] for each dialect.
+
+use std::io::{self, ErrorKind, Read};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::checking_bot::{self, CheckingBot, SERVER_AWAY};
+use super::report::{Report, Tally};
+use crate::client::bots::Stage;
+use crate::client::bots::lockstep_agent::InLockstep;
+use crate::client::bots::shared_world::SharedWorlds;
+use crate::client::connection::Link;
+use crate::client::dial;
+use crate::client::outgoing::Outgoing;
+use crate::client::url::Url;
+use crate::connection::session::says_hello;
+use crate::game::About;
+pub use crate::game::bots::Manner;
+use crate::game::bots::{Agent, Part};
+use crate::packet::Dialect;
+use crate::testing::source_addresses::Source;
+use crate::util::os::Poller;
+
+/// Bots per thread.
+const BOTS_PER_THREAD: usize = 500;
+/// Threads at most.
+const THREADS: usize = 4;
+/// Time that all bots have to start playing.
+const COMING_TIME: Duration = Duration::from_secs(10);
+/// Time between the last bot's arrival and the measured time: newcomers cost more than players.
+const SETTLING_TIME: Duration = Duration::from_secs(1);
+/// Time between two calls of [`Bot::act`](crate::client::bots::Bot::act).
+const ACT_EVERY: Duration = Duration::from_millis(50);
+/// Time for goodbyes.
+const LEAVING_TIME: Duration = Duration::from_secs(3);
+/// Time between two tries to come back to a server that has stopped.
+const RETURN_EVERY: Duration = Duration::from_millis(250);
+/// Time that a server has to come back. Beyond: the connection counts as ended by the server.
+const RETURN_TIME: Duration = Duration::from_secs(10);
+/// Connections made before a thread serves its existing ones again.
+const DIALS_AT_ONCE: usize = 8;
+/// Bytes read at once.
+const READ_BYTES: usize = 64 * 1024;
+/// Not set yet.
+const UNSET: u64 = u64::MAX;
+
+/// The plan of a crowd.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The server; each bot goes to the endpoint of its dialect.
+    pub url: Url,
+    /// The game that is played there.
+    pub game: &'static About,
+    /// The dialects, in turn: bot 0 speaks the first, bot 1 the second, and so on around.
+    pub dialects: Vec<Arc<Dialect>>,
+    /// Number of bots.
+    pub count: usize,
+    /// The measured time.
+    pub time: Duration,
+    /// Source addresses; `None` leaves them to the system.
+    pub source: Option<Source>,
+    /// The behaviour of the bots.
+    pub manner: Manner,
+    /// Seed of the bots' random choices.
+    pub seed: u64,
+    /// Whether the bots follow in lockstep.
+    pub lockstep: bool,
+}
+
+impl Plan {
+    /// The index, in the list of dialects, of the dialect of the bot with this index.
+    fn dialect(&self, index: usize) -> usize {
+        index % self.dialects.len()
+    }
+
+    fn agent(&self, index: usize, worlds: &Arc<SharedWorlds>) -> Option<Box<dyn Agent>> {
+        let dialect = &self.dialects[self.dialect(index)];
+        let agent = (self.game.bots.agent)(&Part {
+            index,
+            count: self.count,
+            seed: self.seed.wrapping_add(index as u64),
+            crowd_seed: self.seed,
+            manner: self.manner,
+            spares_visitors: false,
+            checks: true,
+            dialect: Arc::clone(dialect),
+        })?;
+        if self.lockstep {
+            return Some(Box::new(InLockstep::sharing(worlds, self.game, Arc::clone(dialect), agent)));
+        }
+        Some(agent)
+    }
+}
+
+/// State shared by the threads of a crowd.
+struct Shared<'a> {
+    plan: &'a Plan,
+    /// The worlds of its bots in lockstep.
+    worlds: Arc<SharedWorlds>,
+    to: SocketAddr,
+    started: Instant,
+    /// Bots that have started to play, or never will.
+    ready: AtomicUsize,
+    /// Bots whose connection is over.
+    over: AtomicUsize,
+    /// When the measured time begins, ms since the start.
+    begins_ms: AtomicU64,
+}
+
+/// Runs a crowd to its end; returns a report for each dialect, in their order.
+///
+/// # Errors
+/// There is no dialect, the game has no bots (`Unsupported`), the host has no address, or the system cannot create a [`Poller`]. Failures
+/// of single bots are in the reports.
+pub fn run(plan: &Plan) -> io::Result<Vec<Report>> {
+    if plan.dialects.is_empty() {
+        return Err(ErrorKind::InvalidInput.into());
+    }
+    let shared = Shared {
+        plan,
+        worlds: SharedWorlds::new(plan.game),
+        to: dial::resolve(&plan.url)?,
+        started: Instant::now(),
+        ready: AtomicUsize::new(0),
+        over: AtomicUsize::new(0),
+        begins_ms: AtomicU64::new(UNSET),
+    };
+    let threads = plan.count.div_ceil(BOTS_PER_THREAD).clamp(1, THREADS);
+    let pens = (0..threads).map(|number| {
+        let indexes = (number..plan.count).step_by(threads).collect();
+        Pen::new(&shared, indexes)
+    });
+    let pens: Vec<Pen<'_>> = pens.collect::<io::Result<_>>()?;
+    let done: Vec<io::Result<Vec<Report>>> = thread::scope(|scope| {
+        let threads: Vec<_> = pens.into_iter().map(|pen| scope.spawn(|| pen.run())).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a pen does not panic")).collect()
+    });
+    let mut reports = nothing_seen(plan, Duration::ZERO);
+    for part in done {
+        reports.iter_mut().zip(part?).for_each(|(report, part)| report.merge(&part));
+    }
+    Ok(reports)
+}
+
+/// A report for each dialect, with no bots and no measurements yet.
+fn nothing_seen(plan: &Plan, time: Duration) -> Vec<Report> {
+    let report = |dialect: &Arc<Dialect>| Report {
+        dialect: dialect.name().to_owned(),
+        bots: 0,
+        playing: 0,
+        time,
+        tally: Tally::new(),
+    };
+    plan.dialects.iter().map(report).collect()
+}
+
+struct Member {
+    bot: CheckingBot,
+    /// The index of its dialect in the plan.
+    dialect: usize,
+    /// Its index in the crowd.
+    index: usize,
+    /// While its server is away: the time of the next try, and of the last one.
+    returns: Option<(Duration, Duration)>,
+    /// `None` once it is over.
+    stream: Option<Arc<TcpStream>>,
+    unsent: Outgoing,
+    is_ready: bool,
+    /// Whether it is counted as over.
+    is_over: bool,
+}
+
+/// The bots of one thread.
+struct Pen<'a> {
+    shared: &'a Shared<'a>,
+    poller: Poller,
+    /// Bots that have not connected yet, the next one last.
+    coming: Vec<usize>,
+    members: Vec<Member>,
+    acted: Duration,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Pen<'a> {
+    fn new(shared: &'a Shared<'a>, mut indexes: Vec<usize>) -> io::Result<Pen<'a>> {
+        indexes.reverse();
+        Ok(Pen {
+            shared,
+            poller: Poller::new()?,
+            coming: indexes,
+            members: Vec::new(),
+            acted: Duration::ZERO,
+            buffer: vec![0; READ_BYTES],
+        })
+    }
+
+    /// Runs the thread's bots to the end; returns their measurements for each dialect.
+    fn run(mut self) -> io::Result<Vec<Report>> {
+        let begins = loop {
+            self.turn()?;
+            if let Some(begins) = self.begins() {
+                break begins;
+            }
+        };
+        while self.now() < begins {
+            self.turn()?;
+        }
+        self.members.iter_mut().for_each(|member| checking_bot::begin(&mut member.bot));
+        let played: Vec<bool> =
+            self.members.iter().map(|member| member.bot.stage() == Stage::Playing).collect();
+        let ends = begins + self.shared.plan.time;
+        while self.now() < ends && !self.are_all_over() {
+            self.turn()?;
+        }
+        let measured = self.now().min(ends).saturating_sub(begins);
+        let away = self.members.iter_mut().filter(|member| member.returns.is_some());
+        away.for_each(|member| member.bot.witness.tally.disconnect(SERVER_AWAY));
+        // The measurement ends here: leaving is not part of the traffic of play.
+        let mut reports = nothing_seen(self.shared.plan, measured);
+        for (member, played) in self.members.iter_mut().zip(played) {
+            let report = &mut reports[member.dialect];
+            report.bots += 1;
+            report.playing += usize::from(played);
+            report.tally.merge(&member.bot.witness.tally);
+            report.tally.deeds.add(&member.bot.agent.take_deeds());
+        }
+        let before: Vec<_> = self.members.iter().map(|member| member.bot.witness.tally.all()).collect();
+        self.leave()?;
+        for (member, before) in self.members.iter().zip(before) {
+            reports[member.dialect].tally.count_since(before, &member.bot.witness.tally);
+        }
+        Ok(reports)
+    }
+
+    fn now(&self) -> Duration {
+        self.shared.started.elapsed()
+    }
+
+    /// Whether no bot of the crowd has a connection left.
+    fn are_all_over(&self) -> bool {
+        self.shared.over.load(Ordering::Acquire) >= self.shared.plan.count
+    }
+
+    /// When the measured time begins, once known: soon after all bots have arrived, or their time
+    /// is over.
+    fn begins(&self) -> Option<Duration> {
+        let Shared { plan, ready, begins_ms, .. } = self.shared;
+        let all_here = ready.load(Ordering::Acquire) >= plan.count;
+        if self.coming.is_empty() && (all_here || self.now() > COMING_TIME) {
+            let begins = (self.now() + SETTLING_TIME).as_millis() as u64;
+            let _ = begins_ms.compare_exchange(UNSET, begins, Ordering::AcqRel, Ordering::Acquire);
+        }
+        let begins = begins_ms.load(Ordering::Acquire);
+        (begins != UNSET).then(|| Duration::from_millis(begins))
+    }
+
+    /// Connects some bots, reads all that has arrived, and lets bots act when it is time.
+    fn turn(&mut self) -> io::Result<()> {
+        for _ in 0..DIALS_AT_ONCE {
+            if let Some(index) = self.coming.pop() {
+                self.dial(index)?;
+            }
+        }
+        let next = self.acted + ACT_EVERY;
+        let wait = if self.coming.is_empty() { next.saturating_sub(self.now()) } else { Duration::ZERO };
+        self.hear(wait)?;
+        if self.now() >= next {
+            self.acted = self.now();
+            self.bring_back()?;
+            for member in &mut self.members {
+                member.bot.act(self.shared.started.elapsed());
+                member.flush(self.shared);
+            }
+        }
+        Ok(())
+    }
+
+    fn dial(&mut self, index: usize) -> io::Result<()> {
+        let Shared { plan, to, .. } = self.shared;
+        let number = plan.dialect(index);
+        let dialect = Arc::clone(&plan.dialects[number]);
+        let url = plan.url.clone().for_dialect(plan.game.paths, dialect.name());
+        let link = Link::new(&url.authority(), &url.target, says_hello(&dialect), dial::keys());
+        let Some(agent) = plan.agent(index, &self.shared.worlds) else {
+            return Err(ErrorKind::Unsupported.into());
+        };
+        let mut member = Member {
+            bot: checking_bot::bot(link, dialect, agent),
+            dialect: number,
+            index,
+            returns: None,
+            stream: None,
+            unsent: Outgoing::default(),
+            is_ready: false,
+            is_over: false,
+        };
+        match dial::dial(*to, plan.source.as_ref().map(|source| source.address(index))) {
+            Ok(stream) => {
+                let stream = Arc::new(stream);
+                self.poller.add(&stream, self.members.len())?;
+                member.stream = Some(stream);
+                member.flush(self.shared);
+            }
+            Err(error) => member.end(Some(&error), self.shared),
+        }
+        self.members.push(member);
+        Ok(())
+    }
+
+    /// Lets the bots whose server is away try to connect again, a few at a time.
+    fn bring_back(&mut self) -> io::Result<()> {
+        let (Shared { plan, to, .. }, now) = (self.shared, self.now());
+        let is_due = |member: &Member| member.returns.is_some_and(|(at, _)| at <= now);
+        let due: Vec<usize> = (0..self.members.len()).filter(|at| is_due(&self.members[*at])).collect();
+        for at in due.into_iter().take(DIALS_AT_ONCE) {
+            let member = &mut self.members[at];
+            let Some((_, until)) = member.returns.take() else { continue };
+            let dialect = Arc::clone(&plan.dialects[member.dialect]);
+            let Some(agent) = plan.agent(member.index, &self.shared.worlds) else { continue };
+            match dial::dial(*to, plan.source.as_ref().map(|source| source.address(member.index))) {
+                Ok(stream) => {
+                    let url = plan.url.clone().for_dialect(plan.game.paths, dialect.name());
+                    let link = Link::new(&url.authority(), &url.target, says_hello(&dialect), dial::keys());
+                    let stream = Arc::new(stream);
+                    self.poller.add(&stream, at)?;
+                    member.bot = checking_bot::returning(link, dialect, agent, &mut member.bot);
+                    (member.stream, member.unsent) = (Some(stream), Outgoing::default());
+                    member.flush(self.shared);
+                }
+                Err(_) if now < until => member.returns = Some((now + RETURN_EVERY, until)),
+                Err(_) => member.give_up(self.shared),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for bytes, at most for this long, and passes them to their bots.
+    fn hear(&mut self, wait: Duration) -> io::Result<()> {
+        for number in self.poller.wait(wait)? {
+            self.members[number].read(&mut self.buffer, self.shared);
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self) -> io::Result<()> {
+        for member in &mut self.members {
+            member.bot.leave();
+            member.flush(self.shared);
+        }
+        let deadline = self.now() + LEAVING_TIME;
+        while self.now() < deadline && self.members.iter().any(|member| member.stream.is_some()) {
+            self.hear(ACT_EVERY)?;
+        }
+        Ok(())
+    }
+}
+
+impl Member {
+    fn read(&mut self, buffer: &mut [u8], shared: &Shared<'_>) {
+        let Some(mut stream) = self.stream.as_deref() else { return };
+        match stream.read(buffer) {
+            Ok(0) => self.end(None, shared),
+            Ok(count) => {
+                self.bot.receive(&buffer[..count], shared.started.elapsed());
+                self.flush(shared);
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error) => self.end(Some(&error), shared),
+        }
+    }
+
+    /// Sends as much as the kernel accepts; the rest waits for the next turn. Also records the
+    /// bot's stage.
+    fn flush(&mut self, shared: &Shared<'_>) {
+        self.bot.drain_output(self.unsent.bytes());
+        if let Some(stream) = self.stream.as_deref()
+            && let Err(unread) = self.unsent.write_to(stream)
+        {
+            self.stream = None;
+            self.bot.receive_eof(Some(&unread.to_string()), shared.started.elapsed());
+        }
+        if self.bot.stage() == Stage::Over {
+            self.stream = None;
+            if std::mem::take(&mut self.bot.witness.is_server_away) {
+                let now = shared.started.elapsed();
+                self.returns = Some((now + RETURN_EVERY, now + RETURN_TIME));
+            } else if !self.is_over && self.returns.is_none() {
+                self.is_over = true;
+                shared.over.fetch_add(1, Ordering::AcqRel);
+            }
+        }
+        if !self.is_ready && self.bot.stage() != Stage::Coming {
+            self.is_ready = true;
+            shared.ready.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// The server does not come back.
+    fn give_up(&mut self, shared: &Shared<'_>) {
+        self.bot.witness.tally.disconnect(SERVER_AWAY);
+        self.flush(shared);
+    }
+
+    fn end(&mut self, error: Option<&io::Error>, shared: &Shared<'_>) {
+        let reason = error.map(io::Error::to_string);
+        self.bot.receive_eof(reason.as_deref(), shared.started.elapsed());
+        self.stream = None;
+        self.flush(shared);
+    }
+}

@@ -1,0 +1,399 @@
+//! The measurements of bots: gaps between updates, traffic, players in view, errors.
+//!
+//! The measurements of all bots are merged into a [`Report`], as text for people or as JSON for
+//! scripts. Memory is bounded, however long a run takes.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use crate::game::bots::Deeds;
+use crate::util::plural::count;
+
+/// Width of a histogram class of gaps.
+const CLASS: Duration = Duration::from_micros(100);
+/// Number of classes; longer gaps fall into the last one, and show in the greatest gap.
+const CLASSES: usize = 50_000;
+/// Number of distinct counts of players in view.
+const VIEWS: usize = 1_024;
+/// Errors of one name whose details are kept.
+const EXAMPLES: usize = 3;
+
+/// A histogram of values. It grows with the values, up to a bound.
+#[derive(Debug, Clone)]
+struct Histogram {
+    classes: Vec<u64>,
+    most: usize,
+    greatest: usize,
+}
+
+impl Histogram {
+    fn new(most: usize) -> Histogram {
+        Histogram { classes: Vec::new(), most, greatest: 0 }
+    }
+
+    fn add(&mut self, value: usize) {
+        let class = value.min(self.most - 1);
+        self.reach(class + 1);
+        self.classes[class] += 1;
+        self.greatest = self.greatest.max(value);
+    }
+
+    fn reach(&mut self, classes: usize) {
+        self.classes.resize(self.classes.len().max(classes), 0);
+    }
+
+    fn merge(&mut self, other: &Histogram) {
+        self.reach(other.classes.len());
+        self.classes.iter_mut().zip(&other.classes).for_each(|(mine, more)| *mine += more);
+        self.greatest = self.greatest.max(other.greatest);
+    }
+
+    /// The value that this share of all values does not exceed; 0 when there are none.
+    fn quantile(&self, share: f64) -> usize {
+        let all: u64 = self.classes.iter().sum();
+        let wanted = (all as f64 * share).ceil().max(1.0) as u64;
+        let mut so_far = 0;
+        let class = self.classes.iter().position(|count| {
+            so_far += count;
+            so_far >= wanted
+        });
+        class.unwrap_or(0)
+    }
+}
+
+/// See the [module](self).
+#[derive(Debug, Clone)]
+pub struct Tally {
+    gaps: Histogram,
+    views: Histogram,
+    /// Bytes from the server after the connection was made.
+    pub bytes_in: u64,
+    /// Bytes to the server.
+    pub bytes_out: u64,
+    /// Messages from the server.
+    pub messages_in: u64,
+    /// Messages to the server.
+    pub messages_out: u64,
+    /// Messages from the server since the connection was made, measured or not.
+    all_in: u64,
+    /// Messages to the server since then.
+    all_out: u64,
+    /// Updates from the server.
+    pub updates: u64,
+    /// The player's deeds and losses.
+    pub deeds: Deeds,
+    /// Connections made after the server had ended the one before because it stopped.
+    pub returns: u64,
+    errors: BTreeMap<String, Errors>,
+    disconnects: BTreeMap<String, u64>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Errors {
+    count: u64,
+    examples: Vec<String>,
+}
+
+impl Tally {
+    /// An empty tally.
+    pub fn new() -> Tally {
+        Tally {
+            gaps: Histogram::new(CLASSES),
+            views: Histogram::new(VIEWS),
+            bytes_in: 0,
+            bytes_out: 0,
+            messages_in: 0,
+            messages_out: 0,
+            all_in: 0,
+            all_out: 0,
+            updates: 0,
+            deeds: Deeds::default(),
+            returns: 0,
+            errors: BTreeMap::new(),
+            disconnects: BTreeMap::new(),
+        }
+    }
+
+    /// Clears the measurements, but no errors: the measured time begins.
+    pub fn begin(&mut self) {
+        let before = std::mem::take(self);
+        (self.all_in, self.all_out) = (before.all_in, before.all_out);
+        self.errors = before.errors;
+        self.disconnects = before.disconnects;
+    }
+
+    /// Counts a message from the server.
+    pub fn heard(&mut self) {
+        self.messages_in += 1;
+        self.all_in += 1;
+    }
+
+    /// Counts a message to the server.
+    pub fn said(&mut self) {
+        self.messages_out += 1;
+        self.all_out += 1;
+    }
+
+    /// Messages from the server and to it since the connection was made.
+    pub fn all(&self) -> (u64, u64) {
+        (self.all_in, self.all_out)
+    }
+
+    /// Adds the messages that `tally` counted since `before`: those of leaving, which no measured
+    /// time includes.
+    pub fn count_since(&mut self, before: (u64, u64), tally: &Tally) {
+        self.all_in += tally.all_in - before.0;
+        self.all_out += tally.all_out - before.1;
+    }
+
+    /// Records an update with the number of other players in view, and the time since the previous
+    /// one.
+    pub fn update(&mut self, gap: Option<Duration>, others_in_view: usize) {
+        self.updates += 1;
+        self.view(others_in_view);
+        if let Some(gap) = gap {
+            self.gaps.add((gap.as_nanos() / CLASS.as_nanos()) as usize);
+        }
+    }
+
+    /// Records the number of other players in view.
+    pub fn view(&mut self, others_in_view: usize) {
+        self.views.add(others_in_view);
+    }
+
+    /// Records an error under a name.
+    pub fn error(&mut self, name: &str, detail: String) {
+        let errors = self.errors.entry(name.to_owned()).or_default();
+        errors.count += 1;
+        if errors.examples.len() < EXAMPLES {
+            errors.examples.push(detail);
+        }
+    }
+
+    /// Records a connection that ended before the bots wanted it to.
+    pub fn disconnect(&mut self, reason: &str) {
+        *self.disconnects.entry(reason.to_owned()).or_default() += 1;
+    }
+
+    /// Adds another tally.
+    pub fn merge(&mut self, other: &Tally) {
+        self.gaps.merge(&other.gaps);
+        self.views.merge(&other.views);
+        self.bytes_in += other.bytes_in;
+        self.bytes_out += other.bytes_out;
+        self.messages_in += other.messages_in;
+        self.messages_out += other.messages_out;
+        self.all_in += other.all_in;
+        self.all_out += other.all_out;
+        self.updates += other.updates;
+        self.deeds.add(&other.deeds);
+        self.returns += other.returns;
+        for (name, errors) in &other.errors {
+            let mine = self.errors.entry(name.clone()).or_default();
+            mine.count += errors.count;
+            let room = EXAMPLES - mine.examples.len();
+            mine.examples.extend(errors.examples.iter().take(room).cloned());
+        }
+        for (reason, count) in &other.disconnects {
+            *self.disconnects.entry(reason.clone()).or_default() += count;
+        }
+    }
+}
+
+impl Default for Tally {
+    fn default() -> Tally {
+        Tally::new()
+    }
+}
+
+/// The results of a whole crowd.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// The dialect.
+    pub dialect: String,
+    /// Number of bots.
+    pub bots: usize,
+    /// Bots that had a body when the measured time began.
+    pub playing: usize,
+    /// The measured time: as long as planned, or until the server had ended the last connection.
+    pub time: Duration,
+    /// The measurements of that time; errors and disconnects are those of the whole run.
+    pub tally: Tally,
+}
+
+impl Report {
+    /// Adds the results of other bots of the same dialect over the same time.
+    pub fn merge(&mut self, other: &Report) {
+        self.time = self.time.max(other.time);
+        self.bots += other.bots;
+        self.playing += other.playing;
+        self.tally.merge(&other.tally);
+    }
+
+    /// Total number of errors.
+    pub fn errors(&self) -> u64 {
+        self.tally.errors.values().map(|errors| errors.count).sum()
+    }
+
+    /// Total number of connections that ended before the bots wanted it.
+    pub fn disconnects(&self) -> u64 {
+        self.tally.disconnects.values().sum()
+    }
+
+    /// How connections ended before the bots wanted it, with the count of each.
+    pub fn endings(&self) -> &BTreeMap<String, u64> {
+        &self.tally.disconnects
+    }
+
+    /// Whether the run succeeded: every bot came to play, no error, no disconnect.
+    pub fn is_well(&self) -> bool {
+        self.playing == self.bots && self.errors() == 0 && self.disconnects() == 0
+    }
+
+    /// A gap between two updates that this share of all gaps does not exceed, in milliseconds.
+    pub fn gap_ms(&self, share: f64) -> f64 {
+        (self.tally.gaps.quantile(share) as u32 * CLASS).as_secs_f64() * 1e3
+    }
+
+    /// The greatest gap between two updates, in milliseconds.
+    pub fn greatest_gap_ms(&self) -> f64 {
+        self.tally.gaps.greatest as f64 * CLASS.as_secs_f64() * 1e3
+    }
+
+    /// The median of the number of others in view, over all updates.
+    pub fn in_view(&self) -> usize {
+        self.tally.views.quantile(0.5)
+    }
+
+    /// A total as a rate: per second and bot.
+    pub fn rate(&self, total: u64) -> f64 {
+        total as f64 / self.time.as_secs_f64().max(1e-9) / self.bots.max(1) as f64
+    }
+
+    /// One line of JSON.
+    pub fn json(&self) -> String {
+        let Tally { bytes_in, bytes_out, messages_in, messages_out, updates, .. } = self.tally;
+        let errors: BTreeMap<_, _> =
+            self.tally.errors.iter().map(|(name, errors)| (name, errors.count)).collect();
+        let tenth = |number: f64| (number * 10.0).round() / 10.0;
+        let mut line = serde_json::json!({
+            "dialect": self.dialect,
+            "bots": self.bots,
+            "playing": self.playing,
+            "seconds": tenth(self.time.as_secs_f64()),
+            "gap_p50_ms": tenth(self.gap_ms(0.5)),
+            "gap_p99_ms": tenth(self.gap_ms(0.99)),
+            "gap_max_ms": tenth(self.greatest_gap_ms()),
+            "bytes_in_per_s": self.rate(bytes_in).round(),
+            "bytes_out_per_s": self.rate(bytes_out).round(),
+            "messages_in": messages_in,
+            "messages_out": messages_out,
+            "all_messages_in": self.tally.all_in,
+            "all_messages_out": self.tally.all_out,
+            "updates": updates,
+            "in_view": self.in_view(),
+            "error_count": self.errors(),
+            "errors": errors,
+            "disconnect_count": self.disconnects(),
+            "disconnects": self.tally.disconnects,
+        });
+        if self.tally.returns > 0 {
+            line["returns"] = self.tally.returns.into();
+        }
+        for (name, _, count) in &self.tally.deeds.0 {
+            line[*name] = (*count).into();
+        }
+        line.to_string()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tally = &self.tally;
+        let (dialect, bots, seconds) = (&self.dialect, self.bots, self.time.as_secs_f64());
+        writeln!(out, "{}, {} playing, {dialect}, {seconds:.1} s", count(bots, "bot"), self.playing)?;
+        let (p50, p99) = (self.gap_ms(0.5), self.gap_ms(0.99));
+        writeln!(
+            out,
+            "  update gap    p50 {p50:.1} ms, p99 {p99:.1} ms, max {:.1} ms",
+            self.greatest_gap_ms()
+        )?;
+        let (bytes_in, bytes_out) = (self.rate(tally.bytes_in), self.rate(tally.bytes_out));
+        writeln!(out, "  each bot      {bytes_in:.0} bytes/s in, {bytes_out:.0} bytes/s out")?;
+        writeln!(
+            out,
+            "  messages      {} in ({} updates), {} out",
+            tally.messages_in, tally.updates, tally.messages_out
+        )?;
+        writeln!(out, "  in view       {} (median of other players)", self.in_view())?;
+        let lines = tally.deeds.0.chunks(5).filter(|deeds| deeds.iter().any(|(.., count)| *count > 0));
+        for (line, deeds) in lines.enumerate() {
+            let deeds: Vec<String> =
+                deeds.iter().map(|(_, words, count)| format!("{words} {count}")).collect();
+            let title = if line == 0 { "played" } else { "and" };
+            writeln!(out, "  {title:14}{}", deeds.join(", "))?;
+        }
+        writeln!(out, "  errors        {}", self.errors())?;
+        for (name, errors) in &tally.errors {
+            writeln!(out, "    {name} {}", errors.count)?;
+            errors.examples.iter().try_for_each(|example| writeln!(out, "      {example:?}"))?;
+        }
+        if tally.returns > 0 {
+            writeln!(out, "  returns       {} to a server that had stopped", tally.returns)?;
+        }
+        writeln!(out, "  disconnects   {}", self.disconnects())?;
+        tally.disconnects.iter().try_for_each(|(reason, count)| writeln!(out, "    {reason:?} {count}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(tally: Tally) -> Report {
+        Report { dialect: "native".to_owned(), bots: 2, playing: 2, time: Duration::from_secs(10), tally }
+    }
+
+    #[test]
+    fn quantiles_of_gaps() {
+        let mut tally = Tally::new();
+        for ms in 1..=100 {
+            tally.update(Some(Duration::from_millis(ms)), ms as usize);
+        }
+        tally.update(None, 0);
+        let report = report(tally);
+        assert_eq!((report.gap_ms(0.5), report.gap_ms(0.99), report.greatest_gap_ms()), (50.0, 99.0, 100.0));
+        assert_eq!(report.in_view(), 50);
+        assert_eq!(Histogram::new(3).quantile(0.5), 0);
+    }
+
+    #[test]
+    fn a_beginning_forgets_traffic_and_no_error() {
+        let mut tally = Tally::new();
+        tally.bytes_in = 7;
+        tally.error("off_map", "player 1".to_owned());
+        tally.begin();
+        assert_eq!((tally.bytes_in, report(tally).errors()), (0, 1));
+    }
+
+    #[test]
+    fn two_tallies_are_added_and_printed() {
+        let (mut one, mut two) = (Tally::new(), Tally::new());
+        one.bytes_in = 400;
+        one.deeds = Deeds(vec![("hits", "hits", 3), ("kills", "players killed", 0)]);
+        two.deeds = Deeds(vec![("hits", "hits", 1), ("kills", "players killed", 2)]);
+        two.bytes_in = 600;
+        (0..5).for_each(|number| two.error("too_fast", format!("player {number}")));
+        two.disconnect("1008 message_rate");
+        one.merge(&two);
+        let report = report(one);
+        assert!(!report.is_well());
+        let text = report.to_string();
+        assert!(text.contains("50 bytes/s in") && text.contains("too_fast 5"), "{text}");
+        assert!(text.contains("\"1008 message_rate\" 1"), "{text}");
+        assert!(text.contains("played        hits 4, players killed 2\n"), "{text}");
+        let json = report.json();
+        assert!(json.contains("\"bytes_in_per_s\":50.0") && json.contains("\"too_fast\":5"), "{json}");
+    }
+}

@@ -1,0 +1,35 @@
+//! Collects everything that a bot of the simulation finds wrong.
+
+use std::time::Duration;
+
+use crate::client::bots::Witness;
+use crate::game::bots::{Fault, Sight};
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub struct Checker {
+    /// Rules that the server broke, with details.
+    pub faults: Vec<(String, String)>,
+    /// Why the connection ended before the bot wanted it to.
+    pub ending: Option<String>,
+    /// Messages received.
+    pub messages: u64,
+}
+
+impl Witness for Checker {
+    fn sees(&mut self, _: bool, _: Sight, _: Duration) {
+        self.messages += 1;
+    }
+
+    fn fault(&mut self, fault: Fault) {
+        self.faults.push((fault.rule.to_owned(), fault.detail));
+    }
+
+    fn error(&mut self, name: &str, detail: String) {
+        self.faults.push(("garbled".to_owned(), format!("{name}: {detail}")));
+    }
+
+    fn ended(&mut self, reason: &str) {
+        self.ending = Some(reason.to_owned());
+    }
+}

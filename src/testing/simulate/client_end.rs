@@ -1,0 +1,317 @@
+//! The client's end of one connection: a checking bot or a misbehaving client, and the faults
+//! of its network.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::bot_checker::Checker;
+use super::counts::Counts;
+use super::failure::Broken;
+use super::lockstep_bot::Peer;
+use super::misbehaving_client::Hostile;
+use super::virtual_tcp::{BUFFER_BYTES, Read, SLOW_BUFFER_BYTES, Wire};
+use crate::client::bots::{Bot, Stage};
+use crate::game::Dice;
+use crate::game::bots::{Agent, Excuse};
+
+/// Time between two looks of a bot at its picture.
+const ACT_EVERY: Duration = Duration::from_millis(66);
+/// Maximum number of bytes that a slow reader takes in one step.
+const SLOW_BYTES: u32 = 40;
+
+/// A bot that checks everything.
+pub type CheckingBot = Bot<Box<dyn Agent>, Checker>;
+
+/// The kind of client.
+pub enum Who {
+    /// A bot that checks everything.
+    Bot(Box<CheckingBot>),
+    /// A client that misbehaves.
+    Hostile(Box<Hostile>),
+}
+
+/// See the [module](self).
+pub struct ClientEnd {
+    /// Its connection.
+    pub wire: Arc<Wire>,
+    /// Its kind.
+    pub who: Who,
+    /// Whether it had network faults for which the server may close it.
+    pub is_troubled: bool,
+    /// It neither reads nor writes any more.
+    pub is_gone: bool,
+    /// Another connection of the same client begins, as if its tab was copied.
+    pub wants_another: bool,
+    /// When its connection is cut, if the client has a key with which it can come back.
+    cut_at: Option<Duration>,
+    dice: Dice,
+    out: Vec<u8>,
+    slow_until: Duration,
+    acts: Duration,
+    next_trouble: Duration,
+    leaves: Duration,
+    is_leaving: bool,
+}
+
+impl ClientEnd {
+    /// A client that begins at `now` and sends these bytes first.
+    pub fn new(wire: Arc<Wire>, who: Who, out: Vec<u8>, seed: u64, now: Duration) -> ClientEnd {
+        let mut dice = Dice::new(seed);
+        let seconds = |dice: &mut Dice, least, most| {
+            now + dice.between(Duration::from_secs(least), Duration::from_secs(most))
+        };
+        ClientEnd {
+            wire,
+            who,
+            is_troubled: false,
+            is_gone: false,
+            wants_another: false,
+            cut_at: None,
+            out,
+            slow_until: Duration::ZERO,
+            acts: now,
+            next_trouble: seconds(&mut dice, 5, 60),
+            leaves: seconds(&mut dice, 15, 240),
+            is_leaving: false,
+            dice,
+        }
+    }
+
+    /// Its connection will be cut, from this time on.
+    pub fn may_be_cut(&mut self, now: Duration) {
+        self.cut_at = Some(now + self.dice.between(Duration::from_secs(1), Duration::from_secs(20)));
+    }
+
+    /// Reads, acts and writes; may inject a network fault.
+    ///
+    /// # Errors
+    /// The bot received something that breaks a rule.
+    pub fn step(&mut self, now: Duration, counts: &mut Counts) -> Result<(), Broken> {
+        if self.is_gone {
+            return Ok(());
+        }
+        if now >= self.next_trouble {
+            self.next_trouble = now + self.dice.between(Duration::from_secs(5), Duration::from_secs(60));
+            self.get_into_trouble(now, counts);
+        }
+        self.read(now, counts)?;
+        self.act(now, counts);
+        if let Who::Bot(bot) = &mut self.who {
+            bot.drain_output(&mut self.out);
+        }
+        let taken = self.wire.write(&self.out);
+        self.out.drain(..taken);
+        self.hear(counts)
+    }
+
+    /// Closes its connection in an orderly way.
+    pub fn leave(&mut self) {
+        self.leaves = Duration::ZERO;
+        self.slow_until = Duration::ZERO;
+    }
+
+    fn act(&mut self, now: Duration, counts: &mut Counts) {
+        if now < self.acts {
+            return;
+        }
+        match &mut self.who {
+            Who::Bot(bot) => {
+                self.acts = now + ACT_EVERY;
+                bot.act(now);
+                if self.cut_at.is_some_and(|at| now >= at) && bot.stage() == Stage::Playing {
+                    self.cut_at = None;
+                    return self.cut(counts);
+                }
+                if now >= self.leaves && !std::mem::replace(&mut self.is_leaving, true) {
+                    counts.add("left with a close frame");
+                    bot.leave();
+                }
+                if bot.stage() == Stage::Over {
+                    self.go();
+                }
+            }
+            Who::Hostile(hostile) => {
+                if hostile.act(now, &mut self.out) || now >= self.leaves {
+                    self.go();
+                }
+            }
+        }
+    }
+
+    /// Cuts the connection in one of the ways in which clients lose theirs.
+    fn cut(&mut self, counts: &mut Counts) {
+        match self.dice.below(6) {
+            0 | 1 => {
+                counts.add("cut: without a close frame");
+                self.is_gone = true;
+                if self.dice.below(2) == 0 { self.wire.end() } else { self.wire.close() }
+            }
+            2 => {
+                counts.add("cut: vanished");
+                self.is_gone = true;
+                self.wire.vanish(false);
+            }
+            3 => {
+                counts.add("cut: half open");
+                self.is_gone = true;
+                self.wire.vanish(true);
+            }
+            4 => {
+                counts.add("cut: closed with 1001");
+                if let Who::Bot(bot) = &mut self.who {
+                    bot.go_away();
+                }
+                self.go();
+            }
+            _ => {
+                counts.add("cut: by a second connection");
+                self.wants_another = true;
+            }
+        }
+    }
+
+    fn go(&mut self) {
+        if let Who::Bot(bot) = &mut self.who {
+            bot.drain_output(&mut self.out);
+        }
+        self.wire.write(&self.out);
+        self.is_gone = true;
+        self.wire.close();
+    }
+
+    /// Its connection delays bytes so much that the server may close it.
+    pub fn trouble(&mut self) {
+        self.is_troubled = true;
+        if let Who::Bot(bot) = &mut self.who {
+            bot.agent.excuse(Excuse::Network);
+        }
+    }
+
+    fn get_into_trouble(&mut self, now: Duration, counts: &mut Counts) {
+        let what = self.dice.below(10);
+        if what >= 6 || matches!(self.who, Who::Hostile(_)) && what >= 3 {
+            return;
+        }
+        self.trouble();
+        match what {
+            0 | 1 => {
+                counts.add("line stalled");
+                let time = self.dice.between(Duration::from_millis(200), Duration::from_secs(7));
+                self.wire.stall(now + time);
+            }
+            2 => {
+                counts.add("slow reader");
+                self.slow_until = now + self.dice.between(Duration::from_secs(2), Duration::from_secs(12));
+                self.wire.set_buffer(SLOW_BUFFER_BYTES);
+            }
+            3 => {
+                counts.add("vanished");
+                // With small buffers the server's sends block; with large ones it only notices
+                // silence.
+                if self.dice.below(2) == 0 {
+                    self.wire.set_buffer(SLOW_BUFFER_BYTES);
+                }
+                self.wire.vanish(false);
+                self.is_gone = true;
+            }
+            4 => {
+                counts.add("half open");
+                self.wire.vanish(true);
+                self.is_gone = true;
+            }
+            _ => {
+                counts.add("left without a close frame");
+                self.is_gone = true;
+                if self.dice.below(2) == 0 { self.wire.end() } else { self.wire.close() }
+            }
+        }
+    }
+
+    fn read(&mut self, now: Duration, counts: &mut Counts) -> Result<(), Broken> {
+        let is_slow = now < self.slow_until;
+        if !is_slow && self.slow_until > Duration::ZERO {
+            self.slow_until = Duration::ZERO;
+            self.wire.set_buffer(BUFFER_BYTES);
+        }
+        if is_slow {
+            let most = self.dice.below(SLOW_BYTES) as usize;
+            return if most > 0 { self.read_once(most, now).map(drop) } else { Ok(()) };
+        }
+        // Splits a few messages at any byte, and sends the rest whole.
+        let cuts = if self.dice.below(8) == 0 { self.dice.below(6) } else { 0 };
+        for _ in 0..cuts {
+            let most = 1 + self.dice.below(120) as usize;
+            if !self.read_once(most, now)? {
+                return Ok(());
+            }
+            counts.add("messages split at any byte");
+        }
+        self.read_up(now)
+    }
+
+    /// Reads everything that has arrived.
+    ///
+    /// # Errors
+    /// The bytes are not those that were queued.
+    pub fn read_up(&mut self, now: Duration) -> Result<(), Broken> {
+        while self.read_once(BUFFER_BYTES, now)? {}
+        Ok(())
+    }
+
+    /// Returns whether there were any bytes.
+    fn read_once(&mut self, most: usize, now: Duration) -> Result<bool, Broken> {
+        if self.is_gone {
+            return Ok(false);
+        }
+        let read = self.wire.read(most);
+        if let Some(place) = self.wire.mismatch() {
+            let detail = format!("received byte {place} differs from the queued one");
+            return Err(Broken::new("every queued byte arrives once and in order", detail));
+        }
+        match (&mut self.who, read) {
+            (_, Read::Nothing) => return Ok(false),
+            (Who::Bot(bot), Read::Bytes(bytes)) => bot.receive(&bytes, now),
+            (Who::Hostile(hostile), Read::Bytes(_)) => hostile.heard(now),
+            (Who::Bot(bot), Read::End) => {
+                bot.receive_eof(None, now);
+                self.go();
+                return Ok(false);
+            }
+            (Who::Bot(bot), Read::Reset) => {
+                bot.receive_eof(Some("reset"), now);
+                self.go();
+                return Ok(false);
+            }
+            (Who::Hostile(_), Read::End | Read::Reset) => {
+                self.go();
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The faults that the bot found.
+    fn hear(&mut self, counts: &mut Counts) -> Result<(), Broken> {
+        let Who::Bot(bot) = &mut self.who else { return Ok(()) };
+        counts.messages += std::mem::take(&mut bot.witness.messages);
+        match bot.witness.faults.first() {
+            Some((rule, detail)) => Err(Broken::new(rule, format!("{}: {detail}", bot.agent.name()))),
+            None => Ok(()),
+        }
+    }
+
+    /// The bot, if it follows in lockstep.
+    pub fn peer(&mut self) -> Option<&mut Peer> {
+        let Who::Bot(bot) = &mut self.who else { return None };
+        (&mut *bot.agent as &mut dyn Any).downcast_mut()
+    }
+
+    /// The checking bot, if it is one and still reads.
+    pub fn bot(&self) -> Option<&CheckingBot> {
+        match &self.who {
+            Who::Bot(bot) if !self.is_gone => Some(bot),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! A slot for one client at a time. When its connection has ended, the slot begins another: for the
+//! same client, which comes back with its key, or for a new one. A client that comes back does not
+//! wait until the server has noticed the end of its earlier connection.
+
+use core::net::{Ipv4Addr, SocketAddr};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::bot_checker::Checker;
+use super::client_end::{CheckingBot, ClientEnd, Who};
+use super::connection_pair::{Parting, Session};
+use super::counts::Counts;
+use super::failure::Broken;
+use super::lockstep_bot::{self, Peer};
+use super::misbehaving_client::{Hostile, Kind};
+use super::plan::LONGEST_ABSENCE;
+use super::sim_server::{Served, SimHost};
+use super::virtual_tcp::Wire;
+use crate::client::bots::Bot;
+use crate::client::connection::{Keys, Link};
+use crate::connection::session::says_hello;
+use crate::game::Dice;
+use crate::game::bots::{Agent, Excuse, Manner, Part, Spoken};
+use crate::game::lockstep_packets::has_lockstep;
+use crate::packet::Dialect;
+
+/// One in this many clients misbehaves.
+const HOSTILE: u32 = 7;
+/// Number of connections per address.
+const PER_ADDRESS: usize = 6;
+/// One in this many bots only walks, as in a crowd of so many.
+const WALKERS: (u32, usize) = (4, 100);
+/// Connections of one client that the server has not ended yet.
+const MOST_SESSIONS: usize = 3;
+/// One in this many clients that come back does so from another address.
+const ROAMING: u32 = 3;
+/// Seats that a client takes one after the other, if it wants to hold many.
+const HELD_SEATS: u32 = 48;
+
+/// One client, which may come back.
+#[derive(Debug, Clone)]
+struct Visit {
+    index: usize,
+    spoken: Spoken,
+    target: String,
+    has_key: bool,
+    /// How it behaves in lockstep, if its dialect can follow so.
+    lockstep: Option<lockstep_bot::Kind>,
+    /// Marks that it has been told.
+    told: BTreeSet<u32>,
+}
+
+/// See the [module](self).
+pub struct Slot {
+    number: usize,
+    /// The size and the seed of the crowd.
+    crowd: (usize, u64),
+    rooms: usize,
+    address: SocketAddr,
+    dice: Dice,
+    /// The connections that are not over, the newest last.
+    sessions: Vec<Session>,
+    /// The client of the newest connection.
+    visit: Option<Visit>,
+    /// Whether the next connection is of the same client.
+    is_return: bool,
+    next: Duration,
+    generation: usize,
+    /// Seats still to take, by a client that wants to hold many.
+    seats: u32,
+}
+
+impl Slot {
+    /// A slot whose first connection begins soon.
+    pub fn new((number, count, crowd_seed): (usize, usize, u64), rooms: usize, seed: u64) -> Slot {
+        let mut dice = Dice::new(seed);
+        let ip = Ipv4Addr::from_bits(0x0a00_0001 + (number / PER_ADDRESS) as u32);
+        Slot {
+            number,
+            crowd: (count, crowd_seed),
+            rooms,
+            address: SocketAddr::from((ip, 10_000 + number as u16)),
+            next: dice.between(Duration::ZERO, Duration::from_secs(5)),
+            dice,
+            sessions: Vec::new(),
+            visit: None,
+            is_return: false,
+            generation: 0,
+            seats: 0,
+        }
+    }
+
+    /// Runs one step of all connections, and may begin another.
+    ///
+    /// # Errors
+    /// An invariant is broken.
+    pub fn step(&mut self, host: &mut SimHost, counts: &mut Counts, may_begin: bool) -> Result<(), Broken> {
+        let now = host.clock.now();
+        if self.sessions.is_empty() || self.is_return && self.sessions.len() < MOST_SESSIONS {
+            if may_begin && now >= self.next {
+                self.begin(host, counts)?;
+                return Ok(());
+            }
+            if self.sessions.is_empty() {
+                return Ok(());
+            }
+        }
+        for session in &mut self.sessions {
+            session.step(host, counts)?;
+        }
+        if let Some(parting) = self.sessions.last_mut().and_then(Session::take_parting) {
+            self.decide_return(parting, now);
+        }
+        self.sessions.retain(|session| !session.is_over());
+        if self.sessions.is_empty() && !self.is_return {
+            let most = if self.seats > 0 { Duration::from_millis(200) } else { Duration::from_secs(4) };
+            let pause = self.dice.between(Duration::from_millis(100), most);
+            self.next = self.next.max(now + pause);
+        }
+        Ok(())
+    }
+
+    /// Decides whether a client that has lost its connection comes back, and when.
+    fn decide_return(&mut self, Parting { marks }: Parting, now: Duration) {
+        let Some(visit) = self.visit.as_mut().filter(|visit| visit.has_key) else { return };
+        visit.told = marks;
+        self.is_return = self.dice.below(8) > 0;
+        if !self.is_return {
+            return;
+        }
+        let most = match self.dice.below(10) {
+            0..=5 => Duration::from_secs(2),
+            6..=8 => LONGEST_ABSENCE / 2,
+            _ => LONGEST_ABSENCE * 3 / 2,
+        };
+        self.next = self.next.max(now + self.dice.between(Duration::ZERO, most));
+    }
+
+    /// Whether the slot has no connection.
+    pub fn is_empty(&self) -> bool {
+        self.sessions.is_empty()
+    }
+
+    /// Whether one of its connections is this client's.
+    pub fn has(&self, client: u64) -> bool {
+        self.sessions.iter().any(|session| session.client() == Some(client))
+    }
+
+    /// Number of its connections that hold a client's place.
+    pub fn clients(&self) -> usize {
+        self.sessions.iter().filter(|session| session.client().is_some()).count()
+    }
+
+    /// The clients disconnect: bots with a close frame, other clients without.
+    pub fn leave(&mut self) {
+        self.sessions.iter_mut().for_each(Session::leave);
+    }
+
+    /// The clients close their sockets.
+    pub fn close(&mut self) {
+        self.sessions.iter_mut().for_each(Session::close);
+    }
+
+    /// The client disconnects, and the next one begins at this time.
+    pub fn come_again_at(&mut self, time: Duration) {
+        self.leave();
+        self.next = time;
+    }
+
+    /// Plants a fault on its connections.
+    pub fn lose_bytes(&self) {
+        self.sessions.iter().for_each(Session::lose_bytes);
+    }
+
+    /// Compares what this client was told with the published state: see [`Session::compare`].
+    ///
+    /// # Errors
+    /// They differ.
+    pub fn compare(&mut self, served: &Served, host: &SimHost) -> Result<bool, Broken> {
+        let mut sessions = self.sessions.iter_mut();
+        let session = sessions.find(|session| session.client() == Some(served.client.id));
+        session.map_or(Ok(false), |session| session.compare(served, host))
+    }
+
+    /// See [`Session::check`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn check(&self, host: &SimHost) -> Result<(), Broken> {
+        self.sessions.iter().try_for_each(|session| session.check(host))
+    }
+
+    fn begin(&mut self, host: &mut SimHost, counts: &mut Counts) -> Result<(), Broken> {
+        let now = host.clock.now();
+        let is_return = std::mem::take(&mut self.is_return);
+        if !is_return {
+            self.generation += 1;
+        }
+        let least = Duration::from_millis(self.dice.below(60).into());
+        let wire = Wire::new(
+            &host.clock,
+            self.dice.bits(),
+            [least, least + Duration::from_millis(40)],
+            host.net.as_ref(),
+        );
+        let kind = if is_return { None } else { self.hostile() };
+        let visit = match self.visit.take().filter(|_| is_return) {
+            Some(visit) => visit,
+            None => self.visit(host, kind),
+        };
+        let (name, _, is_json) = visit.spoken;
+        let Some(dialect) = host.codes.dialect(name) else { return Ok(()) };
+        let (who, out) = if let Some(kind) = kind {
+            counts.add(kind.name());
+            let hostile = Hostile::new(kind, (host.game.about, dialect), self.dice.bits(), now);
+            let request = hostile.request(&visit.target);
+            (Who::Hostile(Box::new(hostile)), request)
+        } else {
+            counts.add(if is_json { "bot: json" } else { "bot: msgpack" });
+            let mut bot = self.bot(host, dialect, &visit)?;
+            if is_return {
+                bot.agent.excuse(Excuse::Return);
+            }
+            (Who::Bot(Box::new(bot)), Vec::new())
+        };
+        let address = match visit.lockstep.filter(|_| kind.is_none()) {
+            Some(lockstep_bot::Kind::Lies) => self.address_of_liar(),
+            _ => self.address(is_return),
+        };
+        let mut client_end = ClientEnd::new(wire, who, out, self.dice.bits(), now);
+        if visit.has_key {
+            client_end.may_be_cut(now);
+        }
+        if host.net.is_some() {
+            client_end.trouble();
+        }
+        if is_return {
+            self.sessions.iter_mut().for_each(|session| session.is_followed = true);
+        }
+        let ends = (client_end, address, self.dice.bits());
+        self.sessions.push(Session::new(ends, visit.spoken, visit.told.clone(), (host, counts)));
+        self.visit = Some(visit);
+        Ok(())
+    }
+
+    /// How the next client misbehaves, if it does.
+    fn hostile(&mut self) -> Option<Kind> {
+        if self.seats > 0 {
+            self.seats -= 1;
+            return Some(Kind::SeatHolder);
+        }
+        let kind = (self.dice.below(HOSTILE) == 0)
+            .then(|| Kind::ALL[self.dice.below(Kind::ALL.len() as u32) as usize]);
+        if kind == Some(Kind::SeatHolder) {
+            self.seats = HELD_SEATS;
+        }
+        kind
+    }
+
+    /// The address of the next connection.
+    fn address(&mut self, is_return: bool) -> SocketAddr {
+        if !is_return || self.dice.below(ROAMING) > 0 {
+            return self.address;
+        }
+        let place = self.number as u32 * 16 + self.dice.below(16);
+        SocketAddr::from((Ipv4Addr::from_bits(0x0a40_0000 + place), 20_000))
+    }
+
+    /// An address of its own: false checksums cost the snapshots of their address.
+    fn address_of_liar(&self) -> SocketAddr {
+        SocketAddr::from((Ipv4Addr::from_bits(0x0a80_0000 + self.number as u32), 30_000))
+    }
+
+    /// A new client.
+    fn visit(&mut self, host: &SimHost, kind: Option<Kind>) -> Visit {
+        let spoken = host.spoken[(self.number + self.generation) % host.spoken.len()];
+        let (name, path, is_json) = spoken;
+        let room = match self.dice.below(self.rooms as u32) {
+            0 => String::new(),
+            _ if kind == Some(Kind::SeatHolder) => String::new(),
+            room => format!("/r/room-{room}"),
+        };
+        let format = if is_json && kind.is_none() { "&format=json" } else { "" };
+        let is_holder = kind == Some(Kind::SeatHolder);
+        let has_key = is_holder || kind.is_none() && self.dice.below(3) > 0;
+        let key = match has_key {
+            true => format!("&inspect_key={:016x}{:016x}", self.dice.bits(), self.dice.bits()),
+            false => String::new(),
+        };
+        Visit {
+            index: self.number + 1_000 * self.generation,
+            spoken,
+            target: format!("{room}{path}?dialect={name}{format}{key}"),
+            has_key: has_key && !is_holder,
+            lockstep: in_lockstep(&mut Dice::new(self.dice.bits())),
+            told: BTreeSet::new(),
+        }
+    }
+
+    fn bot(&mut self, host: &SimHost, dialect: Arc<Dialect>, visit: &Visit) -> Result<CheckingBot, Broken> {
+        let keys = Keys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
+        let link = Link::new("localhost:3000", &visit.target, says_hello(&dialect), keys);
+        let seed = self.dice.bits();
+        let (count, crowd_seed) = self.crowd;
+        let (manner, count) = match self.dice.below(WALKERS.0) {
+            0 => (Manner::Walk, WALKERS.1),
+            _ => (Manner::Play, count),
+        };
+        let spares_visitors = false;
+        let lockstep = visit.lockstep.filter(|_| has_lockstep(&dialect));
+        let part = Part {
+            index: visit.index,
+            count,
+            seed,
+            crowd_seed,
+            manner,
+            spares_visitors,
+            // What it is told is what it tells itself: its world is held against the room's.
+            checks: lockstep.is_none(),
+            dialect: Arc::clone(&dialect),
+        };
+        let Some(mut agent): Option<Box<dyn Agent>> = (host.game.about.bots.agent)(&part) else {
+            return Err(Broken::new("the game has bots", host.game.about.name));
+        };
+        agent.excuse(Excuse::SharedAddress);
+        if let Some(kind) = lockstep {
+            agent = Box::new(Peer::new(host.game.about, part, agent, kind, host.planted));
+        }
+        let mut bot = Bot::new(link, dialect, agent, Checker::default());
+        bot.is_json = visit.spoken.2;
+        Ok(bot)
+    }
+}
+
+/// Whether a client follows in lockstep, and how it behaves.
+fn in_lockstep(dice: &mut Dice) -> Option<lockstep_bot::Kind> {
+    match dice.below(12) {
+        0 | 1 => Some(lockstep_bot::Kind::Honest),
+        2 | 3 => Some(lockstep_bot::Kind::Corrupts),
+        4 => Some(lockstep_bot::Kind::Lies),
+        _ => None,
+    }
+}

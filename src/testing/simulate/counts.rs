@@ -1,0 +1,69 @@
+//! The counts of a simulation: the faults that it injects, and their effects.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::game::bots::Deeds;
+
+/// Counts by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    by_name: BTreeMap<&'static str, u64>,
+    /// Total time that players spent in worlds, in ticks.
+    pub player_ticks: u64,
+    /// Ticks per second.
+    pub tick_hz: u64,
+    /// Messages that bots received and checked.
+    pub messages: u64,
+    /// The actions of the bots.
+    pub deeds: Deeds,
+    /// A hash of everything that was compared: the same seed gives the same hash.
+    pub hash: u64,
+}
+
+impl Counts {
+    /// No counts, in worlds of so many ticks per second.
+    pub fn new(tick_hz: u64) -> Counts {
+        Counts { tick_hz, ..Counts::default() }
+    }
+
+    /// Increments a count.
+    pub fn add(&mut self, name: &'static str) {
+        self.more(name, 1);
+    }
+
+    /// Adds to a count.
+    pub fn more(&mut self, name: &'static str, count: u64) {
+        *self.by_name.entry(name).or_default() += count;
+    }
+
+    /// Mixes a value into the hash.
+    pub fn mix(&mut self, value: u64) {
+        self.hash = (self.hash ^ value).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
+    }
+
+    /// Adds the counts of another run.
+    pub fn merge(&mut self, other: &Counts) {
+        other.by_name.iter().for_each(|(name, count)| self.more(name, *count));
+        self.player_ticks += other.player_ticks;
+        self.tick_hz = self.tick_hz.max(other.tick_hz);
+        self.messages += other.messages;
+        self.deeds.add(&other.deeds);
+        self.mix(other.hash);
+    }
+
+    /// Total time that players spent in worlds.
+    pub fn player_time(&self) -> Duration {
+        Duration::from_nanos(self.player_ticks * 1_000_000_000 / self.tick_hz.max(1))
+    }
+
+    /// Each name with its count.
+    pub fn rows(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.by_name.iter().map(|(name, count)| (*name, *count))
+    }
+
+    /// The count of a name.
+    pub fn of(&self, name: &str) -> u64 {
+        self.by_name.get(name).copied().unwrap_or(0)
+    }
+}

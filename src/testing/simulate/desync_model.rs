@@ -1,0 +1,139 @@
+//! What clients in lockstep say of their worlds, held against the rooms' own: the checksum of every
+//! tick, and reports, which name only participants whose worlds differed.
+
+use std::collections::BTreeMap;
+
+use super::failure::Broken;
+use super::virtual_tcp::ServerEnd;
+use crate::client::lockstep_follower::Report;
+use crate::server::clients::client::Client;
+
+const SAME: &str = "a world in lockstep is that of the room after each tick";
+const NAMED: &str = "a report names only worlds that differ";
+
+/// What a client said of its world.
+#[derive(Debug)]
+struct Claim {
+    label: String,
+    checksum: u64,
+}
+
+/// One run of a room.
+#[derive(Debug, Default)]
+struct Run {
+    /// The checksums of its world by ticks completed, while clients follow.
+    worlds: BTreeMap<u32, u64>,
+    claims: BTreeMap<u32, Vec<Claim>>,
+}
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub struct Worlds {
+    /// By epoch.
+    runs: BTreeMap<String, Run>,
+    /// By client: the first and the last tick of worlds in which a field was changed.
+    changed: BTreeMap<u64, Vec<(u32, u32)>>,
+}
+
+impl Worlds {
+    /// The world of a room after a tick.
+    pub fn is(&mut self, epoch: &str, tick: u32, checksum: u64) {
+        if !self.runs.contains_key(epoch) {
+            self.runs.insert(epoch.to_owned(), Run::default());
+        }
+        if let Some(run) = self.runs.get_mut(epoch) {
+            run.worlds.insert(tick, checksum);
+        }
+    }
+
+    /// The newest tick of a run.
+    pub fn newest(&self, epoch: &str) -> Option<u32> {
+        self.runs.get(epoch)?.worlds.keys().next_back().copied()
+    }
+
+    /// A client has this world after a tick. Returns whether there was something to compare: clients run
+    /// the last tick of a room that is then begun again.
+    ///
+    /// # Errors
+    /// The room had another one.
+    pub fn holds(&self, epoch: &str, tick: u32, checksum: u64) -> Result<bool, Broken> {
+        let known = self.runs.get(epoch).and_then(|run| run.worlds.get(&tick));
+        match known {
+            Some(own) if *own == checksum => Ok(true),
+            Some(own) => {
+                let detail = format!("after {tick} ticks {checksum:016x} instead of {own:016x}");
+                Err(Broken::new(SAME, detail))
+            }
+            None if self.newest(epoch).is_some_and(|newest| tick > newest + 1) => {
+                Err(Broken::new(SAME, format!("it has tick {tick}, which the room has not")))
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// A client changes a field of its own world before it says the checksum of this tick, or lies from
+    /// then on.
+    pub fn changes(&mut self, client: u64, tick: u32) {
+        self.changed.entry(client).or_default().push((tick, u32::MAX));
+    }
+
+    /// A client begins again; the last tick of its world before.
+    pub fn restores(&mut self, client: u64, tick: u32) {
+        if let Some((_, last)) = self.changed.get_mut(&client).and_then(|all| all.last_mut()) {
+            *last = tick;
+        }
+    }
+
+    /// Whether a client has changed anything.
+    pub fn has_changed(&self, client: u64) -> bool {
+        self.changed.contains_key(&client)
+    }
+
+    /// The server is told a checksum.
+    ///
+    /// # Errors
+    /// It is not the room's, and the client has changed nothing.
+    pub fn said(&mut self, client: &Client<ServerEnd>, tick: u32, checksum: u64) -> Result<(), Broken> {
+        let Some(run) = self.runs.get_mut(&client.room.options.epoch) else { return Ok(()) };
+        let own = run.worlds.get(&tick);
+        let mut changed = self.changed.get(&client.id).into_iter().flatten();
+        let is_changed = changed.any(|(first, last)| (*first..=*last).contains(&tick));
+        if own.is_some_and(|own| *own != checksum) && !is_changed {
+            let detail = format!("client {} says {checksum:016x} of tick {tick}", client.id);
+            return Err(Broken::new(SAME, detail));
+        }
+        let label = match client.player() {
+            Some(player) => format!("player {}", player.0),
+            None => format!("spectator {}", client.id),
+        };
+        run.claims.entry(tick).or_default().push(Claim { label, checksum });
+        Ok(())
+    }
+
+    /// A client is sent a report.
+    ///
+    /// # Errors
+    /// It names someone who has not said that, or whose world was right.
+    pub fn reported(&self, epoch: &str, report: &Report) -> Result<(), Broken> {
+        let broken = |detail: String| Err(Broken::new(NAMED, format!("{detail}: {report:?}")));
+        let Some(run) = self.runs.get(epoch) else { return broken("no room has this epoch".to_owned()) };
+        let own = run.worlds.get(&report.tick).map(|own| format!("{own:016x}"));
+        let claims = run.claims.get(&report.tick).into_iter().flatten();
+        let claims: Vec<_> = claims.map(|one| (&one.label, format!("{:016x}", one.checksum))).collect();
+        for (at, (checksum, participants)) in report.groups.iter().enumerate() {
+            if own.as_ref().is_some_and(|own| (own == checksum) != (at == 0)) {
+                return broken(format!("the room has {own:?}"));
+            }
+            let mut others = participants.iter().filter(|one| *one != "server");
+            if let Some(one) = others.find(|one| !claims.contains(&(*one, checksum.clone()))) {
+                return broken(format!("{one} has not said {checksum}"));
+            }
+        }
+        let of_others = report.groups.iter().skip(1).flat_map(|(_, participants)| participants);
+        let named: Vec<&String> = of_others.collect();
+        match report.fields.iter().find(|(who, _)| !named.contains(&who)) {
+            Some((who, _)) => broken(format!("a field of {who}, whose world does not differ")),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Checks the rule of the lanes: while bytes are queued for a client, no packet of the lane
+//! `latest` is queued.
+
+use super::failure::Broken;
+use crate::connection::Endpoint;
+use crate::packet::{Direction, Lane};
+use crate::ws::Side;
+use crate::ws::frame::{Header, Opcode};
+
+/// Checks frames that were queued behind others.
+///
+/// # Errors
+/// A packet has the lane `latest`, or the bytes are not a frame of the server.
+pub fn check(endpoint: &Endpoint, mut frames: &[u8]) -> Result<(), Broken> {
+    let rule = "no state is queued while older bytes wait";
+    while !frames.is_empty() {
+        let Ok(Some((header, size))) = Header::decode(frames, Side::Server) else {
+            return Err(Broken::new(rule, "a queued piece is not a whole frame"));
+        };
+        let end = size + header.length as usize;
+        let payload = &frames[size..end];
+        frames = &frames[end..];
+        let decoded = match header.opcode {
+            Opcode::Binary => endpoint.dialect.decode(Direction::ToClient, payload),
+            Opcode::Text => {
+                endpoint.dialect.decode_json(Direction::ToClient, &String::from_utf8_lossy(payload))
+            }
+            _ => continue,
+        };
+        match decoded {
+            Ok(packet) if packet.row.lane == Lane::Reliable => {}
+            Ok(packet) => return Err(Broken::new(rule, format!("{} is queued", packet.row.name))),
+            Err(error) => return Err(Broken::new(rule, error.to_string())),
+        }
+    }
+    Ok(())
+}

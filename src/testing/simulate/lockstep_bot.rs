@@ -1,0 +1,308 @@
+//! A client in lockstep: an agent that follows by its own copy of the world. It notes what the
+//! simulation holds against the room ([`worlds`](super::desync_model)); some change a field of their world, and
+//! some lie about it.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use tickwire_sim::state_tree::Difference;
+
+use super::failure::Planted;
+use crate::client::bots::lockstep_agent::InLockstep;
+use crate::client::lockstep_follower::Report;
+use crate::game::bots::{Agent, Deeds, Excuse, Outcome, Part, Sight};
+use crate::game::lockstep_packets::{
+    CHECKSUM, COMMAND_FRAME, DESYNC_DETAILS, DESYNC_REPORT, SNAPSHOT, STATE_SYNC, STATE_SYNC_REQUEST,
+};
+use crate::game::{About, Dice};
+use crate::limits;
+use crate::packet::{Decoded, Direction, Value};
+
+/// Shortest and longest time between two changes of the own world.
+const CORRUPTS_EVERY: [Duration; 2] = [Duration::from_secs(4), Duration::from_secs(20)];
+/// One frame in so many is skipped, if that fault is planted.
+const SKIPPED: u32 = 200;
+
+/// The behaviour of a client in lockstep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It says what its world is.
+    Honest,
+    /// It changes a field of its own world now and then.
+    Corrupts,
+    /// It sends false checksums, of other ticks too, and false details, also where it agrees, and asks
+    /// for snapshots.
+    Lies,
+}
+
+/// What a client in lockstep has noted.
+#[derive(Debug)]
+pub enum Seen {
+    /// Its world after so many ticks, with the checksum unless it has changed a field.
+    World(u32, Option<u64>),
+    /// It has changed a field before it said its checksum of this tick.
+    Corrupted(u32),
+    /// It has begun again at a snapshot; the last tick of its world before.
+    Restored(u32),
+    /// It was sent a report.
+    Report(Report),
+    /// Its own world was changed at this tick, and was not named within two intervals.
+    Unnamed(u32),
+    /// The field that it had changed was named.
+    Named,
+}
+
+/// A change of its own world.
+#[derive(Debug)]
+struct Corruption {
+    tick: u32,
+    changed: Difference,
+    is_restored: bool,
+    is_named: bool,
+}
+
+/// See the [module](self).
+pub struct Peer {
+    about: &'static About,
+    part: Part,
+    inner: InLockstep<Box<dyn Agent>>,
+    /// Its behaviour.
+    pub kind: Kind,
+    planted: Option<Planted>,
+    dice: Dice,
+    corrupts_at: Option<Duration>,
+    corruption: Option<Corruption>,
+    /// The tick of the frame that must come next.
+    next: Option<u32>,
+    /// Ticks between two checksums.
+    every: u32,
+    /// The run of its room, once it was told.
+    pub epoch: String,
+    seen: Vec<Seen>,
+    reported: BTreeSet<u32>,
+}
+
+impl Peer {
+    /// A client with this part.
+    pub fn new(
+        about: &'static About,
+        part: Part,
+        agent: Box<dyn Agent>,
+        kind: Kind,
+        planted: Option<Planted>,
+    ) -> Peer {
+        let dialect = std::sync::Arc::clone(&part.dialect);
+        Peer {
+            about,
+            inner: InLockstep::new(about, dialect, agent),
+            kind,
+            planted,
+            dice: Dice::new(part.seed),
+            part,
+            corrupts_at: None,
+            corruption: None,
+            next: None,
+            every: 1,
+            epoch: String::new(),
+            seen: Vec::new(),
+            reported: BTreeSet::new(),
+        }
+    }
+
+    /// Takes what it has noted since the last call.
+    pub fn take_seen(&mut self) -> Vec<Seen> {
+        std::mem::take(&mut self.seen)
+    }
+
+    /// Snapshots from which it began, and checksums that it sent.
+    pub fn counts(&mut self) -> [u64; 2] {
+        let counts = self.inner.follower().counts();
+        [counts.syncs, counts.checksums]
+    }
+
+    /// Looks at a packet before its world does: frames come once and in order, and reports once.
+    fn look(&mut self, packet: &Decoded<'_>, out: &mut Outcome) {
+        match packet.row.name.as_str() {
+            STATE_SYNC => {
+                self.epoch = packet.text("epoch").unwrap_or_default();
+                self.every = packet.number("checksum_ticks").unwrap_or(1);
+            }
+            SNAPSHOT => self.next = packet.number("tick"),
+            COMMAND_FRAME => {
+                let bytes = packet.get("frame").and_then(Value::as_slice).unwrap_or_default();
+                let tick = (self.about.frame)(bytes).map_or(u32::MAX, |frame| frame.tick);
+                if self.next != Some(tick) {
+                    out.fault("frame_order", format!("frame {tick} instead of {:?}", self.next));
+                }
+                self.next = Some(tick.saturating_add(1));
+            }
+            DESYNC_REPORT => {
+                let report = Report::of(packet);
+                if !self.reported.insert(report.tick) {
+                    out.fault("report_twice", format!("of tick {}", report.tick));
+                }
+                self.is_named_by(&report);
+                self.seen.push(Seen::Report(report));
+            }
+            _ => {}
+        }
+    }
+
+    fn is_named_by(&mut self, report: &Report) {
+        let player = self.inner.follower().player().map_or(0, |player| player.0);
+        let label = format!("player {player}");
+        let Some(corruption) = self.corruption.as_mut().filter(|one| one.tick == report.tick) else { return };
+        let fields: Vec<_> =
+            report.fields.iter().filter(|(who, _)| *who == label).map(|(_, field)| field).collect();
+        if report.names(&label) && fields == [&cut(&corruption.changed)] && !corruption.is_named {
+            corruption.is_named = true;
+            self.seen.push(Seen::Named);
+        }
+    }
+
+    /// Notes what a packet did to its world, whose tick and snapshots were these.
+    fn note(&mut self, (tick, syncs): (u32, u64)) {
+        let follower = self.inner.follower();
+        let Some(world) = follower.world() else { return };
+        let (now, is_new) = (world.tick(), follower.counts().syncs > syncs);
+        if let Some((at, changed)) = follower.corrupted()
+            && self.corruption.as_ref().is_none_or(|old| old.tick < *at)
+        {
+            let (tick, changed) = (*at, changed.clone());
+            self.corruption = Some(Corruption { tick, changed, is_restored: false, is_named: false });
+            self.seen.push(Seen::Corrupted(tick));
+        }
+        if let Some(corruption) = self.corruption.as_mut().filter(|one| is_new && !one.is_restored) {
+            corruption.is_restored = true;
+            self.seen.push(Seen::Restored(tick));
+        }
+        if now == tick && !is_new {
+            return;
+        }
+        let differs = self.corruption.as_ref().is_some_and(|one| !one.is_restored);
+        let checksum = (!differs).then(|| world.checksum());
+        self.seen.push(Seen::World(now, checksum));
+        if let Some(corruption) = &mut self.corruption
+            && now == corruption.tick.saturating_add(2 * self.every)
+            && !(corruption.is_named && corruption.is_restored)
+        {
+            self.seen.push(Seen::Unnamed(corruption.tick));
+        }
+    }
+
+    /// Makes false what is to be sent.
+    fn lie(&mut self, out: &mut Outcome) {
+        let dialect = &self.part.dialect;
+        let encode = |name, values: &[Value]| dialect.encode(Direction::ToServer, name, values).ok();
+        for message in std::mem::take(&mut out.packets) {
+            let tick = match dialect.decode(Direction::ToServer, &message) {
+                Ok(packet) if packet.row.name == CHECKSUM => packet.number::<u32>("tick"),
+                _ => None,
+            };
+            let fields = ["players[1]", "body.x", "1", "2"].map(Value::from).to_vec();
+            let details = |tick: u32| encode(DESYNC_DETAILS, &[tick.into(), Value::Array(fields.clone())]);
+            let Some(tick) = tick.filter(|_| self.dice.below(2) == 0) else {
+                // Details of a tick at which it agrees are false as well.
+                out.packets.push(message);
+                out.packets.extend(tick.filter(|_| self.dice.below(4) == 0).and_then(details));
+                continue;
+            };
+            let mut say =
+                |tick: u32| encode(CHECKSUM, &[tick.into(), format!("{:016x}", self.dice.bits()).into()]);
+            out.packets.extend(say(tick));
+            let (again, ahead) = (say(tick), say(tick.saturating_add(self.every)));
+            match self.dice.below(24) {
+                0 => out.packets.extend(again),
+                1 => out.packets.extend(ahead),
+                2 => out.packets.extend(details(tick)),
+                3 => out.packets.extend(encode(STATE_SYNC_REQUEST, &[])),
+                _ => {}
+            }
+        }
+    }
+
+    /// Planted fault: the values of a snapshot with one field changed.
+    fn wrong(&mut self, packet: &Decoded<'_>) -> Option<Vec<Value>> {
+        let at = packet.row.argument("state")?;
+        let mut world = (self.about.restore)(packet.values.get(at)?.as_slice()?).ok()?;
+        world.corrupt(self.dice.bits())?;
+        let mut values = packet.values.clone();
+        values[at] = Value::Binary(world.snapshot());
+        Some(values)
+    }
+}
+
+/// A difference as a report has it.
+fn cut(Difference { entity, field, ours, theirs }: &Difference) -> Difference {
+    let cut = |text: &String| text.chars().take(limits::LOCKSTEP_FIELD_CHARS).collect::<String>();
+    Difference {
+        entity: cut(entity),
+        field: cut(field),
+        ours: ours.as_ref().map(cut),
+        theirs: theirs.as_ref().map(cut),
+    }
+}
+
+impl Agent for Peer {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn begin(&mut self, out: &mut Outcome) {
+        self.inner.begin(out);
+    }
+
+    fn hear(&mut self, packet: &Decoded<'_>, now: Duration, out: &mut Outcome) {
+        let name = packet.row.name.as_str();
+        if self.planted == Some(Planted::FrameSkipped)
+            && name == COMMAND_FRAME
+            && self.dice.below(SKIPPED) == 0
+        {
+            return;
+        }
+        let wrong = match self.planted {
+            Some(Planted::SnapshotWrong) if name == SNAPSHOT => self.wrong(packet),
+            _ => None,
+        };
+        let changed = wrong.map(|values| Decoded { row: packet.row, values });
+        let packet = changed.as_ref().unwrap_or(packet);
+        self.look(packet, out);
+        let follower = self.inner.follower();
+        let before = (follower.world().map_or(u32::MAX, |world| world.tick()), follower.counts().syncs);
+        self.inner.hear(packet, now, out);
+        // The simulation judges who is named.
+        out.faults.retain(|fault| fault.rule != "desync");
+        self.note(before);
+        if self.kind == Kind::Lies {
+            self.lie(out);
+        }
+    }
+
+    fn act(&mut self, now: Duration, out: &mut Outcome) {
+        let corrupts_at = *self
+            .corrupts_at
+            .get_or_insert_with(|| now + self.dice.between(CORRUPTS_EVERY[0], CORRUPTS_EVERY[1]));
+        if self.kind == Kind::Corrupts && now >= corrupts_at {
+            self.corrupts_at = None;
+            let seed = self.dice.bits();
+            self.inner.follower().corrupt(seed);
+        }
+        self.inner.act(now, out);
+    }
+
+    fn is_playing(&self) -> bool {
+        self.inner.is_playing()
+    }
+
+    fn sight(&self) -> Sight {
+        self.inner.sight()
+    }
+
+    fn excuse(&mut self, excuse: Excuse) {
+        self.inner.excuse(excuse);
+    }
+
+    fn take_deeds(&mut self) -> Deeds {
+        self.inner.take_deeds()
+    }
+}

@@ -1,0 +1,238 @@
+//! A whole server in virtual time, in one thread: host, rooms, and many connections with
+//! checking bots, misbehaving clients and network faults.
+//!
+//! ```text
+//!   client ──► wire ──► connection ──► room ──► worker ──► wire ──► client
+//!   bot or     delays,  the same code as `net` drives:                checks
+//!   hostile    cuts     `host`, `peer`, `room`                        everything
+//! ```
+//!
+//! The seed determines everything: there is no clock, socket or thread, and the same seed gives the
+//! same run. `run` ends with the name of the first broken invariant, or with the [`Counts`] of
+//! injected faults and their effects. After each tick and each second the simulation compares
+//! received bytes with queued bytes (`wire`), queued states with waiting bytes (`lanes`), each
+//! client's picture with the published state (`slot`), a second world with the first (`game`),
+//! a second receiver with the first (`twin`), seats with players (`game`), the players of clients that
+//! lose their connections and come back with a model of the rules (`seats`), the worlds of clients in
+//! lockstep (`peer`) with the rooms' after each tick (`worlds`), and rate limits and places with their use
+//! (`host`); and each bot checks what it receives (`checker`).
+
+mod bot_checker;
+mod client_end;
+mod client_slot;
+mod connection_pair;
+mod counts;
+mod desync_model;
+mod failure;
+mod lane_check;
+mod lockstep_bot;
+mod misbehaving_client;
+mod plan;
+mod receiver_twin;
+mod seat_model;
+mod server_end;
+mod sim_room;
+mod sim_server;
+mod virtual_tcp;
+
+pub use counts::Counts;
+pub use failure::{Broken, Planted};
+pub use plan::{Kind, Plan};
+
+use std::fmt;
+use std::time::Duration;
+
+use self::client_slot::Slot;
+use self::plan::LONGEST_ABSENCE;
+use self::sim_server::{Served, SimHost};
+use crate::game::Dice;
+
+/// A broken invariant and its circumstances.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The broken invariant.
+    pub broken: Broken,
+    /// The virtual time.
+    pub at: Duration,
+    /// The connection, if one is concerned.
+    pub connection: Option<usize>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Broken { rule, detail } = &self.broken;
+        write!(out, "rule broken ({rule}): {detail}; after {:.3} s", self.at.as_secs_f64())?;
+        self.connection.map_or(Ok(()), |connection| write!(out, ", connection {connection}"))
+    }
+}
+
+/// Time for all clients to leave at the end, and for absent players to be gone.
+const LEAVING_TIME: Duration = Duration::from_secs(10 + LONGEST_ABSENCE.as_secs());
+/// When all have closed their sockets.
+const CLOSING_TIME: Duration = Duration::from_secs(5);
+/// One in this many updates of a client that knows the whole state is compared with that state.
+const COMPARED: u32 = 40;
+/// Maximum number of connections that begin in one tick.
+const BURST: usize = 20;
+
+/// Runs a simulation to its end, or to the first broken invariant.
+pub fn run(plan: &Plan) -> (Counts, Option<Failure>) {
+    run_with(plan, None)
+}
+
+/// The same, with a planted fault.
+pub fn run_with(plan: &Plan, planted: Option<Planted>) -> (Counts, Option<Failure>) {
+    let mut simulation = match Simulation::new(plan, planted) {
+        Ok(simulation) => simulation,
+        Err(broken) => {
+            let (at, connection) = (Duration::ZERO, None);
+            return (Counts::default(), Some(Failure { broken, at, connection }));
+        }
+    };
+    let failure = simulation.run(plan.time).err().map(|broken| Failure {
+        broken,
+        at: simulation.host.clock.now(),
+        connection: simulation.at,
+    });
+    (simulation.counts, failure)
+}
+
+struct Simulation {
+    host: SimHost,
+    slots: Vec<Slot>,
+    counts: Counts,
+    dice: Dice,
+    steps: u64,
+    /// Ticks per second of virtual time.
+    step_hz: u64,
+    burst: Duration,
+    planted: Option<Planted>,
+    /// The connection being processed.
+    at: Option<usize>,
+}
+
+impl Simulation {
+    fn new(plan: &Plan, planted: Option<Planted>) -> Result<Simulation, Broken> {
+        let mut dice = Dice::new(plan.seed.wrapping_mul(0x9e37_79b9) ^ 0x5eed);
+        let rooms = plan.rooms.max(1);
+        let host = SimHost::new(plan, dice.bits(), planted)?;
+        let seeds = |number| (number, plan.peers, plan.seed);
+        Ok(Simulation {
+            slots: (0..plan.peers).map(|number| Slot::new(seeds(number), rooms, dice.bits())).collect(),
+            counts: Counts::new(host.tick_hz.into()),
+            step_hz: host.tick_hz.into(),
+            host,
+            dice,
+            steps: 0,
+            burst: Duration::from_secs(9),
+            planted,
+            at: None,
+        })
+    }
+
+    fn run(&mut self, time: Duration) -> Result<(), Broken> {
+        while self.now() < time {
+            self.step(true)?;
+        }
+        // Bots close in an orderly way; the other clients then close their sockets.
+        self.slots.iter_mut().for_each(Slot::leave);
+        self.host.is_ending = true;
+        while self.now() < time + LEAVING_TIME && !self.is_empty() {
+            self.step(false)?;
+            if self.now() > time + CLOSING_TIME {
+                self.slots.iter_mut().for_each(Slot::close);
+            }
+        }
+        self.at = None;
+        self.host.check_end()?;
+        if let Some(slot) = self.slots.iter().position(|slot| !slot.is_empty()) {
+            self.at = Some(slot);
+            return Err(Broken::new("every connection is closed at the end", "it is not closed"));
+        }
+        Ok(())
+    }
+
+    /// Whether everybody has left.
+    fn is_empty(&self) -> bool {
+        self.slots.iter().all(Slot::is_empty) && self.host.check_end().is_ok()
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_nanos(self.steps * 1_000_000_000 / self.step_hz)
+    }
+
+    fn step(&mut self, may_begin: bool) -> Result<(), Broken> {
+        self.steps += 1;
+        let now = self.now();
+        self.host.clock.set(now);
+        if may_begin && now >= self.burst {
+            self.begin_burst(now);
+        }
+        // The order changes from step to step.
+        let (count, first) = (self.slots.len(), self.dice.bits() as usize);
+        for turn in 0..count {
+            let number = (first % count + turn) % count;
+            self.at = Some(number);
+            let slot = &mut self.slots[number];
+            slot.step(&mut self.host, &mut self.counts, may_begin)?;
+        }
+        self.at = None;
+        self.host.tick(&mut self.counts)?;
+        for served in self.host.tell(&mut self.counts)? {
+            if self.dice.below(COMPARED) == 0 {
+                self.compare(&served)?;
+            }
+        }
+        self.at = None;
+        let clients = self.slots.iter().map(Slot::clients).sum();
+        self.host.check(clients)?;
+        if self.steps.is_multiple_of(self.step_hz) {
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    /// Ends several connections and starts them again in one tick.
+    fn begin_burst(&mut self, now: Duration) {
+        self.burst = now + self.dice.between(Duration::from_secs(12), Duration::from_secs(40));
+        self.counts.add("burst of joins");
+        let count = BURST.min(self.slots.len() / 2);
+        let first = self.dice.bits() as usize % self.slots.len().max(1);
+        for turn in 0..count {
+            let number = (first + turn) % self.slots.len();
+            self.slots[number].come_again_at(now + Duration::from_secs(6));
+        }
+    }
+
+    /// Compares clients' pictures with the published state.
+    fn compare(&mut self, served: &Served) -> Result<(), Broken> {
+        let Some(number) = self.slots.iter().position(|slot| slot.has(served.client.id)) else {
+            return Ok(());
+        };
+        self.at = Some(number);
+        if self.slots[number].compare(served, &self.host)? {
+            self.counts.add("clients compared with the published state");
+        }
+        Ok(())
+    }
+
+    /// The checks of each second.
+    fn check(&mut self) -> Result<(), Broken> {
+        self.host.check_seats()?;
+        for (number, slot) in self.slots.iter().enumerate() {
+            self.at = Some(number);
+            slot.check(&self.host)?;
+        }
+        self.at = None;
+        if self.planted == Some(Planted::BytesLost) {
+            let number = self.dice.bits() as usize % self.slots.len();
+            self.slots[number].lose_bytes();
+        }
+        let messages = self.counts.messages;
+        self.counts.mix(messages);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,253 @@
+//! A second receiver for each connection, which receives the same bytes at the same times, but
+//! split differently. It must make the same requests as the first, which are then granted or denied
+//! as for the first, and must give the same answers.
+
+use std::collections::VecDeque;
+
+use tickwire_sim::{PlayerId, Raw};
+
+use super::failure::Broken;
+use crate::connection::receiver::{At, Denied};
+use crate::connection::session::Differing;
+use crate::connection::{Driver, Receiver};
+use crate::game::{Dice, Profile, Shared};
+use crate::server::clients::client::{Client, Line};
+
+/// A request of a receiver to its driver, and what was granted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Call {
+    /// [`Driver::admit`].
+    Admit(Option<String>, bool, Result<(), Denied>),
+    /// [`Driver::follow`].
+    Follow(bool),
+    /// [`Driver::sync`].
+    Sync,
+    /// [`Driver::checksum`].
+    Checksum(u32, u64),
+    /// [`Driver::details`].
+    Details(u32, Vec<Differing>),
+    /// [`Driver::join`].
+    Join(Profile, Option<u32>, Result<PlayerId, Denied>),
+    /// [`Driver::command`].
+    Command((Raw, Option<u32>), Option<&'static Shared>, Result<(), Denied>),
+    /// [`Driver::reject`].
+    Reject(u64, &'static str),
+    /// [`Driver::watch`].
+    Watch(Option<PlayerId>),
+}
+
+/// Records what a receiver requests of the driver behind it.
+pub struct Noted<'d> {
+    driver: &'d mut dyn Driver,
+    /// The requests, in order.
+    pub calls: Vec<Call>,
+    answers: Vec<u8>,
+}
+
+impl<'d> Noted<'d> {
+    /// An empty record.
+    pub fn new(driver: &'d mut dyn Driver) -> Noted<'d> {
+        Noted { driver, calls: Vec::new(), answers: Vec::new() }
+    }
+}
+
+impl Driver for Noted<'_> {
+    fn answer(&mut self, frames: &[u8]) {
+        self.answers.extend_from_slice(frames);
+        self.driver.answer(frames);
+    }
+
+    fn admit(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denied> {
+        let granted = self.driver.admit(token, lockstep);
+        self.calls.push(Call::Admit(token.map(str::to_owned), lockstep, granted));
+        granted
+    }
+
+    fn follow(&mut self, lockstep: bool) {
+        self.calls.push(Call::Follow(lockstep));
+        self.driver.follow(lockstep);
+    }
+
+    fn sync(&mut self) {
+        self.calls.push(Call::Sync);
+        self.driver.sync();
+    }
+
+    fn checksum(&mut self, tick: u32, checksum: u64) {
+        self.calls.push(Call::Checksum(tick, checksum));
+        self.driver.checksum(tick, checksum);
+    }
+
+    fn details(&mut self, tick: u32, fields: Vec<Differing>) {
+        self.calls.push(Call::Details(tick, fields.clone()));
+        self.driver.details(tick, fields);
+    }
+
+    fn join(&mut self, profile: Profile, since: Option<u32>) -> Result<PlayerId, Denied> {
+        let granted = self.driver.join(profile.clone(), since);
+        self.calls.push(Call::Join(profile, since, granted));
+        granted
+    }
+
+    fn command(
+        &mut self,
+        command: Raw,
+        intended: Option<u32>,
+        shared: Option<&'static Shared>,
+    ) -> Result<(), Denied> {
+        let granted = self.driver.command(command.clone(), intended, shared);
+        self.calls.push(Call::Command((command, intended), shared, granted));
+        granted
+    }
+
+    fn reject(&mut self, sequence: u64, rule: &'static str) {
+        self.calls.push(Call::Reject(sequence, rule));
+        self.driver.reject(sequence, rule);
+    }
+
+    fn watch(&mut self, player: Option<PlayerId>) {
+        self.calls.push(Call::Watch(player));
+        self.driver.watch(player);
+    }
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Twin {
+    receiver: Receiver,
+    dice: Dice,
+}
+
+impl Twin {
+    /// The twin of this client's receiver.
+    pub fn new<L: Line>(client: &Client<L>, seed: u64) -> Twin {
+        Twin { receiver: client.second_receiver(), dice: Dice::new(seed) }
+    }
+
+    /// Begins like the receiver.
+    ///
+    /// # Errors
+    /// It began differently.
+    pub fn begin(&mut self, client: u64, noted: Noted<'_>) -> Result<(), Broken> {
+        let mut again = Again::new(noted.calls);
+        // The same ending as that of the receiver, which the caller has.
+        let _ = self.receiver.begin(client, &mut again);
+        again.end(&noted.answers)
+    }
+
+    /// Receives the bytes that the receiver received, split differently.
+    ///
+    /// # Errors
+    /// It made another request or gave another answer.
+    pub fn hear(&mut self, bytes: &[u8], at: At, noted: Noted<'_>) -> Result<(), Broken> {
+        let mut again = Again::new(noted.calls);
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let cut = if self.dice.below(4) == 0 { 1 + self.dice.below(9) as usize } else { rest.len() };
+            let (piece, after) = rest.split_at(cut.min(rest.len()));
+            rest = after;
+            if self.receiver.receive(piece, at, &mut again).is_err() {
+                break;
+            }
+        }
+        again.end(&noted.answers)
+    }
+}
+
+/// Grants what the receiver was granted.
+struct Again {
+    calls: VecDeque<Call>,
+    answers: Vec<u8>,
+    broken: Option<String>,
+}
+
+impl Again {
+    fn new(calls: Vec<Call>) -> Again {
+        Again { calls: calls.into(), answers: Vec::new(), broken: None }
+    }
+
+    fn next(&mut self, asks: &dyn Fn(&Call) -> bool, what: &str) -> Option<Call> {
+        let call = self.calls.pop_front();
+        if call.as_ref().is_none_or(|call| !asks(call)) {
+            self.broken
+                .get_or_insert_with(|| format!("the second receiver requests {what} instead of {call:?}"));
+        }
+        call
+    }
+
+    fn end(mut self, answers: &[u8]) -> Result<(), Broken> {
+        if let Some(call) = self.calls.front() {
+            self.broken.get_or_insert_with(|| format!("the second receiver does not request {call:?}"));
+        }
+        if self.answers != answers {
+            let sizes = (self.answers.len(), answers.len());
+            self.broken.get_or_insert_with(|| {
+                format!("the second receiver answers with {} bytes instead of {}", sizes.0, sizes.1)
+            });
+        }
+        let rule = "the same input gives the same commands and answers";
+        self.broken.map_or(Ok(()), |detail| Err(Broken::new(rule, detail)))
+    }
+}
+
+impl Driver for Again {
+    fn answer(&mut self, frames: &[u8]) {
+        self.answers.extend_from_slice(frames);
+    }
+
+    fn admit(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denied> {
+        let asks = |call: &Call| matches!(call, Call::Admit(said, how, _) if said.as_deref() == token && *how == lockstep);
+        match self.next(&asks, "to be greeted") {
+            Some(Call::Admit(_, _, granted)) => granted,
+            _ => Err(Denied::Unanswered),
+        }
+    }
+
+    fn follow(&mut self, lockstep: bool) {
+        self.next(&|call| *call == Call::Follow(lockstep), "updates");
+    }
+
+    fn sync(&mut self) {
+        self.next(&|call| *call == Call::Sync, "a snapshot");
+    }
+
+    fn checksum(&mut self, tick: u32, checksum: u64) {
+        self.next(&|call| *call == Call::Checksum(tick, checksum), "to compare a checksum");
+    }
+
+    fn details(&mut self, tick: u32, fields: Vec<Differing>) {
+        self.next(&|call| *call == Call::Details(tick, fields.clone()), "to note what differs");
+    }
+
+    fn join(&mut self, profile: Profile, since: Option<u32>) -> Result<PlayerId, Denied> {
+        let asks =
+            |call: &Call| matches!(call, Call::Join(asked, when, _) if (asked, *when) == (&profile, since));
+        match self.next(&asks, "a body") {
+            Some(Call::Join(.., granted)) => granted,
+            _ => Err(Denied::Unanswered),
+        }
+    }
+
+    fn command(
+        &mut self,
+        command: Raw,
+        intended: Option<u32>,
+        shared: Option<&'static Shared>,
+    ) -> Result<(), Denied> {
+        let asked = (command, intended);
+        let asks =
+            |call: &Call| matches!(call, Call::Command(first, by, _) if *first == asked && *by == shared);
+        match self.next(&asks, "a command") {
+            Some(Call::Command(_, _, granted)) => granted,
+            _ => Err(Denied::Unanswered),
+        }
+    }
+
+    fn reject(&mut self, sequence: u64, rule: &'static str) {
+        self.next(&|call| *call == Call::Reject(sequence, rule), "an answer to a command");
+    }
+
+    fn watch(&mut self, player: Option<PlayerId>) {
+        self.next(&|call| *call == Call::Watch(player), "a player to watch");
+    }
+}

@@ -1,0 +1,269 @@
+//! What is expected of the seats of clients with a key: a model of the room's own rules.
+//!
+//! ```text
+//!   playing ──connection ends──► absent ──its time is over──► gone
+//!      ▲  └──another connection──┐  │ ▲                        ▲
+//!      └──────────────◄──────────┴──┘ └─ 32 of an address ─────┘
+//! ```
+//!
+//! A client with a key that comes in time gets its own player, and no other; in between, that player
+//! stays in the world without a command of its own. After its time, or after a kick, it is gone.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tickwire_sim::{Command, Encoded, Membership, PlayerId};
+
+use super::counts::Counts;
+use super::failure::Broken;
+use crate::connection::Ending;
+use crate::game::Tick;
+use crate::game::bots::Keeps;
+use crate::limits;
+use crate::server::room::{Keyed, SeatKey};
+use crate::util::address_prefix::Household;
+
+/// Ticks within which a queued join or leave is executed.
+const QUEUED_TICKS: u32 = 2;
+/// Absent seats of one address. Few, so that the simulation reaches the limit.
+pub const ABSENT_PER_ADDRESS: usize = 32;
+const OWN: &str = "a client that comes back in time gets its own player";
+const LOST: &str = "an absent player stays in the world until its time is over";
+const GONE: &str = "a player whose time is over is gone";
+const STILL: &str = "an absent player does nothing";
+
+/// When something happened, and the newest state then.
+#[derive(Clone)]
+pub struct Moment {
+    /// On the host's clock.
+    pub now: Duration,
+    /// Ticks completed.
+    pub tick: u32,
+    /// The newest state.
+    pub published: Option<Arc<dyn Tick>>,
+}
+
+/// A connection of a client with a key.
+#[derive(Debug, Clone, Copy)]
+pub struct Holder {
+    /// The key.
+    pub key: SeatKey,
+    /// The number of its connection.
+    pub connection: u64,
+    /// Its address.
+    pub from: Household,
+}
+
+struct Held {
+    player: PlayerId,
+    /// The connection that plays.
+    connection: Option<u64>,
+    /// The address of its last connection.
+    from: Household,
+    /// While there is no connection: its end.
+    until: Duration,
+    /// Whether the world has gone on in another run since the connection.
+    is_restarted: bool,
+    /// When the join was queued.
+    joined: u32,
+    /// The state when the connection ended; `None` once the player was given something.
+    before: Option<Arc<dyn Tick>>,
+}
+
+/// See the [module](self).
+pub struct Seats {
+    time: Duration,
+    keeps: Keeps,
+    held: BTreeMap<SeatKey, Held>,
+    /// Players that have to leave, and since which tick.
+    gone: BTreeMap<PlayerId, u32>,
+}
+
+impl Seats {
+    /// No seats; absent players stay for `time`.
+    pub fn new(time: Duration, keeps: Keeps) -> Seats {
+        Seats { time, keeps, held: BTreeMap::new(), gone: BTreeMap::new() }
+    }
+
+    /// A client has got this player.
+    ///
+    /// # Errors
+    /// It is not the right one.
+    pub fn joined(
+        &mut self,
+        holder: Holder,
+        player: PlayerId,
+        moment: &Moment,
+        counts: &mut Counts,
+    ) -> Result<(), Broken> {
+        if let Some(held) = self.held.get_mut(&holder.key) {
+            if held.player != player {
+                let detail = format!("player {} instead of {}", player.0, held.player.0);
+                return Err(Broken::new(OWN, detail));
+            }
+            let before = held.before.take();
+            let is_elsewhere = std::mem::replace(&mut held.from, holder.from) != holder.from;
+            let is_restarted = std::mem::take(&mut held.is_restarted);
+            counts.add(match held.connection.replace(holder.connection) {
+                Some(_) => "resume: took its player over",
+                None if is_restarted => "resume: came back after a restart",
+                None if is_elsewhere => "resume: came back from another address",
+                None => "resume: came back",
+            });
+            return match before.zip(moment.published.as_ref()) {
+                Some((before, after)) => self.compare(player, &*before, &**after, counts),
+                None => Ok(()),
+            };
+        }
+        if self.held.values().any(|held| held.player == player) {
+            let detail = format!("player {} belongs to another key", player.0);
+            return Err(Broken::new("a player has one client", detail));
+        }
+        let (connection, joined) = (Some(holder.connection), moment.tick);
+        let (from, until) = (holder.from, Duration::ZERO);
+        let held = Held { player, connection, from, until, is_restarted: false, joined, before: None };
+        self.held.insert(holder.key, held);
+        counts.add("resume: began with a key");
+        Ok(())
+    }
+
+    fn compare(
+        &self,
+        player: PlayerId,
+        before: &dyn Tick,
+        after: &dyn Tick,
+        counts: &mut Counts,
+    ) -> Result<(), Broken> {
+        let kept = (self.keeps)(before, after, player);
+        if kept.map_err(|detail| Broken::new("an absent player keeps what it has", detail))? {
+            counts.add("resume: things compared");
+        }
+        Ok(())
+    }
+
+    /// A client's connection has ended in this way; its player was this one.
+    pub fn left(
+        &mut self,
+        holder: Holder,
+        player: PlayerId,
+        ending: &Ending,
+        moment: &Moment,
+        counts: &mut Counts,
+    ) {
+        let is_full = self.is_full(holder.from);
+        let Some(held) = self.held.get_mut(&holder.key) else { return };
+        if held.connection != Some(holder.connection) || held.player != player {
+            return;
+        }
+        if !ending.may_come_back() {
+            self.release(holder.key, moment.tick);
+        } else if is_full {
+            counts.add("resume: too many absent players of an address");
+            self.release(holder.key, moment.tick);
+        } else {
+            held.connection = None;
+            held.until = moment.now + self.time;
+            held.before.clone_from(&moment.published);
+        }
+    }
+
+    /// Whether an address may have no further absent player.
+    fn is_full(&self, from: Household) -> bool {
+        let absent = || self.held.values().filter(|held| held.connection.is_none());
+        let of_address = absent().filter(|held| held.from == from).count();
+        let free = limits::ABSENT_SEATS.saturating_sub(absent().count());
+        free == 0 || of_address >= ABSENT_PER_ADDRESS || of_address > 0 && of_address >= free
+    }
+
+    fn release(&mut self, key: SeatKey, tick: u32) {
+        if let Some(held) = self.held.remove(&key) {
+            self.gone.insert(held.player, tick);
+        }
+    }
+
+    fn release_where(&mut self, tick: u32, is_over: impl Fn(&Held) -> bool) -> u64 {
+        let over: Vec<SeatKey> =
+            self.held.iter().filter(|(_, held)| is_over(held)).map(|(key, _)| *key).collect();
+        over.iter().for_each(|key| self.release(*key, tick));
+        over.len() as u64
+    }
+
+    /// The operator has removed a player.
+    pub fn dismissed(&mut self, player: PlayerId, tick: u32) {
+        self.release_where(tick, |held| held.player == player);
+    }
+
+    /// The operator has removed the absent players of an address.
+    pub fn dismissed_absent(&mut self, from: Household, tick: u32) {
+        self.release_where(tick, |held| held.connection.is_none() && held.from == from);
+    }
+
+    /// A player was given something: what it has may change while it is absent.
+    pub fn given(&mut self, player: PlayerId) {
+        self.held.values_mut().filter(|held| held.player == player).for_each(|held| held.before = None);
+    }
+
+    /// A tick begins now: the time of some players is over.
+    pub fn expire(&mut self, now: Duration, tick: u32, counts: &mut Counts) {
+        let over = self.release_where(tick, |held| held.connection.is_none() && held.until <= now);
+        counts.more("resume: its time was over", over);
+    }
+
+    /// The world goes on in another run after this tick, with these players; all their clients are closed.
+    /// Returns the keys of those who may come back, in the order in which their seats begin to wait.
+    pub fn restarted(&mut self, players: &[PlayerId], now: Duration, tick: u32) -> Vec<Keyed> {
+        self.gone.clear();
+        let mut before = std::mem::take(&mut self.held);
+        before.retain(|_, held| players.contains(&held.player));
+        let keyed =
+            |(key, held): (&SeatKey, &Held)| Keyed { key: *key, player: held.player, from: held.from };
+        let keys = before.iter().map(keyed).collect();
+        for (key, mut held) in before {
+            if self.is_full(held.from) {
+                self.gone.insert(held.player, tick);
+                continue;
+            }
+            (held.connection, held.before, held.is_restarted) = (None, None, true);
+            held.until = now + self.time;
+            self.held.insert(key, held);
+        }
+        keys
+    }
+
+    /// Checks a tick: its commands, its changes, and the players after it.
+    ///
+    /// # Errors
+    /// A player is lost, was not removed, or did something while it was absent.
+    pub fn check(
+        &mut self,
+        commands: &[Command<Encoded>],
+        changes: &[Membership],
+        players: &[PlayerId],
+        tick: u32,
+    ) -> Result<(), Broken> {
+        let is_in = |player: PlayerId| players.binary_search(&player).is_ok();
+        for held in self.held.values() {
+            let player = held.player;
+            if tick > held.joined + QUEUED_TICKS && !is_in(player) {
+                return Err(Broken::new(LOST, format!("player {} is not in tick {tick}", player.0)));
+            }
+            let joins = |change: &Membership| matches!(change, Membership::Joins(who, _) if *who == player);
+            if tick > held.joined + QUEUED_TICKS && changes.iter().any(joins) {
+                let detail = format!("player {} joins again in tick {tick}", player.0);
+                return Err(Broken::new("a player that stays joins once", detail));
+            }
+            if held.connection.is_none() && commands.iter().any(|command| command.player == player) {
+                return Err(Broken::new(STILL, format!("player {} in tick {tick}", player.0)));
+            }
+        }
+        let late = |(player, since): (&PlayerId, &u32)| {
+            (tick > since + QUEUED_TICKS && is_in(*player)).then_some(player.0)
+        };
+        if let Some(player) = self.gone.iter().find_map(late) {
+            return Err(Broken::new(GONE, format!("player {player} is in tick {tick}")));
+        }
+        self.gone.retain(|player, _| is_in(*player));
+        Ok(())
+    }
+}

@@ -1,0 +1,367 @@
+//! One room of the simulation: its ticks, a second world that executes the same command frames,
+//! and the operator's commands.
+
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use tickwire_sim::{Command, Encoded, Identity, PlayerId};
+
+use super::counts::Counts;
+use super::failure::Broken;
+use super::plan::{Kind, LONGEST_ABSENCE};
+use super::seat_model::{ABSENT_PER_ADDRESS, Moment, Seats};
+use super::virtual_tcp::ServerEnd;
+use crate::game::{Dice, Rates, Replica, Tick};
+use crate::limits;
+use crate::packet::Dialect;
+use crate::server::clients::dyn_room::Core;
+use crate::server::room::lockstep::{Access, Rules};
+use crate::server::room::seats::Seat;
+use crate::server::room::{Answers, Handle, Options, Ticked, Wants};
+use crate::util::address_prefix::Household;
+
+/// Updates per second of clients of foreign dialects.
+const FOREIGN_HZ: u32 = 10;
+/// Shortest and longest time for which players stay without a connection.
+const SEAT_TIME: [Duration; 2] = [Duration::from_secs(12), LONGEST_ABSENCE];
+/// Shortest and longest time between two actions of the operator in a room.
+const OPERATOR_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(1_200)];
+
+/// A query of the operator, and the channel for its answer.
+struct Question {
+    answer: Receiver<Result<(), &'static str>>,
+    /// The number of its notice, if it is one.
+    notice: Option<u32>,
+    asked: u32,
+}
+
+/// An action of the operator that the host must perform.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OperatorAction {
+    /// Nothing.
+    None,
+    /// Close the client of this player.
+    Kick(PlayerId),
+    /// Ban the address of this player's client for a while.
+    Ban(PlayerId),
+    /// Nothing: the grant to this player is already queued.
+    Granted(PlayerId),
+    /// End the room, and restart it from its snapshot.
+    Restart,
+}
+
+/// A tick, and what it answers.
+pub type Answered = (Arc<dyn Tick>, Option<Arc<Answers>>);
+
+/// See the [module](self).
+pub struct Game {
+    kind: Kind,
+    tick_hz: u32,
+    room: Box<dyn Core<ServerEnd>>,
+    /// The half that connections use.
+    pub handle: Arc<Handle>,
+    shadow: Box<dyn Replica>,
+    published: Option<Arc<dyn Tick>>,
+    dice: Dice,
+    operates_at: Duration,
+    questions: Vec<Question>,
+    /// The notices that the operator sent to everyone: the tick after which each was sent, and its
+    /// number.
+    pub notices: Vec<(u32, u32)>,
+    next_notice: u32,
+    wants_restart: bool,
+    /// What is expected of the seats of clients with a key.
+    pub seats: Seats,
+}
+
+impl Game {
+    /// A room with this name and a map of its own.
+    pub fn new(kind: Kind, name: &str, seed: u64) -> Game {
+        let mut dice = Dice::new(seed);
+        let identity = (kind.about.identity)(dice.bits() as u32);
+        let options = options(name, &identity, &mut dice);
+        let seat_time = options.seat_time;
+        let room = (kind.begin)(&identity, options);
+        let seats = Seats::new(seat_time, kind.about.bots.keeps);
+        Game::with(kind, room, (kind.about.begin)(&identity), dice, (0, seats))
+    }
+
+    fn with(
+        kind: Kind,
+        room: Box<dyn Core<ServerEnd>>,
+        shadow: Box<dyn Replica>,
+        dice: Dice,
+        (next_notice, seats): (u32, Seats),
+    ) -> Game {
+        Game {
+            kind,
+            tick_hz: shadow.identity().tick_hz,
+            handle: Arc::clone(room.handle()),
+            room,
+            shadow,
+            published: None,
+            dice,
+            operates_at: Duration::ZERO,
+            questions: Vec::new(),
+            notices: Vec::new(),
+            next_notice,
+            wants_restart: false,
+            seats,
+        }
+    }
+
+    /// Runs one tick, which brings answers to commands.
+    ///
+    /// # Errors
+    /// The second world differs, or the room broke an invariant.
+    pub fn tick(&mut self, now: Duration, counts: &mut Counts) -> Result<Answered, Broken> {
+        let is_second = self.handle.tick().is_multiple_of(self.tick_hz);
+        self.seats.expire(now, self.handle.tick(), counts);
+        let wants = Wants { frame: true, checksum: is_second, snapshot: self.wants_restart };
+        let ticked = self.room.tick(now, wants);
+        self.follow(&ticked, counts)?;
+        self.hear_answers(ticked.tick + 1)?;
+        for (_, rejection) in &ticked.rejected {
+            counts.add(rejected(rejection));
+        }
+        let players = ticked.published.players();
+        counts.player_ticks += players as u64;
+        if is_second {
+            self.check_load(players, now)?;
+        }
+        let published = Arc::clone(&ticked.published);
+        self.published = Some(Arc::clone(&published));
+        if let Some(snapshot) = ticked.snapshot.filter(|_| std::mem::take(&mut self.wants_restart)) {
+            self.begin_again(&snapshot.bytes, now)?;
+            counts.add("room restarted from its snapshot");
+        }
+        Ok((published, ticked.answers))
+    }
+
+    /// Ends the room; another with the same name continues from this snapshot.
+    fn begin_again(&mut self, snapshot: &[u8], now: Duration) -> Result<(), Broken> {
+        self.handle.set_over();
+        let mut dice = self.dice.clone();
+        let broken = |reason| Broken::new("a snapshot can be restored", reason);
+        let shadow = (self.kind.about.restore)(snapshot).map_err(broken)?;
+        let options = Options { epoch: epoch(&mut dice), ..self.handle.options.clone() };
+        let room = (self.kind.resume)(snapshot, &|_| options.clone()).map_err(broken)?;
+        let keys = self.seats.restarted(&shadow.players(), now, shadow.tick());
+        room.handle().expect(&keys, now);
+        let empty = Seats::new(Duration::ZERO, self.kind.about.bots.keeps);
+        let seats = std::mem::replace(&mut self.seats, empty);
+        *self = Game::with(self.kind, room, shadow, dice, (self.next_notice, seats));
+        Ok(())
+    }
+
+    /// Steps the second world with the command frame.
+    fn follow(&mut self, ticked: &Ticked, counts: &mut Counts) -> Result<(), Broken> {
+        let rule = "a second world with the same command frames stays identical";
+        let frame = ticked.frame.as_ref().ok_or_else(|| Broken::new(rule, "a tick has no command frame"))?;
+        let frame =
+            (self.kind.about.frame)(frame).map_err(|error| Broken::new(rule, format!("{error:?}")))?;
+        if let Some(checksum) = ticked.checksum {
+            counts.mix(checksum);
+            if checksum != self.shadow.checksum() {
+                return Err(Broken::new(rule, format!("before tick {} they differ", ticked.tick)));
+            }
+        }
+        let commands: Vec<Command<Encoded>> = frame.commands;
+        self.shadow.step(&commands);
+        let mut players = self.shadow.players();
+        players.sort_unstable();
+        self.seats.check(&commands, &ticked.changes, &players, ticked.tick + 1)
+    }
+
+    fn hear_answers(&mut self, tick: u32) -> Result<(), Broken> {
+        let mut late = None;
+        let notices = &mut self.notices;
+        self.questions.retain(|question| match question.answer.try_recv() {
+            Ok(answer) => {
+                notices.extend(question.notice.filter(|_| answer.is_ok()).map(|number| (tick, number)));
+                false
+            }
+            Err(_) => {
+                late = (tick > question.asked + 3).then_some(question.asked).or(late);
+                true
+            }
+        });
+        let rule = "an operator's query is answered after its tick";
+        late.map_or(Ok(()), |asked| Err(Broken::new(rule, format!("query made before tick {asked}"))))
+    }
+
+    /// Checks that seats and commands are within their bounds, and that there are as many seats as
+    /// players.
+    fn check_load(&self, players: usize, now: Duration) -> Result<(), Broken> {
+        let ([taken, free, resting, highest], waiting) = self.handle.load();
+        if taken != players || taken + free + resting != highest {
+            let detail = format!(
+                "{taken} seats are taken, {free} free and {resting} resting, of {highest}; {players} players"
+            );
+            return Err(Broken::new(
+                "every taken seat has a player in the world, and every number is accounted for",
+                detail,
+            ));
+        }
+        if waiting > limits::INBOX_COMMANDS {
+            return Err(Broken::new(
+                "commands in the inbox stay within their bound",
+                format!("{waiting} at {now:?}"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Occasionally performs an action of the operator.
+    pub fn operate(&mut self, now: Duration, counts: &mut Counts, is_ending: bool) -> OperatorAction {
+        if now < self.operates_at || self.handle.is_over() {
+            return OperatorAction::None;
+        }
+        self.operates_at = now + self.dice.between(OPERATOR_INTERVAL[0], OPERATOR_INTERVAL[1]);
+        let players = self.shadow.players();
+        let one = self.dice.bits() as usize;
+        let player = if players.is_empty() { None } else { Some(players[one % players.len()]) };
+        let draw = self.dice.below(400);
+        match (draw, player) {
+            (0, _) if is_ending => return OperatorAction::None,
+            (0, _) => {
+                self.wants_restart = true;
+                return OperatorAction::Restart;
+            }
+            (1..=4, Some(player)) => return OperatorAction::Kick(player),
+            (5..=6, Some(player)) => return OperatorAction::Ban(player),
+            _ => {}
+        }
+        let draw = (draw, player, self.next_notice + 1, self.published.as_deref());
+        let Some(operated) = (self.kind.about.bots.operate)(draw, &mut self.dice) else {
+            return OperatorAction::None;
+        };
+        counts.add(operated.name);
+        self.next_notice += u32::from(operated.is_notice);
+        self.ask(operated.action, operated.is_notice.then_some(self.next_notice));
+        match player.filter(|_| operated.is_gift) {
+            Some(player) => OperatorAction::Granted(player),
+            None => OperatorAction::None,
+        }
+    }
+
+    /// The run of the room, the ticks completed, and the checksum of its world then, if clients follow in
+    /// lockstep.
+    pub fn world(&self) -> Option<(&str, u32, u64)> {
+        let is_followed = self.handle.lockstep.counts().followers > 0;
+        let world = || (self.handle.options.epoch.as_str(), self.shadow.tick(), self.shadow.checksum());
+        is_followed.then(world)
+    }
+
+    /// This moment of the room.
+    pub fn moment(&self, now: Duration) -> Moment {
+        Moment { now, tick: self.handle.tick(), published: self.published.clone() }
+    }
+
+    /// The operator removes a player.
+    pub fn dismiss(&mut self, player: PlayerId, now: Duration) {
+        self.handle.dismiss(player, now);
+        self.seats.dismissed(player, self.handle.tick());
+    }
+
+    /// The operator removes the player of a connection.
+    pub fn dismiss_of(&mut self, connection: u64, player: PlayerId, now: Duration) {
+        if self.handle.dismiss_of(connection, player, now) {
+            self.seats.dismissed(player, self.handle.tick());
+        }
+    }
+
+    /// The operator removes the absent players of an address.
+    pub fn dismiss_absent(&mut self, from: Household, now: Duration) {
+        self.handle.dismiss_absent(from, now);
+        self.seats.dismissed_absent(from, self.handle.tick());
+    }
+
+    /// Whether this is the number of a notice.
+    pub fn is_notice(&self, mark: u32) -> bool {
+        (1..=self.next_notice).contains(&mark)
+    }
+
+    /// The dialect in which clients are told of every event.
+    pub fn dialect(&self) -> &'static str {
+        self.kind.about.paths[0].1
+    }
+
+    /// The marks of the reliable messages by which the client of this player must be told of a tick.
+    pub fn marks(&self, tick: &dyn Tick, player: Option<PlayerId>, dialect: &Dialect) -> Vec<u32> {
+        let at = tick.tick();
+        let newest = self.notices.iter().rev().take_while(|(tick, _)| *tick >= at);
+        let mut marks: Vec<u32> = newest.filter(|(tick, _)| *tick == at).map(|(_, number)| *number).collect();
+        marks.reverse();
+        marks.extend((self.kind.about.bots.marks)(tick, player, dialect));
+        marks
+    }
+
+    fn ask(&mut self, action: Encoded, notice: Option<u32>) {
+        // The room was busy, so the query was not queued.
+        if let Ok(answer) = self.handle.command(action) {
+            self.questions.push(Question { answer, notice, asked: self.handle.tick() });
+        }
+    }
+
+    /// Checks that each taken seat belongs to an open connection.
+    ///
+    /// # Errors
+    /// A seat does not.
+    pub fn check_seats(&self, is_there: impl Fn(u64) -> bool) -> Result<(), Broken> {
+        for player in self.shadow.players() {
+            if let Some(Seat::Connected(number)) = self.handle.seat(player)
+                && !is_there(number)
+            {
+                let detail = format!("player {} belongs to connection {number}, which has ended", player.0);
+                return Err(Broken::new("a seat is released when its connection ends", detail));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that everything has been released.
+    ///
+    /// # Errors
+    /// Something has not.
+    pub fn check_end(&self) -> Result<(), Broken> {
+        let ([taken, ..], waiting) = self.handle.load();
+        let players = self.shadow.players().len();
+        if (taken, waiting, players) == (0, 0, 0) {
+            return Ok(());
+        }
+        let detail = format!("{taken} seats, {waiting} commands and {players} players remain");
+        Err(Broken::new("every seat and command is released at the end", detail))
+    }
+}
+
+/// The settings of a room of this name.
+fn options(name: &str, identity: &Identity, dice: &mut Dice) -> Options {
+    let tick_hz = identity.tick_hz;
+    let bits = dice.bits();
+    let mut of_lockstep = Dice::new(bits);
+    Options {
+        name: name.into(),
+        epoch: format!("{bits:016x}"),
+        rates: Rates { tick_hz, update_hz: tick_hz, foreign_hz: FOREIGN_HZ },
+        delay_ticks: 0,
+        seat_time: dice.between(SEAT_TIME[0], SEAT_TIME[1]),
+        absent_per_address: ABSENT_PER_ADDRESS,
+        max_clients: usize::MAX,
+        lockstep: Rules {
+            access: Access::Open,
+            snapshot_ticks: 1 + of_lockstep.below(300),
+            checksum_ticks: 1 + of_lockstep.below(90),
+        },
+    }
+}
+
+fn epoch(dice: &mut Dice) -> String {
+    format!("{:016x}", dice.bits())
+}
+
+/// All rejections are counted together: the world's own tests distinguish them.
+fn rejected(_: &str) -> &'static str {
+    "command rejected by the world"
+}

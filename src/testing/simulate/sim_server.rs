@@ -1,0 +1,486 @@
+//! The host of the simulation: places, rate limits, rooms, and the workers that send the updates.
+
+use core::net::SocketAddr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tickwire_sim::PlayerId;
+
+use super::counts::Counts;
+use super::desync_model::Worlds;
+use super::failure::{Broken, Planted};
+use super::lane_check;
+use super::plan::{Kind, Plan};
+use super::seat_model::Holder;
+use super::sim_room::{Game, OperatorAction};
+use super::virtual_tcp::{Clock, ServerEnd};
+use crate::connection::Ending;
+use crate::game::bots::Spoken;
+use crate::game::{Breach, Dice, Tick, Turn};
+use crate::limits;
+use crate::packet::Codes;
+use crate::packet::routes::room_of;
+use crate::server::admission::address_rate_limits::{Budgets, Spending};
+use crate::server::admission::refusal::Refused;
+use crate::server::admission::tokens::Guard;
+use crate::server::admission::upgrade_check::{Door, Entry};
+use crate::server::admission::{Admission, Caps, Permit, Place};
+use crate::server::clients::backlog::Backlog;
+use crate::server::clients::client::Client;
+use crate::server::clients::update_group::{Audience, Desk, Serve, Turns};
+use crate::server::room::Handle;
+use crate::server::room::seats::Seat;
+use crate::util::address_prefix::Household;
+use crate::util::netem::Conditions;
+use crate::ws::http::RequestHead;
+
+/// Maximum number of clients per address: fewer than the connections per address, so that some are
+/// refused.
+const PER_ADDRESS: usize = 5;
+/// Number of threads that send updates to clients.
+const WORKERS: usize = 2;
+
+/// A client that was just sent the newest state, and could receive all of it.
+pub struct Served {
+    /// The client.
+    pub client: Arc<Client<ServerEnd>>,
+    /// The published state that it was sent.
+    pub published: Arc<dyn Tick>,
+}
+
+/// A worker's view of one room.
+struct Part {
+    audience: Box<dyn Audience<ServerEnd>>,
+    backlog: Option<Backlog>,
+    /// The ticks in the backlog.
+    ticks: Vec<Arc<dyn Tick>>,
+}
+
+struct Worker {
+    parts: Vec<Part>,
+    asleep_until: Duration,
+    desk: Desk,
+}
+
+/// See the [module](self).
+pub struct SimHost {
+    /// Virtual time.
+    pub clock: Clock,
+    /// The places.
+    pub admission: Arc<Admission>,
+    /// Rate limits per address.
+    pub budgets: Budgets,
+    /// Knows who may play: everyone.
+    pub guard: Guard,
+    /// The game.
+    pub game: Kind,
+    /// How its bots speak, in turn.
+    pub spoken: Vec<Spoken>,
+    /// Ticks per second.
+    pub tick_hz: u32,
+    /// The conditions of every connection.
+    pub net: Option<Conditions>,
+    /// The rooms.
+    pub games: Vec<Game>,
+    /// The marks of the reliable messages that each client must receive, by the client's number.
+    pub marks: BTreeMap<u64, Vec<u32>>,
+    /// The numbers of the clients to which the operator granted resources.
+    pub granted: BTreeSet<u64>,
+    /// The packet tables.
+    pub codes: Arc<Codes>,
+    /// The worlds of clients in lockstep.
+    pub worlds: Worlds,
+    /// A fault of which a client in lockstep is the victim.
+    pub planted: Option<Planted>,
+    /// Whether all clients leave: no room is restarted.
+    pub is_ending: bool,
+    handles: Vec<Arc<Handle>>,
+    workers: Vec<Worker>,
+    clients: BTreeMap<u64, Arc<Client<ServerEnd>>>,
+    next_client: u64,
+    /// When each bucket is full again, computed from the observed spending.
+    spent: BTreeMap<(Household, &'static str), (Spending, Duration)>,
+    bans: Vec<(Duration, SocketAddr)>,
+    dice: Dice,
+}
+
+impl SimHost {
+    /// The host of a simulation.
+    ///
+    /// # Errors
+    /// The tables of the game cannot be used, or it has no bots.
+    pub fn new(plan: &Plan, seed: u64, planted: Option<Planted>) -> Result<SimHost, Broken> {
+        let (mut dice, game, peers) = (Dice::new(seed), plan.game, plan.peers);
+        let name = |room: usize| if room == 0 { String::new() } else { format!("room-{room}") };
+        let rooms = 0..plan.rooms.max(1);
+        let games: Vec<Game> = rooms.map(|room| Game::new(game, &name(room), dice.bits())).collect();
+        let caps = Caps { clients: 2 * peers + 16, clients_per_address: PER_ADDRESS, ..Caps::default() };
+        let part = || Part { audience: (game.audience)(), backlog: None, ticks: Vec::new() };
+        let worker = || Worker {
+            parts: games.iter().map(|_| part()).collect(),
+            asleep_until: Duration::ZERO,
+            desk: Desk::default(),
+        };
+        let codes = Codes::from_texts(game.about.tables);
+        let codes =
+            codes.map_err(|why| Broken::new("the tables of the game can be used", why.to_string()))?;
+        let mut spoken = game.about.bots.spoken.to_vec();
+        if spoken.is_empty() {
+            let (path, dialect) = game.about.paths[0];
+            spoken.extend([(dialect, path, false), (dialect, path, true)]);
+        }
+        Ok(SimHost {
+            clock: Clock::default(),
+            admission: Admission::new(caps),
+            budgets: Budgets::new(true),
+            guard: Guard::default(),
+            game,
+            spoken,
+            tick_hz: (game.about.identity)(0).tick_hz,
+            net: plan.net,
+            marks: BTreeMap::new(),
+            granted: BTreeSet::new(),
+            codes: Arc::new(codes),
+            worlds: Worlds::default(),
+            handles: games.iter().map(|game| Arc::clone(&game.handle)).collect(),
+            is_ending: false,
+            workers: (0..WORKERS).map(|_| worker()).collect(),
+            games,
+            clients: BTreeMap::new(),
+            next_client: 0,
+            spent: BTreeMap::new(),
+            bans: Vec::new(),
+            dice,
+            planted,
+        })
+    }
+
+    /// The unit in which limits count this address.
+    pub fn household(address: SocketAddr) -> Household {
+        Household::of(address.ip())
+    }
+
+    /// A number for a new client.
+    pub fn next_client(&mut self) -> u64 {
+        self.next_client += 1;
+        self.next_client
+    }
+
+    /// Admits or refuses a request.
+    ///
+    /// # Errors
+    /// It is refused.
+    pub fn enter(
+        &mut self,
+        head: &RequestHead,
+        address: SocketAddr,
+        permit: &mut Permit,
+    ) -> Result<Entry, Refused> {
+        let (now, household) = (self.clock.now(), SimHost::household(address));
+        let (codes, budgets) = (&*self.codes, &self.budgets);
+        let (name, _) = room_of(head.path());
+        let room = self.handles.iter().find(|room| *room.options.name == *name);
+        let door = Door { origins: &[], codes, room, is_full: false, budgets, is_stopping: false };
+        let entered = door.enter(head, household, permit, now);
+        match &entered {
+            Ok(_) => self.spent(address, Spending::Client),
+            Err(no) if no.is_cap && no.status != 429 && self.planted == Some(Planted::BudgetKept) => {
+                let _ = self.budgets.take(household, Spending::Client, now);
+            }
+            Err(_) => {}
+        }
+        entered
+    }
+
+    /// Assigns a client to a worker.
+    pub fn welcome(&mut self, client: &Arc<Client<ServerEnd>>) {
+        self.clients.insert(client.id, Arc::clone(client));
+        self.marks.insert(client.id, Vec::new());
+        let room = self.handles.iter().position(|room| Arc::ptr_eq(room, &client.room)).unwrap_or(0);
+        let worker = client.id as usize % self.workers.len();
+        self.workers[worker].parts[room].audience.take_up(Arc::clone(client));
+    }
+
+    /// A client has got this player.
+    ///
+    /// # Errors
+    /// It is not the right one.
+    pub fn joined(
+        &mut self,
+        client: &Client<ServerEnd>,
+        player: PlayerId,
+        counts: &mut Counts,
+    ) -> Result<(), Broken> {
+        let now = self.clock.now();
+        let game = self.games.iter_mut().find(|game| Arc::ptr_eq(&game.handle, &client.room));
+        let Some((game, holder)) = game.zip(holder(client)) else { return Ok(()) };
+        let moment = game.moment(now);
+        game.seats.joined(holder, player, &moment, counts)
+    }
+
+    /// A client's connection has ended: its player waits for another one, or leaves.
+    pub fn leave_world(&mut self, client: &Client<ServerEnd>, counts: &mut Counts) {
+        let now = self.clock.now();
+        let game = self.games.iter_mut().find(|game| Arc::ptr_eq(&game.handle, &client.room));
+        if let (Some(game), Some(player)) = (game, client.player()) {
+            if self.planted == Some(Planted::BodyLost) {
+                client.room.forget_key(player, client.id);
+            }
+            let moment = game.moment(now);
+            if let Some((holder, ending)) = holder(client).zip(client.sender.ending()) {
+                game.seats.left(holder, player, &ending, &moment, counts);
+            }
+        }
+        client.leave_world(now);
+    }
+
+    /// Planted fault: whether this client's seat is leaked.
+    pub fn leaks_this_seat(&self, client: &Client<ServerEnd>) -> bool {
+        self.planted == Some(Planted::SeatLeaked) && client.id.is_multiple_of(3)
+    }
+
+    /// Runs the operator's commands and a tick of every room.
+    ///
+    /// # Errors
+    /// An invariant is broken.
+    pub fn tick(&mut self, counts: &mut Counts) -> Result<(), Broken> {
+        let now = self.clock.now();
+        self.unban(now, counts);
+        for room in 0..self.games.len() {
+            let action = self.games[room].operate(now, counts, self.is_ending);
+            self.carry_out(action, room, now, counts);
+            let (published, answers) = self.games[room].tick(now, counts)?;
+            if let Some((epoch, tick, checksum)) = self.games[room].world() {
+                self.worlds.is(epoch, tick, checksum);
+            }
+            if !Arc::ptr_eq(&self.handles[room], &self.games[room].handle) {
+                // The room was restarted: the clients of its previous run are closed.
+                let over = std::mem::replace(&mut self.handles[room], Arc::clone(&self.games[room].handle));
+                for client in self.clients.values().filter(|client| Arc::ptr_eq(&client.room, &over)) {
+                    client.close(Ending::Breach(Breach::GoingAway), now);
+                }
+            }
+            for worker in &mut self.workers {
+                let part = &mut worker.parts[room];
+                part.ticks.push(Arc::clone(&published));
+                match &mut part.backlog {
+                    Some(backlog) => backlog.push(Arc::clone(&published), answers.clone()),
+                    None => part.backlog = Some(Backlog::new(Arc::clone(&published), answers.clone())),
+                }
+            }
+        }
+        self.clients.retain(|_, client| !client.is_gone());
+        Ok(())
+    }
+
+    fn carry_out(&mut self, action: OperatorAction, room: usize, now: Duration, counts: &mut Counts) {
+        let (OperatorAction::Kick(player) | OperatorAction::Ban(player) | OperatorAction::Granted(player)) =
+            action
+        else {
+            return;
+        };
+        if matches!(action, OperatorAction::Granted(_)) {
+            self.games[room].seats.given(player);
+        }
+        let Some(Seat::Connected(number)) = self.handles[room].seat(player) else { return };
+        let Some(client) = self.clients.get(&number).map(Arc::clone) else { return };
+        if matches!(action, OperatorAction::Granted(_)) {
+            self.granted.insert(number);
+            return;
+        }
+        if matches!(action, OperatorAction::Kick(_)) {
+            counts.add("operator: kick");
+            self.games[room].dismiss(player, now);
+            client.close(Ending::Breach(Breach::Kicked), now);
+            return;
+        }
+        counts.add("operator: ban");
+        self.admission.ban(client.household());
+        self.bans.push((now + Duration::from_secs(5), client.address));
+        let household = client.household();
+        for client in self.clients.values().filter(|client| client.household() == household) {
+            let game = self.games.iter_mut().find(|game| Arc::ptr_eq(&game.handle, &client.room));
+            if let Some((game, player)) = game.zip(client.player()) {
+                game.dismiss_of(client.id, player, now);
+            }
+            client.close(Ending::Breach(Breach::Banned), now);
+        }
+        self.games.iter_mut().for_each(|game| game.dismiss_absent(household, now));
+    }
+
+    fn unban(&mut self, now: Duration, counts: &mut Counts) {
+        let admission = &self.admission;
+        self.bans.retain(|(until, address)| {
+            let is_over = now >= *until;
+            if is_over && admission.unban(SimHost::household(*address)) {
+                counts.add("operator: unban");
+            }
+            !is_over
+        });
+    }
+
+    /// Runs the turns of the workers that are awake. Returns the clients that were sent everything.
+    ///
+    /// # Errors
+    /// An invariant is broken.
+    pub fn tell(&mut self, counts: &mut Counts) -> Result<Vec<Served>, Broken> {
+        let (now, mut served) = (self.clock.now(), Vec::new());
+        for worker in &mut self.workers {
+            if now < worker.asleep_until {
+                counts.add("tick missed by a worker");
+                continue;
+            }
+            if self.dice.below(200) == 0 {
+                let time = self.dice.between(Duration::from_millis(40), Duration::from_millis(900));
+                worker.asleep_until = now + time;
+            }
+            for (room, part) in worker.parts.iter_mut().enumerate() {
+                let Some(mut backlog) = part.backlog.take() else { continue };
+                if self.planted == Some(Planted::MessageDropped) {
+                    backlog.missed.clear();
+                }
+                part.audience.visit(Some(&backlog), &mut std::iter::empty(), now);
+                let ticks = std::mem::take(&mut part.ticks);
+                let mut turns =
+                    Checked { now, budgets: &self.budgets, counts, told: Vec::new(), broken: None };
+                part.audience.serve(Some(&backlog), &mut worker.desk, &mut turns);
+                let Checked { told, broken, .. } = turns;
+                broken.map_or(Ok(()), Err)?;
+                for (client, knows_all) in told {
+                    let Some(client) = self.clients.get(&client).map(Arc::clone) else { continue };
+                    if let Some(expected) = self.marks.get_mut(&client.id) {
+                        expect(expected, &client, &ticks, &self.games[room]);
+                    }
+                    if knows_all {
+                        served.push(Served { client, published: Arc::clone(&backlog.newest) });
+                    }
+                }
+            }
+        }
+        Ok(served)
+    }
+
+    /// Records a token that was spent.
+    pub fn spent(&mut self, address: SocketAddr, spending: Spending) {
+        let (key, now) = ((SimHost::household(address), spending.rule()), self.clock.now());
+        let (_, full_at) = self.spent.entry(key).or_insert((spending, Duration::ZERO));
+        *full_at = (*full_at).max(now) + spending.rate().every;
+    }
+
+    /// Compares budgets and places with the observations. A bucket that is full now counts as full,
+    /// whenever it became so.
+    ///
+    /// # Errors
+    /// They differ.
+    pub fn check(&self, clients: usize) -> Result<(), Broken> {
+        let now = self.clock.now();
+        for ((household, rule), (spending, full_at)) in &self.spent {
+            let has = self.budgets.full_at(*household, *spending);
+            if has.max(now) != (*full_at).max(now) {
+                let detail =
+                    format!("the bucket for {rule} of {household} is full at {has:?} instead of {full_at:?}");
+                return Err(Broken::new("each rate limit has charged exactly what was spent", detail));
+            }
+        }
+        let places = self.admission.held(Place::Client);
+        if places != clients {
+            let detail = format!("{places} places are taken by {clients} clients");
+            return Err(Broken::new("every place belongs to a client", detail));
+        }
+        Ok(())
+    }
+
+    /// Checks that each taken seat belongs to a client.
+    ///
+    /// # Errors
+    /// A seat does not.
+    pub fn check_seats(&self) -> Result<(), Broken> {
+        self.games.iter().try_for_each(|game| game.check_seats(|number| self.clients.contains_key(&number)))
+    }
+
+    /// Checks that everything has been released.
+    ///
+    /// # Errors
+    /// Something has not.
+    pub fn check_end(&self) -> Result<(), Broken> {
+        self.check(0)?;
+        if self.admission.held(Place::Pending) != 0 {
+            let detail = format!("{} requests remain", self.admission.held(Place::Pending));
+            return Err(Broken::new("every place belongs to a client", detail));
+        }
+        self.games.iter().try_for_each(Game::check_end)
+    }
+}
+
+/// A client as the holder of a seat, if it has a key.
+fn holder(client: &Client<ServerEnd>) -> Option<Holder> {
+    let key = client.inspect_key?.bytes();
+    Some(Holder { key, connection: client.id, from: client.household() })
+}
+
+/// Adds the marks of the messages by which a client must be told of these ticks.
+fn expect(expected: &mut Vec<u32>, client: &Client<ServerEnd>, ticks: &[Arc<dyn Tick>], game: &Game) {
+    if client.endpoint.dialect.name() != game.dialect() {
+        return;
+    }
+    let from = client.followed_from().unwrap_or_default();
+    for tick in ticks.iter().filter(|tick| tick.tick() > from) {
+        expected.extend(game.marks(&**tick, client.player(), &client.endpoint.dialect));
+    }
+}
+
+/// Turns whose sends are checked.
+struct Checked<'a> {
+    now: Duration,
+    budgets: &'a Budgets,
+    counts: &'a mut Counts,
+    /// The clients that were informed of the ticks, and whether they know the whole state.
+    told: Vec<(u64, bool)>,
+    broken: Option<Broken>,
+}
+
+impl Turns<ServerEnd> for Checked<'_> {
+    fn now(&self) -> Duration {
+        self.now
+    }
+
+    fn carry_out(&mut self, client: &Client<ServerEnd>, turn: &mut Serve<'_>) -> bool {
+        match self.check(client, turn) {
+            Ok(told) => self.told.extend(told.map(|knows_all| (client.id, knows_all))),
+            Err(broken) => _ = self.broken.get_or_insert(broken),
+        }
+        true
+    }
+}
+
+impl Checked<'_> {
+    /// Runs one client's turn. `None` if it was not informed of the ticks; otherwise whether it knows
+    /// the whole state.
+    fn check(&mut self, client: &Client<ServerEnd>, turn: &mut Serve<'_>) -> Result<Option<bool>, Broken> {
+        client.send_waiting(self.now);
+        let is_behind = client.sender.backlog() > 0;
+        if is_behind {
+            client.line.0.note();
+        }
+        let served = turn(self.budgets);
+        if is_behind {
+            lane_check::check(&client.endpoint, &client.line.0.noted())?;
+        }
+        let waiting = client.sender.backlog();
+        let shared = if client.is_in_lockstep() { limits::SHARED_MESSAGE_BYTES } else { 0 };
+        if waiting > limits::OUTBOX_BYTES + shared + 256 {
+            return Err(Broken::new(
+                "the queue of a client stays within its bound",
+                format!("{waiting} bytes"),
+            ));
+        }
+        let Some(served) = served.filter(|_| client.sender.is_open()) else { return Ok(None) };
+        self.counts.add(match served.turn {
+            Turn::HeldBack => "state held back",
+            Turn::NotDue => "turn not due",
+            Turn::Written => "turn written",
+        });
+        Ok(Some(served.turn == Turn::Written && waiting == 0))
+    }
+}

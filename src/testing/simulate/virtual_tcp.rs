@@ -1,0 +1,479 @@
+//! A model of one TCP connection: two byte streams with bounded buffers, delays and cuts.
+//!
+//! ```text
+//!   client ─ write ─► up:   sent, on its way, arrived ─► server_read ─► server
+//!   client ◄─ read ── down: arrived, on its way, sent ◄─ Line::send ─── server
+//! ```
+//!
+//! Bytes arrive in order, after a delay, unless the connection stalls; under [`Conditions`], when their
+//! segments do. A client may vanish without
+//! a FIN, or leave the connection half open: a reset then answers the first bytes that are sent to it. The model
+//! also keeps the frames that the server has queued for the client, and compares every received
+//! byte with them.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::game::Dice;
+use crate::server::clients::client::{Client, Line};
+use crate::util::netem::{Channel, Conditions, Counts, Direction};
+use crate::util::sync::Mutex;
+
+/// Capacity of both kernels' buffers in one direction, in bytes.
+pub const BUFFER_BYTES: usize = 64 * 1024;
+/// The same for a slow reader.
+pub const SLOW_BUFFER_BYTES: usize = 3 * 1024;
+
+/// Virtual time, shared by the host and the connections.
+#[derive(Debug, Clone, Default)]
+pub struct Clock(Arc<AtomicU64>);
+
+impl Clock {
+    /// Time since the simulation began.
+    pub fn now(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+
+    /// Advances to this time.
+    pub fn set(&self, now: Duration) {
+        self.0.store(now.as_nanos() as u64, Ordering::Relaxed);
+    }
+}
+
+/// The result of a read.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Read {
+    /// Nothing yet.
+    Nothing,
+    /// Bytes, never none.
+    Bytes(Vec<u8>),
+    /// The other end will send nothing more.
+    End,
+    /// The connection broke.
+    Reset,
+}
+
+/// One direction of a connection.
+#[derive(Debug)]
+struct Pipe {
+    /// Determines when bytes arrive, if the connection has conditions.
+    channel: Option<Channel>,
+    pieces: VecDeque<(Duration, Vec<u8>)>,
+    bytes: usize,
+    capacity: usize,
+    /// When the last piece arrives: pieces never overtake each other.
+    last: Duration,
+    has_ended: bool,
+}
+
+impl Pipe {
+    fn new(channel: Option<Channel>) -> Pipe {
+        Pipe {
+            channel,
+            pieces: VecDeque::new(),
+            bytes: 0,
+            capacity: BUFFER_BYTES,
+            last: Duration::ZERO,
+            has_ended: false,
+        }
+    }
+
+    fn space(&self) -> usize {
+        self.capacity.saturating_sub(self.bytes)
+    }
+
+    fn push(&mut self, bytes: Vec<u8>, arrives: Duration) {
+        self.last = self.last.max(arrives);
+        self.bytes += bytes.len();
+        self.pieces.push_back((self.last, bytes));
+    }
+
+    /// Sends bytes that arrive after the delay, or else under the conditions of the connection.
+    fn send(&mut self, bytes: Vec<u8>, (now, delay, stalled): (Duration, Duration, Duration)) {
+        let Some(mut channel) = self.channel.take() else {
+            return self.push(bytes, (now + delay).max(stalled));
+        };
+        let mut left = &bytes[..];
+        channel.send(now, bytes.len(), |count, arrives| {
+            let (piece, rest) = left.split_at(count);
+            self.push(piece.to_vec(), arrives.max(stalled));
+            left = rest;
+        });
+        self.channel = Some(channel);
+    }
+
+    /// Takes at most `most` bytes that have arrived.
+    fn pull(&mut self, now: Duration, most: usize) -> Read {
+        let mut taken = Vec::new();
+        while taken.len() < most
+            && let Some((arrives, piece)) = self.pieces.front_mut()
+            && *arrives <= now
+        {
+            let left = most - taken.len();
+            if piece.len() <= left {
+                taken.append(piece);
+                self.pieces.pop_front();
+            } else {
+                taken.extend(piece.drain(..left));
+            }
+        }
+        self.bytes -= taken.len();
+        match (taken.is_empty(), self.has_ended && self.pieces.is_empty()) {
+            (false, _) => Read::Bytes(taken),
+            (true, true) => Read::End,
+            (true, false) => Read::Nothing,
+        }
+    }
+}
+
+/// The state of a client in the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ClientState {
+    Here,
+    /// It closed its socket: bytes sent to it break the connection.
+    Closed,
+    /// Its machine vanished silently.
+    Vanished,
+    /// Its machine has restarted, and answers the next bytes with a reset.
+    HalfOpen,
+}
+
+/// The frames that the server has queued and that have not arrived yet.
+#[derive(Debug, Default)]
+struct Expected {
+    bytes: Vec<u8>,
+    head: usize,
+    total: usize,
+    mismatch: Option<usize>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    up: Pipe,
+    down: Pipe,
+    dice: Dice,
+    delay: [Duration; 2],
+    stalled_until: Duration,
+    client: ClientState,
+    is_reset: bool,
+    is_cut: bool,
+    expected: Expected,
+    /// Frames queued since [`Wire::note`].
+    noted: Option<Vec<u8>>,
+    /// Planted fault: the next send of whole frames is lost although the kernel accepted it.
+    loses_next: bool,
+    partial_sends: u64,
+    /// When the kernel accepted only a part; it accepts nothing more at that time.
+    full_at: Option<Duration>,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Wire {
+    clock: Clock,
+    inner: Mutex<Inner>,
+}
+
+impl Wire {
+    /// A new connection with delays in this range, or else under these conditions.
+    pub fn new(clock: &Clock, seed: u64, delay: [Duration; 2], conditions: Option<&Conditions>) -> Arc<Wire> {
+        let pipe = |direction, seed| {
+            Pipe::new(conditions.map(|conditions| Channel::new(conditions, direction, seed)))
+        };
+        let inner = Inner {
+            up: pipe(Direction::Up, seed),
+            down: pipe(Direction::Down, !seed),
+            dice: Dice::new(seed),
+            delay,
+            stalled_until: Duration::ZERO,
+            client: ClientState::Here,
+            is_reset: false,
+            is_cut: false,
+            expected: Expected::default(),
+            noted: None,
+            loses_next: false,
+            partial_sends: 0,
+            full_at: None,
+        };
+        Arc::new(Wire { clock: clock.clone(), inner: Mutex::new(inner) })
+    }
+
+    // ---- the client's end -----------------------------------------------------------------------
+
+    /// Writes as many bytes as the buffers accept; returns the number.
+    pub fn write(&self, bytes: &[u8]) -> usize {
+        let inner = &mut *self.inner.lock();
+        let count = bytes.len().min(inner.up.space());
+        if count > 0 {
+            let when = inner.when(self.clock.now());
+            inner.up.send(bytes[..count].to_vec(), when);
+        }
+        count
+    }
+
+    /// Reads at most `most` bytes.
+    pub fn read(&self, most: usize) -> Read {
+        let inner = &mut *self.inner.lock();
+        if inner.is_reset {
+            return Read::Reset;
+        }
+        let read = inner.down.pull(self.clock.now(), most);
+        if let Read::Bytes(bytes) = &read {
+            inner.expected.arrived(bytes);
+        }
+        read
+    }
+
+    /// Closes the writing half.
+    pub fn end(&self) {
+        self.inner.lock().up.has_ended = true;
+    }
+
+    /// Closes the client's socket.
+    pub fn close(&self) {
+        let inner = &mut *self.inner.lock();
+        inner.up.has_ended = true;
+        inner.client = ClientState::Closed;
+    }
+
+    /// The client vanishes silently: it neither reads nor writes any more.
+    pub fn vanish(&self, is_half_open: bool) {
+        self.inner.lock().client = if is_half_open { ClientState::HalfOpen } else { ClientState::Vanished };
+    }
+
+    /// Delays all bytes in both directions until this time.
+    pub fn stall(&self, until: Duration) {
+        let inner = &mut *self.inner.lock();
+        inner.stalled_until = inner.stalled_until.max(until);
+        for pipe in [&mut inner.up, &mut inner.down] {
+            pipe.last = pipe.last.max(until);
+            pipe.pieces.iter_mut().for_each(|(arrives, _)| *arrives = (*arrives).max(until));
+        }
+    }
+
+    /// Sets the buffer size of the direction to the client.
+    pub fn set_buffer(&self, bytes: usize) {
+        self.inner.lock().down.capacity = bytes;
+    }
+
+    /// Delivers all bytes on their way to the client.
+    pub fn hurry(&self) {
+        let (now, inner) = (self.clock.now(), &mut *self.inner.lock());
+        inner.down.pieces.iter_mut().for_each(|(arrives, _)| *arrives = (*arrives).min(now));
+        inner.down.last = inner.down.last.min(now);
+    }
+
+    // ---- the server's end -----------------------------------------------------------------------
+
+    /// Reads at most `most` bytes from the client.
+    pub fn server_read(&self, most: usize) -> Read {
+        let inner = &mut *self.inner.lock();
+        match inner.client {
+            _ if inner.is_cut => Read::End,
+            _ if inner.is_reset => Read::Reset,
+            ClientState::Vanished | ClientState::HalfOpen => Read::Nothing,
+            ClientState::Here | ClientState::Closed => inner.up.pull(self.clock.now(), most),
+        }
+    }
+
+    /// Closes the server's writing half.
+    pub fn server_end(&self) {
+        self.inner.lock().down.has_ended = true;
+    }
+
+    /// Writes the response to a request, which always fits, since it is sent first.
+    pub fn respond(&self, response: &[u8]) {
+        let inner = &mut *self.inner.lock();
+        inner.expected.queued(response);
+        let when = inner.when(self.clock.now());
+        inner.down.send(response.to_vec(), when);
+    }
+
+    // ---- what is checked ------------------------------------------------------------------------
+
+    /// The position of the first received byte that differs from the queued one.
+    pub fn mismatch(&self) -> Option<usize> {
+        self.inner.lock().expected.mismatch
+    }
+
+    /// The number of bytes that were queued and have not arrived.
+    pub fn missing(&self) -> usize {
+        self.inner.lock().expected.missing()
+    }
+
+    /// Starts to keep the queued frames for [`Wire::noted`].
+    pub fn note(&self) {
+        self.inner.lock().noted = Some(Vec::new());
+    }
+
+    /// The frames queued since [`Wire::note`].
+    pub fn noted(&self) -> Vec<u8> {
+        self.inner.lock().noted.take().unwrap_or_default()
+    }
+
+    /// Plants a fault: the next send is lost.
+    pub fn lose_next(&self) {
+        self.inner.lock().loses_next = true;
+    }
+
+    /// What the conditions have done to segments.
+    pub fn segments(&self) -> Counts {
+        let inner = &*self.inner.lock();
+        let mut counts = Counts::default();
+        [&inner.up, &inner.down]
+            .into_iter()
+            .flat_map(|pipe| &pipe.channel)
+            .for_each(|channel| counts.add(channel.counts));
+        counts
+    }
+
+    /// The number of sends that the kernel accepted only in part.
+    pub fn partial_sends(&self) -> u64 {
+        self.inner.lock().partial_sends
+    }
+}
+
+impl Inner {
+    /// The time, the delay, and the time before which nothing arrives.
+    fn when(&mut self, now: Duration) -> (Duration, Duration, Duration) {
+        (now, self.dice.between(self.delay[0], self.delay[1]), self.stalled_until)
+    }
+}
+
+impl Expected {
+    fn queued(&mut self, frames: &[u8]) {
+        if self.head > BUFFER_BYTES && self.head * 2 > self.bytes.len() {
+            self.bytes.drain(..self.head);
+            self.head = 0;
+        }
+        self.bytes.extend_from_slice(frames);
+    }
+
+    fn missing(&self) -> usize {
+        self.bytes.len() - self.head
+    }
+
+    fn arrived(&mut self, bytes: &[u8]) {
+        let next = self.bytes.get(self.head..self.head + bytes.len());
+        if next != Some(bytes) && self.mismatch.is_none() {
+            self.mismatch = Some(self.total);
+        }
+        self.head = (self.head + bytes.len()).min(self.bytes.len());
+        self.total += bytes.len();
+    }
+}
+
+/// The server's end of a connection, as a client's line.
+#[derive(Debug)]
+pub struct ServerEnd(pub Arc<Wire>);
+
+impl Line for ServerEnd {
+    fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+        let inner = &mut *self.0.inner.lock();
+        if matches!(inner.client, ClientState::Closed | ClientState::HalfOpen)
+            || inner.is_reset
+            || inner.is_cut
+        {
+            inner.is_reset = true;
+            return Err(ErrorKind::ConnectionReset.into());
+        }
+        let mut bytes: Vec<u8> = slices.flatten().copied().collect();
+        let given = bytes.len();
+        let mut space = inner.down.space();
+        let now = self.0.clock.now();
+        if inner.full_at == Some(now) {
+            space = 0;
+        } else if inner.dice.below(50) == 0 {
+            // A kernel may accept any part, and then accepts nothing more at once.
+            space = space.min(inner.dice.below(400) as usize);
+            inner.full_at = Some(now);
+        }
+        bytes.truncate(space);
+        inner.partial_sends += u64::from(bytes.len() < given);
+        let taken = bytes.len();
+        if std::mem::take(&mut inner.loses_next) || taken == 0 {
+            return Ok(taken);
+        }
+        let when = inner.when(now);
+        inner.down.send(bytes, when);
+        Ok(taken)
+    }
+
+    fn queued(&self, _: &Client<ServerEnd>, frames: &[u8], _: Duration) {
+        let inner = &mut *self.0.inner.lock();
+        inner.expected.queued(frames);
+        if let Some(noted) = &mut inner.noted {
+            noted.extend_from_slice(frames);
+        }
+    }
+
+    fn cut(&self) {
+        let inner = &mut *self.0.inner.lock();
+        inner.is_cut = true;
+        inner.down.has_ended = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT_ONCE: [Duration; 2] = [Duration::ZERO; 2];
+
+    #[test]
+    fn bytes_arrive_in_order_after_their_delay_and_then_the_end() {
+        let clock = Clock::default();
+        let ms = Duration::from_millis;
+        let wire = Wire::new(&clock, 1, [ms(10), ms(10)], None);
+        assert_eq!((wire.write(b"abc"), wire.server_read(9)), (3, Read::Nothing));
+        clock.set(ms(10));
+        wire.end();
+        assert_eq!(wire.server_read(2), Read::Bytes(b"ab".to_vec()));
+        assert_eq!(wire.server_read(2), Read::Bytes(b"c".to_vec()));
+        assert_eq!(wire.server_read(2), Read::End);
+        wire.stall(ms(50));
+        wire.respond(b"x");
+        clock.set(ms(49));
+        assert_eq!(wire.read(9), Read::Nothing);
+        wire.hurry();
+        assert_eq!((wire.read(9), wire.mismatch()), (Read::Bytes(b"x".to_vec()), None));
+    }
+
+    #[test]
+    fn under_conditions_segments_arrive_one_by_one_and_a_lost_one_holds_up_the_rest() {
+        let (clock, ms) = (Clock::default(), Duration::from_millis);
+        let conditions = "delay=30ms,loss=50%,rate=1460kB".parse().expect("conditions");
+        let wire = Wire::new(&clock, 1, AT_ONCE, Some(&conditions));
+        assert_eq!(wire.write(&[7; 14_600]), 14_600);
+        clock.set(ms(30));
+        assert_eq!(wire.server_read(BUFFER_BYTES), Read::Nothing);
+        let (mut count, mut arrivals) = (0, Vec::new());
+        for at in 31..60_000 {
+            clock.set(ms(at));
+            while let Read::Bytes(bytes) = wire.server_read(BUFFER_BYTES) {
+                count += bytes.len();
+                arrivals.push(at);
+            }
+        }
+        assert_eq!((count, wire.segments().segments), (14_600, 10));
+        assert!(wire.segments().stalls > 0 && arrivals.iter().any(|at| *at >= 200), "{arrivals:?}");
+    }
+
+    #[test]
+    fn a_byte_that_was_not_queued_is_found_and_a_half_open_end_resets() {
+        let wire = Wire::new(&Clock::default(), 1, AT_ONCE, None);
+        let end = ServerEnd(Arc::clone(&wire));
+        let clock = wire.clock.clone();
+        while end.send([&b"x"[..]].into_iter()).expect("it is there") == 0 {
+            clock.set(clock.now() + Duration::from_millis(1));
+        }
+        assert_eq!((wire.read(9), wire.mismatch()), (Read::Bytes(b"x".to_vec()), Some(0)));
+        wire.vanish(true);
+        assert_eq!(wire.server_read(9), Read::Nothing);
+        assert!(end.send([&b"x"[..]].into_iter()).is_err());
+        assert_eq!(wire.server_read(9), Read::Reset);
+    }
+}

@@ -1,0 +1,368 @@
+//! Runs a world beside copies of itself that were restored from snapshots: what a snapshot lacks shows
+//! as a difference.
+//!
+//! ```text
+//!   bots ─► server ─► world ─────────────────────────────► checksum of each tick
+//!             │ command frames ─► the same world again ──►  the same?
+//!             │ snapshots ─► restored, some ticks back ──►  the same?
+//!             └ one snapshot ─► restored, runs to the end ─► the same?
+//! ```
+//!
+//! The bots are those of the game, over connections of their own, so that commands of every kind come
+//! and their packets go through the whole server. Now and then the operator does what the game has for
+//! it, a player is absent, and a bot loses its connection and comes again.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tickwire_sim::state_tree::Difference;
+use tickwire_sim::{Encoded, PlayerId, Raw};
+
+use crate::client::connection::Keys;
+use crate::game::bots::Deeds;
+use crate::game::{About, Dice, Game, Replica};
+use crate::server::embedded::{Kind, Options, Recorded, Server};
+use crate::util::netem::Conditions;
+
+/// Differing fields that are named.
+const NAMED: usize = 4;
+/// Ticks between two comparisons of the copy that runs to the end.
+const TAIL_EVERY: u32 = 100;
+/// Ticks of a window in which players that act are counted.
+pub const WINDOW: u32 = 300;
+/// Ticks between two actions of the operator, between two absences, and between two lost connections.
+const OPERATOR_EVERY: u32 = 25;
+const AWAY_EVERY: u32 = 430;
+const LOST_EVERY: u32 = 700;
+/// Draws of the operator ([`Bots::operate`](crate::game::bots::Bots::operate)); the first ones are for a host.
+const DRAWS: [u32; 2] = [7, 400];
+
+/// What is run.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The game.
+    pub game: Kind,
+    /// Ticks.
+    pub ticks: u32,
+    /// Seed of the world and of the bots.
+    pub seed: u32,
+    /// Bots that play.
+    pub players: usize,
+    /// How many ticks back the snapshots are.
+    pub back: u32,
+}
+
+/// What was run, and that all worlds stayed the same.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Ticks.
+    pub ticks: u32,
+    /// Copies that were restored and compared.
+    pub copies: u64,
+    /// The checksum at the end.
+    pub checksum: u64,
+    /// Commands by kind, those of the server included.
+    pub commands: BTreeMap<String, u64>,
+    /// What the bots did.
+    pub deeds: Deeds,
+    /// The fewest players with a command of their own in a whole [`WINDOW`] behind the first, in which they
+    /// join; `None` if there was none.
+    pub least_acting: Option<usize>,
+}
+
+impl Report {
+    /// Adds another run; the checksum is that of the last one.
+    pub fn add(&mut self, other: &Report) {
+        self.ticks += other.ticks;
+        self.copies += other.copies;
+        self.checksum = other.checksum;
+        for (kind, count) in &other.commands {
+            *self.commands.entry(kind.clone()).or_default() += count;
+        }
+        self.deeds.add(&other.deeds);
+        self.note_acting(other.least_acting);
+    }
+
+    fn note_acting(&mut self, acting: Option<usize>) {
+        self.least_acting = [self.least_acting, acting].into_iter().flatten().min();
+    }
+}
+
+/// Where worlds differ that should be equal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Desync {
+    /// The seed.
+    pub seed: u32,
+    /// Ticks completed.
+    pub tick: u32,
+    /// What differs from the world that was run from its beginning.
+    pub what: &'static str,
+    /// The first fields that differ: the value of the world that was run from its beginning first.
+    pub fields: Vec<Difference>,
+}
+
+impl fmt::Display for Desync {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Desync { seed, tick, what, fields } = self;
+        write!(out, "seed {seed}, after tick {tick}: {what} differs")?;
+        fields.iter().enumerate().try_for_each(|(at, field)| {
+            let sign = if at == 0 { ':' } else { ';' };
+            write!(out, "{sign} {field}")
+        })
+    }
+}
+
+impl std::error::Error for Desync {}
+
+/// Why a test did not come to its end, or not to a good one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// Worlds differ.
+    Desync(Desync),
+    /// The server cannot be started, or a snapshot not be restored: why, in words.
+    Failed(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Desync(desync) => desync.fmt(out),
+            Failure::Failed(reason) => out.write_str(reason),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<String> for Failure {
+    fn from(reason: String) -> Failure {
+        Failure::Failed(reason)
+    }
+}
+
+/// Lets eight bots play a game for so many ticks, and compares its world in each tick with one that
+/// runs from the same commands, and with one restored from a snapshot eight ticks back. For a test of
+/// a game:
+///
+/// ```no_run
+/// # type MyGame = tickwire::game::Simple<MyRules>;
+/// # #[derive(Clone, Debug, PartialEq)] struct MyRules {}
+/// # tickwire::sim::fields!(enum Act: Press {});
+/// # #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)] enum Act { Press }
+/// # impl tickwire::sim::fields::Field for MyRules {
+/// #     const LEAST_BYTES: usize = 0;
+/// #     fn write(&self, _: &mut impl tickwire::sim::fields::Sink) {}
+/// #     fn read(_: &mut tickwire::sim::Reader<'_>) -> Result<MyRules, tickwire::sim::Malformed> { Ok(MyRules {}) }
+/// # }
+/// # impl tickwire::game::SimpleGame for MyRules {
+/// #     const NAME: &'static str = "presses";
+/// #     const DIALECT: &'static str = "presses";
+/// #     const TABLE: (&'static str, &'static str) = ("presses.tsv", "");
+/// #     const PAGE: &'static str = "";
+/// #     type Action = Act;
+/// #     fn new(_: &tickwire::sim::Identity) -> MyRules { MyRules {} }
+/// #     fn join(&mut self, _: tickwire::sim::PlayerId, _: &str, _: &mut tickwire::game::simple::Turns<'_>) {}
+/// #     fn leave(&mut self, _: tickwire::sim::PlayerId) {}
+/// #     fn action(_: &tickwire::packet::Decoded<'_>) -> Option<Act> { None }
+/// #     fn act(&mut self, _: tickwire::sim::PlayerId, _: Act, _: &mut tickwire::game::simple::Turns<'_>) -> Result<(), &'static str> { Ok(()) }
+/// #     fn tick(&mut self, _: &mut tickwire::game::simple::Turns<'_>) {}
+/// #     fn show(&self, _: &mut tickwire::game::simple::Row) {}
+/// # }
+/// tickwire::synctest::<MyGame>(10_000, 1).expect("the same in every copy");
+/// ```
+///
+/// # Errors
+/// Worlds differ: the seed, the tick, and the first fields. Or the game cannot be started.
+pub fn synctest<G: Game>(ticks: u32, seed: u32) -> Result<Report, Failure> {
+    run(&Plan { game: Kind::of::<G>(), ticks, seed, players: 8, back: 8 }, &mut |_| {})
+}
+
+/// Runs a plan, and shows each tick to `see`.
+///
+/// # Errors
+/// As of [`synctest`]; or a plan in which no copy would be compared.
+pub fn run(plan: &Plan, see: &mut dyn FnMut(&Recorded)) -> Result<Report, Failure> {
+    let about = plan.game.about;
+    if plan.ticks <= plan.back {
+        let Plan { ticks, back, .. } = plan;
+        return Err(
+            format!("{ticks} ticks: must be more than the {back} ticks that the copies are back").into()
+        );
+    }
+    let options = Options {
+        game: plan.game,
+        seed: plan.seed,
+        bots: plan.players,
+        began_us: 1_000_000,
+        keys: || Keys { upgrade: [7; 16], mask: || [1, 2, 3, 4] },
+        net: Conditions::default(),
+    };
+    let mut now = Duration::ZERO;
+    let mut server = Server::new(&options, now)?;
+    server.record();
+    let world = (about.begin)(&(about.identity)(plan.seed));
+    let (past, tail, report) = (VecDeque::new(), None, Report::default());
+    let acting = BTreeSet::new();
+    let mut beside = Beside { plan, about, world, past, tail, acting, report };
+    let mut trouble = Trouble { about, dice: Dice::new(plan.seed.into()), notices: 0 };
+    let mut is_over = false;
+    while !is_over {
+        now += server.advance(now).max(Duration::from_micros(1));
+        for recorded in server.take_recorded() {
+            if beside.report.ticks == plan.ticks {
+                beside.compare_all(&recorded)?;
+                is_over = true;
+                break;
+            }
+            see(&recorded);
+            beside.tick(&recorded)?;
+            trouble.make(&recorded, &*beside.world, &mut server);
+        }
+    }
+    beside.report.checksum = beside.world.checksum();
+    beside.report.deeds = server.take_deeds();
+    Ok(beside.report)
+}
+
+/// The worlds beside the server's.
+struct Beside<'a> {
+    plan: &'a Plan,
+    about: &'static About,
+    /// Run from its beginning.
+    world: Box<dyn Replica>,
+    /// The last ticks: the snapshot before each, and its commands.
+    past: VecDeque<(Arc<[u8]>, Vec<Raw>)>,
+    /// Restored after a quarter of the ticks, and run from there.
+    tail: Option<Box<dyn Replica>>,
+    /// Players that have acted in this [`WINDOW`].
+    acting: BTreeSet<PlayerId>,
+    report: Report,
+}
+
+impl Beside<'_> {
+    fn tick(&mut self, recorded: &Recorded) -> Result<(), Failure> {
+        self.compare_all(recorded)?;
+        let Recorded { tick, frame, snapshot, .. } = recorded;
+        let tick = *tick;
+        if tick == self.plan.ticks / 4 {
+            self.tail = Some(self.restored(tick, snapshot)?);
+        }
+        let frame =
+            (self.about.frame)(frame).map_err(|error| self.failed(tick, "a command frame", &error))?;
+        for command in &frame.commands {
+            *self.report.commands.entry(kind(self.about, &command.action)).or_default() += 1;
+            self.acting.extend(Some(command.player).filter(|player| *player != PlayerId::OPERATOR));
+        }
+        if (tick + 1).is_multiple_of(WINDOW) {
+            let acting = std::mem::take(&mut self.acting).len();
+            self.report.note_acting(Some(acting).filter(|_| tick >= WINDOW));
+        }
+        self.world.step(&frame.commands);
+        self.tail.iter_mut().for_each(|tail| tail.step(&frame.commands));
+        self.past.push_back((Arc::clone(snapshot), frame.commands));
+        self.report.ticks += 1;
+        Ok(())
+    }
+
+    /// Holds all worlds against the server's before a tick, or after the last one.
+    fn compare_all(&mut self, recorded: &Recorded) -> Result<(), Failure> {
+        let Recorded { tick, checksum, snapshot, .. } = recorded;
+        let (tick, checksum) = (*tick, *checksum);
+        if self.world.tick() != tick || self.world.checksum() != checksum {
+            let live = self.restored(tick, snapshot)?;
+            return Err(self.desync(tick, "the server's world", &*live));
+        }
+        if self.past.len() >= self.plan.back as usize {
+            self.compare(tick, checksum)?;
+            self.past.pop_front();
+        }
+        self.compare_tail(tick, checksum)
+    }
+
+    /// The world in a snapshot that was taken after so many ticks.
+    fn restored(&self, tick: u32, snapshot: &[u8]) -> Result<Box<dyn Replica>, Failure> {
+        (self.about.restore)(snapshot).map_err(|reason| self.failed(tick, "the snapshot", &reason))
+    }
+
+    fn failed(&self, tick: u32, what: &str, reason: &dyn fmt::Display) -> Failure {
+        Failure::Failed(format!(
+            "seed {}, after tick {tick}: {what} cannot be read: {reason}",
+            self.plan.seed
+        ))
+    }
+
+    /// Restores the oldest snapshot and runs the ticks since.
+    fn compare(&mut self, tick: u32, checksum: u64) -> Result<(), Failure> {
+        let Some((snapshot, _)) = self.past.front() else { return Ok(()) };
+        let mut copy = self.restored(tick - self.past.len() as u32, snapshot)?;
+        self.past.iter().for_each(|(_, commands)| copy.step(commands));
+        self.report.copies += 1;
+        if copy.checksum() == checksum {
+            return Ok(());
+        }
+        Err(self.desync(tick, "the copy of a snapshot", &*copy))
+    }
+
+    fn compare_tail(&self, tick: u32, checksum: u64) -> Result<(), Failure> {
+        match &self.tail {
+            Some(tail)
+                if (tick.is_multiple_of(TAIL_EVERY) || tick == self.plan.ticks)
+                    && tail.checksum() != checksum =>
+            {
+                Err(self.desync(tick, "the copy that was restored after a quarter of the ticks", &**tail))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn desync(&self, tick: u32, what: &'static str, other: &dyn Replica) -> Failure {
+        let fields = self.world.state().differences(&other.state(), NAMED);
+        Failure::Desync(Desync { seed: self.plan.seed, tick, what, fields })
+    }
+}
+
+/// What comes to a game besides its players' commands.
+struct Trouble {
+    about: &'static About,
+    dice: Dice,
+    /// Notices of the operator so far.
+    notices: u32,
+}
+
+impl Trouble {
+    /// After a tick: for the next one.
+    fn make(&mut self, recorded: &Recorded, world: &dyn Replica, server: &mut Server) {
+        let (tick, mut players) = (recorded.tick, world.players());
+        players.sort_unstable();
+        let which = self.dice.bits() as usize;
+        let player = players.get(which % players.len().max(1)).copied();
+        if tick % OPERATOR_EVERY == 3 {
+            let draw = DRAWS[0] + self.dice.below(DRAWS[1] - DRAWS[0]);
+            let draw = (draw, player, self.notices + 1, Some(&*recorded.published));
+            if let Some(operated) = (self.about.bots.operate)(draw, &mut self.dice) {
+                self.notices += u32::from(operated.is_notice);
+                server.operate(operated.action);
+            }
+        }
+        if let Some(player) = player.filter(|_| tick % AWAY_EVERY == 5) {
+            server.operate((self.about.away)(player));
+        }
+        if tick % LOST_EVERY == LOST_EVERY - 1 {
+            server.lose_bot(which);
+        }
+    }
+}
+
+/// The kind of an action: the first word that says more than who acts.
+fn kind(about: &About, action: &Encoded) -> String {
+    let words = (about.words)(action);
+    let mut names =
+        words.split(|sign: char| !(sign.is_alphanumeric() || sign == '_')).filter(|name| !name.is_empty());
+    let first = names.next().unwrap_or_default();
+    if first == "Act" { names.next().unwrap_or_default().to_owned() } else { first.to_owned() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+//! The items of a capture file, its possible defects, and a cursor over its bytes.
+
+use core::net::IpAddr;
+use std::fmt;
+
+use crate::util::escape::Untrusted;
+
+/// A packet as stored in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// The packet's number in the file, from 1, as in Wireshark.
+    pub number: usize,
+    /// When it was captured, in nanoseconds since 1970.
+    pub at_ns: u64,
+    /// The type of its first header: a LINKTYPE number.
+    pub link: u32,
+    /// Its bytes, as far as they were captured.
+    pub bytes: &'a [u8],
+    /// The packet's original size in bytes.
+    pub whole_bytes: usize,
+    /// Whether the machine received the packet (`Some(true)`) or sent it, if the file says so.
+    pub inbound: Option<bool>,
+    /// The packet's comments.
+    pub comments: Vec<Untrusted<&'a str>>,
+}
+
+/// A capture that was read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Capture<'a> {
+    /// All packets, in the order of the file.
+    pub packets: Vec<Packet<'a>>,
+    /// Names that the file gives to addresses.
+    pub names: Vec<(IpAddr, Untrusted<&'a str>)>,
+    /// The offset at which the file ends in the middle of a block, if it does: its writer was
+    /// interrupted. Everything before it is read.
+    pub cut_at: Option<usize>,
+}
+
+/// A file that is not a capture, or is damaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CaptureError {
+    /// The offset in the file, in bytes.
+    pub offset: usize,
+    /// The broken rule.
+    pub rule: Rule,
+}
+
+/// The rules of the formats that a file can break.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// The file begins neither as pcapng nor as pcap.
+    NotACapture,
+    /// The byte-order magic of a section is neither way round.
+    ByteOrder,
+    /// The version of the format is not supported.
+    Version(u16),
+    /// A block's length is below 12, or no multiple of 4.
+    BlockLength(u32),
+    /// The length at the end of a block differs from the one at its beginning.
+    BlockEnd(u32),
+    /// A block, an option or a packet ends before its content does.
+    Truncated,
+    /// A packet refers to an interface that was not described.
+    Interface(u32),
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rule::NotACapture => out.write_str("this is neither pcapng nor pcap"),
+            Rule::ByteOrder => out.write_str("a section has an invalid byte-order magic"),
+            Rule::Version(major) => write!(out, "version {major} of the format is not supported"),
+            Rule::BlockLength(length) => write!(out, "a block has the invalid length {length}"),
+            Rule::BlockEnd(length) => {
+                write!(out, "the two lengths of a block differ: the second is {length}")
+            }
+            Rule::Truncated => out.write_str("a block is shorter than the fields that it declares"),
+            Rule::Interface(number) => {
+                write!(out, "a packet names interface {number}, which the file does not describe")
+            }
+        }
+    }
+}
+
+impl fmt::Display for CaptureError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "at byte {}: {}", self.offset, self.rule)
+    }
+}
+
+impl std::error::Error for CaptureError {}
+
+/// The order of the bytes of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    Little,
+    Big,
+}
+
+/// Takes numbers and bytes off the front of a part of a file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cursor<'a> {
+    pub(super) bytes: &'a [u8],
+    /// The offset in the file of the first of `bytes`.
+    pub(super) offset: usize,
+    pub(super) order: Order,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], CaptureError> {
+        let Some((taken, rest)) = self.bytes.split_at_checked(count) else {
+            return Err(self.error(Rule::Truncated));
+        };
+        self.bytes = rest;
+        self.offset += count;
+        Ok(taken)
+    }
+
+    /// The next bytes, and those after them up to a multiple of four.
+    pub(super) fn take_padded(&mut self, count: usize) -> Result<&'a [u8], CaptureError> {
+        let taken = self.take(count)?;
+        self.take(count.wrapping_neg() % 4)?;
+        Ok(taken)
+    }
+
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], CaptureError> {
+        let taken = self.take(N)?;
+        Ok(taken.try_into().expect("the slice has the requested length"))
+    }
+
+    pub(super) fn u16(&mut self) -> Result<u16, CaptureError> {
+        let bytes = self.array()?;
+        Ok(match self.order {
+            Order::Little => u16::from_le_bytes(bytes),
+            Order::Big => u16::from_be_bytes(bytes),
+        })
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32, CaptureError> {
+        let bytes = self.array()?;
+        Ok(match self.order {
+            Order::Little => u32::from_le_bytes(bytes),
+            Order::Big => u32::from_be_bytes(bytes),
+        })
+    }
+
+    pub(super) fn error(&self, rule: Rule) -> CaptureError {
+        CaptureError { offset: self.offset, rule }
+    }
+}

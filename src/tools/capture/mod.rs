@@ -1,0 +1,108 @@
+//! Captures: files of packets, written for Wireshark and read back, by [`read`].
+//!
+//! ```text
+//!   file    pcapng, pcap ──► packets with time and comment              ──► pcapng
+//!   packet  link, IPv4 or IPv6, TCP ──► a segment                       ──► LINKTYPE_RAW
+//!   stream  segments ──► connections: both directions in sequence order
+//!   record  LINKTYPE_USER0 ──► the world, its commands and checksums    ──► bytes
+//!   tables  records ──► the packet tables with which the traffic was made
+//!   writer                                    connections and records ──► blocks
+//! ```
+//!
+//! ```
+//! use tickwire::capture::{self, End};
+//!
+//! let file = std::fs::read("scripts/wireshark/samples/packets.pcapng")?;
+//! let capture = capture::read(&file)?;
+//! for connection in capture.connections() {
+//!     let of_client = connection.pieces.iter().filter(|piece| piece.from == End::Client);
+//!     let bytes: usize = of_client.map(|piece| piece.bytes.len()).sum();
+//!     println!("{} sent {bytes} bytes to {}", connection.client, connection.server);
+//! }
+//! # assert_eq!(capture.connections().len(), 5);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`explain::captured`](crate::tools::explain::capture_walk) explains them. Reading gives the packets of a file, borrowed from its bytes; its TCP connections; and its world
+//! records. Writing goes block by block. The reader never allocates for a length that was only
+//! declared, never panics on a damaged file, and never fills in missing bytes: a gap stays a gap.
+
+use std::collections::BTreeMap;
+
+use crate::util::plural::count;
+
+pub(crate) mod compressed_file;
+mod file;
+pub(crate) mod packet;
+mod pcap;
+pub(crate) mod pcapng;
+mod reassembly;
+mod stream_reader;
+mod streaming_reassembler;
+mod tables;
+mod tcp_endpoints;
+pub(crate) mod world_record;
+pub(crate) mod writer;
+
+pub use file::{Capture, CaptureError, Packet, Rule};
+pub use reassembly::{Connection, End, Hole, Piece};
+pub(crate) use stream_reader::Arriving;
+pub(crate) use streaming_reassembler::{Disorder, Passed, Passing};
+pub use world_record::{Record, RecordError};
+
+pub use crate::util::escape::Untrusted;
+
+impl<'a> Capture<'a> {
+    /// The TCP connections, in the order in which they begin.
+    pub fn connections(&self) -> Vec<Connection<'a>> {
+        reassembly::connections(&self.packets)
+    }
+
+    /// The packets without a TCP segment and without a record, counted by their content in words; `None` if there are none.
+    pub(crate) fn unread(&self) -> Option<String> {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for packet in self.packets.iter().filter(|packet| packet.link != packet::LINK_WORLD) {
+            let content = match packet::segment(packet) {
+                Ok(_) => continue,
+                Err(_) if !packet::is_read(packet.link) => format!("link type {}", packet.link),
+                Err(foreign) => foreign.to_string(),
+            };
+            *counts.entry(content).or_default() += 1;
+        }
+        let all: usize = counts.values().sum();
+        let named: Vec<String> = counts.iter().map(|(content, one)| format!("{one} of {content}")).collect();
+        (all > 0).then(|| format!("{} without readable TCP: {}", count(all, "packet"), named.join(", ")))
+    }
+
+    /// Whether the capture has a TCP segment or a record.
+    pub(crate) fn is_readable(&self) -> bool {
+        let mut packets = self.packets.iter();
+        packets.any(|packet| packet.link == packet::LINK_WORLD || packet::segment(packet).is_ok())
+    }
+
+    /// The server's records, each with the packet that holds it and the name of its room.
+    pub fn records(
+        &self,
+    ) -> impl Iterator<Item = (&Packet<'a>, Result<(Untrusted<&'a str>, Record<'a>), RecordError>)> {
+        let of_world = self.packets.iter().filter(|packet| packet.link == packet::LINK_WORLD);
+        of_world.map(|packet| (packet, world_record::decode(packet.bytes)))
+    }
+}
+
+/// Reads a whole capture file: pcapng or pcap, in either byte order.
+///
+/// # Errors
+/// [`CaptureError`] gives the offset at which the file becomes invalid, and the rule that it breaks
+/// there.
+pub fn read(bytes: &[u8]) -> Result<Capture<'_>, CaptureError> {
+    if pcapng::is_pcapng(bytes) {
+        pcapng::read(bytes)
+    } else if let Some(format) = pcap::format(bytes) {
+        pcap::read(bytes, format)
+    } else {
+        Err(CaptureError { offset: 0, rule: Rule::NotACapture })
+    }
+}
+
+#[cfg(test)]
+mod tests;

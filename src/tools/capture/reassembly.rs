@@ -1,0 +1,243 @@
+//! Segments to connections: the bytes of each end, once, in the order of its sequence numbers.
+//!
+//! ```text
+//!   segments as captured      5..9   1..5   3..9   12..14             of one direction
+//!   pieces                    1..5   5..9   hole   12..14             each with the packet that brought it first
+//! ```
+//!
+//! The packets of a capture become [`Connection`]s with their [`Piece`]s. A piece is placed where a
+//! receiver could have read it: after every earlier piece of its direction, and among the pieces of
+//! the other direction by packet order. Of repeated bytes, only the first copy counts. Missing
+//! bytes are never filled in.
+
+use core::net::SocketAddr;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+
+use super::Packet;
+use super::packet::{self, Segment};
+use super::tcp_endpoints::{Ends, Key, Line, Mixing};
+
+/// One of the two ends of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum End {
+    /// The end that opened the connection.
+    Client,
+    /// The end that accepted it.
+    Server,
+}
+
+/// Bytes that one end sent, as one packet brought them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// The sender.
+    pub from: End,
+    /// When their packet was captured, nanoseconds since 1970.
+    pub at_ns: u64,
+    /// Their packet's number in the file, from 1.
+    pub packet: usize,
+    /// The bytes.
+    pub bytes: &'a [u8],
+    /// Whether bytes are missing between this end's previous piece and this one;
+    /// [`Connection::holes`] gives their number.
+    pub hole_before: bool,
+}
+
+/// Bytes that one end sent and that are not in the capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hole {
+    /// The sender.
+    pub from: End,
+    /// When the hole was noticed, nanoseconds since 1970.
+    pub at_ns: u64,
+    /// The first packet after the hole; the last one of the connection if nothing follows.
+    pub packet: usize,
+    /// The number of missing bytes.
+    pub bytes: u64,
+}
+
+/// A TCP connection of a capture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Connection<'a> {
+    /// The end that opened the connection. Without its beginning, the end that sent a request; or
+    /// else the end with the higher port.
+    pub client: SocketAddr,
+    /// The end that accepted it.
+    pub server: SocketAddr,
+    /// Its first packet's number in the file.
+    pub first_packet: usize,
+    /// Whether the capture has the beginning, so that the first piece of each end is its first
+    /// data.
+    pub has_begin: bool,
+    /// Whether the capture has the end: both ends sent FIN, or one reset the connection.
+    pub has_end: bool,
+    /// The data, in the order in which it could be read.
+    pub pieces: Vec<Piece<'a>>,
+    /// The missing bytes.
+    pub holes: Vec<Hole>,
+}
+
+/// The connections of these packets, in the order in which they begin.
+pub(super) fn connections<'a>(packets: &[Packet<'a>]) -> Vec<Connection<'a>> {
+    let mut talks: Vec<Talk<'a>> = Vec::new();
+    let mut current: HashMap<Key, usize, Mixing> = HashMap::default();
+    for packet in packets {
+        let Some(segment) = packet::decode(packet) else { continue };
+        let at = match current.entry(Key::of(&segment)) {
+            Entry::Occupied(found) if !talks[*found.get()].ends.begins_anew(&segment) => *found.get(),
+            entry => {
+                talks.push(Talk::new(Ends::new(&segment, packet.number)));
+                *entry.insert_entry(talks.len() - 1).get()
+            }
+        };
+        talks[at].receive(packet, &segment);
+    }
+    talks.into_iter().map(Talk::finish).collect()
+}
+
+/// A connection under construction.
+struct Talk<'a> {
+    ends: Ends,
+    flows: [Flow<'a>; 2],
+    last: (u64, usize),
+}
+
+impl<'a> Talk<'a> {
+    fn new(ends: Ends) -> Talk<'a> {
+        Talk { ends, flows: Default::default(), last: (0, 0) }
+    }
+
+    fn receive(&mut self, packet: &Packet<'a>, segment: &Segment<'a>) {
+        self.last = (packet.at_ns, packet.number);
+        let (side, offset) = self.ends.receive(segment);
+        if let Some(offset) = offset {
+            let (at_ns, packet, bytes) = (packet.at_ns, packet.number, segment.payload);
+            self.flows[side].keep(offset, Chunk { at_ns, packet, bytes });
+        }
+    }
+
+    fn finish(self) -> Connection<'a> {
+        let Talk { ends, flows, last } = self;
+        let client = ends.client(|side, word| {
+            let first = flows[side].chunks.first_key_value();
+            first.is_some_and(|(_, chunk)| chunk.bytes.starts_with(word))
+        });
+        let end = |side: usize| if side == client { End::Client } else { End::Server };
+        let (mut ready, mut holes) = (Vec::new(), Vec::new());
+        for (side, flow) in flows.into_iter().enumerate() {
+            flow.finish(&ends.lines[side], end(side), last, &mut ready, &mut holes);
+        }
+        ready.sort_by_key(|(packet, _)| *packet);
+        holes.sort_by_key(|hole| hole.packet);
+        Connection {
+            client: ends.addresses[client],
+            server: ends.addresses[1 - client],
+            first_packet: ends.first_packet,
+            has_begin: ends.has_begin(),
+            has_end: ends.has_end(),
+            pieces: ready.into_iter().map(|(_, piece)| piece).collect(),
+            holes,
+        }
+    }
+}
+
+/// The data of one end.
+#[derive(Default)]
+struct Flow<'a> {
+    /// Received chunks, by the offsets of their first bytes; no two overlap. A map, since segments in any order must not cost more
+    /// than n log n.
+    chunks: BTreeMap<i64, Chunk<'a>>,
+    /// Chunks that were looked at or moved while others were placed.
+    #[cfg(test)]
+    steps: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Chunk<'a> {
+    at_ns: u64,
+    packet: usize,
+    bytes: &'a [u8],
+}
+
+impl<'a> Flow<'a> {
+    /// Keeps the new part of a chunk.
+    fn keep(&mut self, offset: i64, chunk: Chunk<'a>) {
+        let end = offset + chunk.bytes.len() as i64;
+        let mut at = offset;
+        while at < end {
+            #[cfg(test)]
+            {
+                self.steps += 1;
+            }
+            let before = self.chunks.range(..=at).next_back();
+            let covered = before.map_or(at, |(begin, known)| begin + known.bytes.len() as i64);
+            if covered > at {
+                at = covered;
+                continue;
+            }
+            let next = self.chunks.range(at..).next().map_or(end, |(begin, _)| end.min(*begin));
+            let bytes = &chunk.bytes[(at - offset) as usize..(next - offset) as usize];
+            self.chunks.insert(at, Chunk { bytes, ..chunk });
+            at = next;
+        }
+    }
+
+    /// The pieces, each with the packet after which it could be read, and the holes.
+    fn finish(
+        self,
+        line: &Line,
+        from: End,
+        last: (u64, usize),
+        ready: &mut Vec<(usize, Piece<'a>)>,
+        holes: &mut Vec<Hole>,
+    ) {
+        let first = self.chunks.first_key_value().map(|(begin, _)| *begin);
+        let Some(mut at) = line.begin.or(first) else { return };
+        let mut readable = 0;
+        for (offset, chunk) in self.chunks {
+            // Nothing was sent before the first byte: a keep-alive repeats the byte before.
+            let skipped = (at - offset).clamp(0, chunk.bytes.len() as i64);
+            let (offset, bytes) = (offset + skipped, &chunk.bytes[skipped as usize..]);
+            if bytes.is_empty() {
+                continue;
+            }
+            let Chunk { at_ns, packet, .. } = chunk;
+            let hole_before = offset > at;
+            if hole_before {
+                holes.push(Hole { from, at_ns, packet, bytes: (offset - at) as u64 });
+            }
+            readable = packet.max(readable);
+            ready.push((readable, Piece { from, at_ns, packet, bytes, hole_before }));
+            at = offset + bytes.len() as i64;
+        }
+        if line.sent() > at {
+            let (at_ns, packet) = last;
+            holes.push(Hole { from, at_ns, packet, bytes: (line.sent() - at) as u64 });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The steps that place chunks of one byte at these offsets.
+    fn steps(offsets: impl Iterator<Item = i64>) -> usize {
+        let mut flow = Flow::default();
+        offsets.for_each(|offset| flow.keep(offset, Chunk { at_ns: 0, packet: 1, bytes: b"x" }));
+        flow.steps
+    }
+
+    #[test]
+    fn chunks_in_any_order_are_placed_in_a_number_of_steps_that_grows_with_their_number() {
+        const CHUNKS: i64 = 20_000;
+        for (order, steps) in [
+            ("rising", steps(0..CHUNKS)),
+            ("falling", steps((0..CHUNKS).rev())),
+            ("every other one, then those between", steps((0..CHUNKS).map(|at| at * 2 % (CHUNKS - 1)))),
+            ("mixed", steps((0..CHUNKS).map(|at| at * 7_919 % CHUNKS))),
+        ] {
+            assert!(steps <= 2 * CHUNKS as usize, "{order}: {steps} steps for {CHUNKS} chunks");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Connections as they pass: the payload of each segment is handed on at once, and nothing is kept.
+//!
+//! That works for segments which come in order and without a gap, as our own recorder writes them. With
+//! any other, or if a later segment shows that the ends were mistaken for each other, there is
+//! [`Disorder`]: [`super::Capture::connections`], which looks at all segments, has to read the file.
+//! Without disorder the two find the same.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use super::packet::{self, Segment};
+use super::tcp_endpoints::{Ends, Key, Mixing, REQUEST, RESPONSE};
+use super::{Connection, End, Packet};
+
+/// Segments that do not come in order, or not all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Disorder;
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub struct Passing {
+    talks: Vec<Talk>,
+    current: HashMap<Key, usize, Mixing>,
+}
+
+/// A connection so far.
+#[derive(Debug)]
+struct Talk {
+    ends: Ends,
+    /// The end that is taken for the client since there is data.
+    client: Option<usize>,
+    sides: [Side; 2],
+}
+
+/// The data of one end.
+#[derive(Debug, Default)]
+struct Side {
+    /// The offsets of its first byte, and after its last one.
+    data: Option<(i64, i64)>,
+    /// Whether it begins as a request does, and as a response does.
+    is_request: bool,
+    is_response: bool,
+}
+
+/// The payload of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passed<'a> {
+    /// The number of its connection, from 0, in the order in which they begin.
+    pub connection: usize,
+    /// The sender.
+    pub from: End,
+    /// The payload: not empty.
+    pub bytes: &'a [u8],
+}
+
+impl Passing {
+    /// Takes the next packet. Returns the payload of a segment with payload.
+    ///
+    /// # Errors
+    /// [`Disorder`]: the file has to be read by other means.
+    pub fn receive<'a>(&mut self, packet: &Packet<'a>) -> Result<Option<Passed<'a>>, Disorder> {
+        let Some(segment) = packet::decode(packet) else { return Ok(None) };
+        let connection = match self.current.entry(Key::of(&segment)) {
+            Entry::Occupied(found) if !self.talks[*found.get()].ends.begins_anew(&segment) => *found.get(),
+            entry => {
+                let ends = Ends::new(&segment, packet.number);
+                self.talks.push(Talk { ends, client: None, sides: Default::default() });
+                *entry.insert_entry(self.talks.len() - 1).get()
+            }
+        };
+        let from = self.talks[connection].receive(&segment)?;
+        Ok(from.map(|from| Passed { connection, from, bytes: segment.payload }))
+    }
+
+    /// The connections, without their pieces.
+    ///
+    /// # Errors
+    /// [`Disorder`], as for [`receive`](Self::receive).
+    pub fn finish(self) -> Result<Vec<Connection<'static>>, Disorder> {
+        self.talks.into_iter().map(Talk::finish).collect()
+    }
+}
+
+impl Talk {
+    fn receive(&mut self, segment: &Segment<'_>) -> Result<Option<End>, Disorder> {
+        let (side, offset) = self.ends.receive(segment);
+        if segment.missing_bytes > 0 || segment.head.from == segment.head.to {
+            return Err(Disorder);
+        }
+        let (Some(begin), false) = (offset, segment.payload.is_empty()) else { return Ok(None) };
+        let end = begin + segment.payload.len() as i64;
+        let data = &mut self.sides[side].data;
+        match data {
+            None => *data = Some((begin, end)),
+            Some((_, last)) if *last == begin => {
+                *last = end;
+                return Ok(Some(self.end(side)));
+            }
+            Some(_) => return Err(Disorder),
+        }
+        self.sides[side].is_request = segment.payload.starts_with(REQUEST);
+        self.sides[side].is_response = segment.payload.starts_with(RESPONSE);
+        Ok(Some(self.end(side)))
+    }
+
+    fn client(&self) -> usize {
+        self.ends.client(|side, word| {
+            let side = &self.sides[side];
+            if word == REQUEST { side.is_request } else { side.is_response }
+        })
+    }
+
+    fn end(&mut self, side: usize) -> End {
+        let client = match self.client {
+            Some(client) => client,
+            None => *self.client.insert(self.client()),
+        };
+        if side == client { End::Client } else { End::Server }
+    }
+
+    fn finish(self) -> Result<Connection<'static>, Disorder> {
+        let client = self.client();
+        if self.client.is_some_and(|taken| taken != client) {
+            return Err(Disorder);
+        }
+        for (line, side) in self.ends.lines.iter().zip(&self.sides) {
+            let (begin, end) = match (line.begin, side.data) {
+                (begin, Some((first, end))) => (begin.unwrap_or(first), end),
+                (Some(begin), None) => (begin, begin),
+                (None, None) => continue,
+            };
+            let has_gap = line.sent() > end || side.data.is_some_and(|(first, _)| first != begin);
+            if has_gap {
+                return Err(Disorder);
+            }
+        }
+        Ok(Connection {
+            client: self.ends.addresses[client],
+            server: self.ends.addresses[1 - client],
+            first_packet: self.ends.first_packet,
+            has_begin: self.ends.has_begin(),
+            has_end: self.ends.has_end(),
+            pieces: Vec::new(),
+            holes: Vec::new(),
+        })
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::packet::{ACK, FIN, Head, LINK_RAW, SYN, encode};
+    use super::super::{Capture, Piece};
+    use super::*;
+
+    /// The connections of a file, from its segments as they pass.
+    fn passed<'a>(capture: &Capture<'a>) -> Result<Vec<Connection<'a>>, Disorder> {
+        let (mut passing, mut pieces) = (Passing::default(), Vec::<Vec<Piece<'a>>>::new());
+        for packet in &capture.packets {
+            let Some(Passed { connection, from, bytes }) = passing.receive(packet)? else { continue };
+            pieces.resize(pieces.len().max(connection + 1), Vec::new());
+            let (at_ns, packet) = (packet.at_ns, packet.number);
+            pieces[connection].push(Piece { from, at_ns, packet, bytes, hole_before: false });
+        }
+        let connections: Vec<Connection<'static>> = passing.finish()?;
+        pieces.resize(connections.len(), Vec::new());
+        Ok(connections.into_iter().zip(pieces).map(|(one, pieces)| Connection { pieces, ..one }).collect())
+    }
+
+    /// Whether the segments of a file come in order. Then they make the same connections as they pass.
+    pub fn is_orderly(capture: &Capture<'_>) -> bool {
+        let passed = passed(capture);
+        if let Ok(connections) = &passed {
+            assert_eq!(*connections, capture.connections());
+        }
+        passed.is_ok()
+    }
+
+    /// Whether these segments come in order: whether the client sends each, its flags, numbers and payload.
+    fn are_orderly(segments: &[(bool, u8, u32, u32, &[u8])]) -> bool {
+        let ends = ["192.0.2.7:50000", "198.51.100.1:3000"].map(|end| end.parse().expect("an address"));
+        let encoded = |(is_client, flags, sequence, acknowledged, payload): &(bool, _, _, _, &[u8])| {
+            let [from, to] = if *is_client { ends } else { [ends[1], ends[0]] };
+            let (sequence, acknowledged) = (*sequence, *acknowledged);
+            let mut bytes = Vec::new();
+            encode(&mut bytes, &Head { from, to, sequence, acknowledged, flags: *flags }, payload);
+            bytes
+        };
+        let encoded: Vec<Vec<u8>> = segments.iter().map(encoded).collect();
+        let packets = encoded.iter().zip(1..).map(|(bytes, number)| {
+            let (at_ns, whole_bytes, comments) = (number as u64, bytes.len(), Vec::new());
+            Packet { number, at_ns, link: LINK_RAW, bytes, whole_bytes, inbound: None, comments }
+        });
+        is_orderly(&Capture { packets: packets.collect(), ..Capture::default() })
+    }
+
+    #[test]
+    fn what_is_not_in_order_or_mistaken_does_not_pass() {
+        let begin = [(true, SYN, 0, 0, &b""[..]), (false, SYN | ACK, 0, 1, b"")];
+        let of_client = |sequence, payload| (true, ACK, sequence, 1, payload);
+        let answer = |acknowledged| (false, ACK, 1, acknowledged, &b""[..]);
+        for (more, expected) in [
+            (&[of_client(1, &b"abc"[..]), of_client(4, b"def"), answer(7)][..], true),
+            (&[of_client(4, b"def"), of_client(1, b"abc")], false),
+            (&[of_client(1, b"abc"), of_client(1, b"abc")], false),
+            (&[of_client(1, b"abc"), of_client(3, b"cd")], false),
+            (&[of_client(2, b"bc")], false),
+            (&[of_client(1, b"ab"), answer(9)], false),
+            (&[of_client(1, b"ab"), (true, ACK | FIN, 5, 1, b"")], false),
+        ] {
+            assert_eq!(are_orderly(&[&begin, more].concat()), expected, "{more:?}");
+        }
+        // By the ports it is the client that comes first; its words, or its handshake, come later and say otherwise.
+        let first = (false, ACK, 1, 5, &b"?"[..]);
+        assert!(are_orderly(&[first, (true, ACK, 5, 2, b"GET /")]));
+        assert!(!are_orderly(&[first, (true, ACK, 5, 2, b"HTTP/1.1 101")]));
+        assert!(!are_orderly(&[first, (true, SYN | ACK, 4, 2, b"")]));
+    }
+}

@@ -1,0 +1,150 @@
+//! The packet tables that a capture carries, put together from their records.
+
+use std::collections::BTreeMap;
+
+use super::Capture;
+use super::packet::LINK_WORLD;
+use super::world_record::{self, Record};
+
+/// Tables as file name and text; paths with their dialects.
+type Texts = Vec<(String, String)>;
+
+/// Paths of a room that are read: as many as one record has. Beyond: they are ignored.
+const PATHS_PER_ROOM: usize = 255;
+
+/// Tables that are read: the number of the next table and of its next part, and the bytes so far.
+#[derive(Default)]
+struct Reading {
+    next: (u16, u16),
+    files: Vec<(String, Vec<u8>)>,
+}
+
+impl Capture<'_> {
+    /// The paths of the rooms that the capture names, and the dialects spoken there.
+    pub fn paths(&self) -> BTreeMap<String, Texts> {
+        let mut rooms = BTreeMap::<_, Texts>::new();
+        for (_, record) in self.records() {
+            let Ok((room, Record::Room { paths, .. })) = record else { continue };
+            let known = rooms.entry(room.raw().to_owned()).or_default();
+            for (path, dialect) in paths {
+                if known.len() < PATHS_PER_ROOM && !known.iter().any(|(one, _)| path == *one) {
+                    known.push((path.raw().to_owned(), dialect.raw().to_owned()));
+                }
+            }
+        }
+        rooms
+    }
+
+    /// Whether the capture left out a part of a packet with packet tables.
+    pub(crate) fn has_truncated_tables(&self) -> bool {
+        let of_world = self.packets.iter().filter(|packet| packet.link == LINK_WORLD);
+        of_world.filter(|packet| packet.bytes.len() < packet.whole_bytes).any(|packet| {
+            // A table's record is known by its first two bytes.
+            matches!(world_record::kind_of(packet.bytes), Some(world_record::TABLE))
+        })
+    }
+
+    /// The packet tables with which the traffic was made, as file name and text; `None` if the
+    /// capture carries none.
+    ///
+    /// # Errors
+    /// One line: the tables are not complete, or the capture has two different sets of them.
+    pub fn tables(&self) -> Result<Option<Texts>, String> {
+        let (mut found, mut reading): (Option<Texts>, Option<Reading>) = (None, None);
+        for packet in self.packets.iter().filter(|packet| packet.link == LINK_WORLD) {
+            let Ok((_, Record::Table { table, tables, part, parts, file, bytes })) =
+                world_record::decode(packet.bytes)
+            else {
+                continue;
+            };
+            let now = reading.get_or_insert_default();
+            if packet.bytes.len() < packet.whole_bytes {
+                return Err(format!(
+                    "the capture truncated the packet tables (snapshot length), at packet {}",
+                    packet.number
+                ));
+            }
+            if now.next != (table, part) {
+                return Err(format!(
+                    "the packet tables in the capture lack a part, at packet {}",
+                    packet.number
+                ));
+            }
+            if part == 0 {
+                now.files.push((file.raw().to_owned(), Vec::new()));
+            }
+            if let Some((_, text)) = now.files.last_mut() {
+                text.extend_from_slice(bytes);
+            }
+            now.next = if part + 1 < parts { (table, part + 1) } else { (table + 1, 0) };
+            if now.next == (tables, 0) {
+                let texts = texts(reading.take().unwrap_or_default().files)?;
+                if found.as_ref().is_some_and(|found| *found != texts) {
+                    return Err("the capture was made with two different sets of packet tables".to_owned());
+                }
+                found = Some(texts);
+            }
+        }
+        match reading {
+            Some(_) => Err("the packet tables in the capture are not complete".to_owned()),
+            None => Ok(found),
+        }
+    }
+}
+
+fn texts(files: Vec<(String, Vec<u8>)>) -> Result<Texts, String> {
+    let text = |(file, bytes): (String, Vec<u8>)| match String::from_utf8(bytes) {
+        Ok(text) => Ok((file, text)),
+        Err(_) => Err(format!("the packet table {file:?} in the capture is not UTF-8")),
+    };
+    files.into_iter().map(text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::capture::pcapng::{About, write_interface, write_packet, write_section};
+    use crate::tools::capture::{Untrusted, read};
+
+    /// A capture with records of tables: number, count, part, count, text.
+    fn with_tables(records: &[(u16, u16, u16, u16, &str)]) -> Vec<u8> {
+        let mut out = Vec::new();
+        write_section(&mut out, "a test");
+        write_interface(&mut out, LINK_WORLD as u16, "world");
+        for (at_ns, (table, tables, part, parts, text)) in (1..).zip(records) {
+            let (table, tables, part, parts) = (*table, *tables, *part, *parts);
+            let (name, mut packet) = (format!("{table}.tsv"), Vec::new());
+            let record = Record::Table {
+                table,
+                tables,
+                part,
+                parts,
+                file: Untrusted::new(&name),
+                bytes: text.as_bytes(),
+            };
+            world_record::encode(&mut packet, "", &record);
+            write_packet(&mut out, &About { interface: 0, at_ns, inbound: None, comment: "" }, &packet);
+        }
+        out
+    }
+
+    #[test]
+    fn tables_are_put_together_from_their_records_and_an_incomplete_set_is_refused() {
+        let whole = [(0, 2, 0, 2, "ab"), (0, 2, 1, 2, "cd"), (1, 2, 0, 1, "e")];
+        let tables = |records: &[_]| read(&with_tables(records)).expect("a capture").tables();
+        let texts =
+            [("0.tsv", "abcd"), ("1.tsv", "e")].map(|(file, text)| (file.to_owned(), text.to_owned()));
+        assert_eq!(tables(&[]), Ok(None));
+        assert_eq!(tables(&whole), Ok(Some(texts.to_vec())));
+        assert_eq!(tables(&[whole, whole].concat()), Ok(Some(texts.to_vec())), "two files in one");
+        for (records, reason) in [
+            (&whole[..2], "not complete"),
+            (&whole[1..], "lack a part, at packet 1"),
+            (&[whole[0], whole[2]], "lack a part, at packet 2"),
+            (&[whole[0], whole[1], whole[2], (0, 1, 0, 1, "x")], "two different sets"),
+        ] {
+            let refused = tables(records).expect_err(reason);
+            assert!(refused.contains(reason), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The dialect and the format of a conversation, and how certain they are.
+//!
+//! There are three cases: the user has named the dialect, the path of the request selects it, or it
+//! is a [`Guess`] from the messages, and is reported as a guess.
+
+use super::upgrade_request::{Asked, KNOWN};
+use crate::packet::routes::{self, NoEndpoint};
+use crate::packet::{Codes, Dialect};
+use crate::tools::explain::dialect_guess::Guess;
+use crate::tools::explain::parse::payload::{self, Inside, Speaker};
+use crate::ws::Side;
+use crate::ws::frame::Opcode;
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Spoken<'c> {
+    /// The tables that map a path to its dialect; without them the dialect is fixed.
+    codes: Option<&'c Codes>,
+    dialect: &'c Dialect,
+    /// Whether packets are JSON in text messages, if known.
+    json: Option<bool>,
+    /// The path is unique to our server.
+    is_ours: bool,
+    /// The connection is not one of tickwire: its path or its subprotocol belongs to another protocol.
+    is_foreign: bool,
+    /// The user or a path named the dialect.
+    is_settled: bool,
+    /// Whether only names and verdicts are asked for.
+    is_brief: bool,
+    /// The evidence from the messages, if the request was not seen.
+    guess: Option<Guess<'c>>,
+}
+
+impl<'c> Spoken<'c> {
+    /// The path of the request will select the dialect; until then it is `dialect`.
+    pub fn by_path(codes: &'c Codes, dialect: &'c Dialect) -> Spoken<'c> {
+        Spoken { codes: Some(codes), is_settled: false, ..Spoken::in_dialect(dialect) }
+    }
+
+    /// Uses this dialect, whatever the path.
+    pub fn in_dialect(dialect: &'c Dialect) -> Spoken<'c> {
+        Spoken {
+            codes: None,
+            dialect,
+            json: None,
+            is_ours: false,
+            is_foreign: false,
+            is_settled: true,
+            is_brief: false,
+            guess: None,
+        }
+    }
+
+    /// Sets whether packets are JSON in text messages.
+    pub fn say_format(&mut self, json: bool) {
+        self.json = Some(json);
+    }
+
+    /// Sets whether only names and verdicts are asked for.
+    pub fn be_brief(&mut self, is_brief: bool) {
+        self.is_brief = is_brief;
+    }
+
+    /// Records that the server is ours, whatever the path.
+    pub fn be_ours(&mut self) {
+        self.is_ours = true;
+    }
+
+    /// The dialect, as far as it is known.
+    pub fn dialect(&self) -> &'c Dialect {
+        self.dialect
+    }
+
+    /// Whether the dialect is known rather than guessed.
+    pub fn is_settled(&self) -> bool {
+        self.is_settled
+    }
+
+    /// The evidence for the dialect, if the request was not seen.
+    pub fn guess(&self) -> Option<&Guess<'c>> {
+        self.guess.as_ref()
+    }
+
+    /// The candidates of the guess; none if the dialect is known.
+    pub fn candidates(&self) -> Vec<&'c Dialect> {
+        self.guess.as_ref().map(Guess::candidates).unwrap_or_default()
+    }
+
+    /// Records that the request was not seen.
+    pub fn begin_to_guess(&mut self) {
+        if let (Some(codes), false, None) = (self.codes, self.is_settled, &self.guess) {
+            self.take_guess(Guess::new(codes));
+        }
+    }
+
+    /// Sets the guess that applies until a request names the dialect.
+    pub fn take_guess(&mut self, guess: Guess<'c>) {
+        self.dialect = guess.best().unwrap_or(self.dialect);
+        self.guess = Some(guess);
+    }
+
+    /// The dialects in which a frame may make sense.
+    pub fn sought(&self) -> Vec<&'c Dialect> {
+        self.guess.as_ref().map_or_else(|| vec![self.dialect], Guess::in_contention)
+    }
+
+    /// Whether packets are JSON in text messages, if known.
+    pub fn json(&self) -> Option<bool> {
+        self.json
+    }
+
+    /// Whether the path is unique to our server, so that its limits are known.
+    pub fn is_ours(&self) -> bool {
+        self.is_ours
+    }
+
+    /// Whether the connection is not one of tickwire.
+    pub fn is_foreign(&self) -> bool {
+        self.is_foreign
+    }
+
+    /// Whether a path may be one of tickwire: it is an endpoint, or the user has named the dialect.
+    pub fn may_serve(&self, path: &str) -> bool {
+        let asked = |codes| routes::asked(codes, path, None, None);
+        self.is_ours || self.codes.is_none_or(|codes| !matches!(asked(codes), Err(NoEndpoint::Path)))
+    }
+
+    /// Applies the subprotocol on which both ends agreed.
+    pub fn agree(&mut self, subprotocol: &str) {
+        if self.codes.is_some() {
+            self.is_foreign = !KNOWN.contains(&subprotocol);
+            self.is_ours &= !self.is_foreign;
+        }
+    }
+
+    /// Applies the target of a request.
+    pub fn ask(&mut self, asked: &Asked) {
+        let (dialect, format) = (asked.dialect.as_deref(), asked.format.as_deref());
+        self.is_foreign = !self.may_serve(&asked.path);
+        let spoken = self.codes.map(|codes| routes::asked(codes, &asked.path, dialect, format));
+        // A path that is not ours, or that every server has, does not imply that texts are
+        // rejected.
+        self.json = (format == Some("json")).then_some(true);
+        if let Some(Ok((dialect, json))) = spoken {
+            (self.dialect, self.is_settled, self.guess) = (dialect, true, None);
+            self.is_ours = asked.path != "/";
+            self.json = self.json.or(self.is_ours.then_some(json));
+        }
+    }
+
+    /// Explains the payload of a control frame or of a whole message, which begins at byte `begin` of the input.
+    pub fn explain(&mut self, payload: &[u8], begin: usize, opcode: Opcode, from: Side) -> Inside<'c> {
+        let mut otherwise = Vec::new();
+        if let Some(guess) = self.guess.as_mut().filter(|_| !self.is_foreign) {
+            guess.weigh(from, opcode, payload);
+            self.dialect = guess.best().unwrap_or(self.dialect);
+            otherwise = guess.otherwise(from, opcode, payload);
+        }
+        let speaker = Speaker {
+            from,
+            dialect: self.dialect,
+            json: self.json,
+            is_brief: self.is_brief,
+            is_foreign: self.is_foreign,
+        };
+        Inside { otherwise, ..payload::explain(payload, begin, opcode, speaker) }
+    }
+}

@@ -1,0 +1,101 @@
+//! The unfinished message of one side, how a frame continues it, and whether a frame may: RFC 6455 section 5.4, and
+//! the limits of the receiving end.
+
+use std::mem;
+
+use crate::tools::explain::explanation::{Problem, Whole};
+use crate::tools::explain::parse::payload::Inside;
+use crate::tools::explain::tree::{BYTE, bits};
+use crate::ws::Violation;
+use crate::ws::frame::{Header, Opcode};
+use crate::ws::message::Limits;
+use crate::ws::utf8::Utf8;
+
+/// The unfinished message.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Open {
+    /// Unknown, because the beginning of the stream was not seen.
+    #[default]
+    Unknown,
+    Nothing,
+    Begun {
+        opcode: Opcode,
+        payload: Vec<u8>,
+        frames: usize,
+        text: Utf8,
+        is_compressed: bool,
+    },
+}
+
+impl Open {
+    /// Bytes of the unfinished message.
+    pub(crate) fn bytes(&self) -> usize {
+        if let Open::Begun { payload, .. } = self { payload.len() } else { 0 }
+    }
+
+    /// Whether a frame may follow: RFC 6455 section 5.4, and the limits of the receiving end, if
+    /// known.
+    pub(crate) fn admit(&self, header: Header, limits: Option<Limits>) -> Result<(), Violation> {
+        let (fragments, bytes) = match (header.opcode, self) {
+            (Opcode::Continuation, Open::Nothing) => return Err(Violation::ContinuationWithoutStart),
+            (Opcode::Text | Opcode::Binary, Open::Begun { .. }) => return Err(Violation::MessageInterrupted),
+            (Opcode::Continuation, Open::Begun { frames, payload, .. }) => (*frames, payload.len()),
+            _ => (0, 0),
+        };
+        match limits.filter(|_| !header.opcode.is_control()) {
+            Some(limits) if fragments + 1 > limits.fragments => Err(Violation::TooManyFragments),
+            Some(limits) if header.length > limits.message_bytes.saturating_sub(bytes) as u64 => {
+                Err(Violation::MessageTooLong)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A continuation: a part of a message, or its end.
+pub(crate) fn go_on<'c>(
+    open: &mut Open,
+    payload: &[u8],
+    begin: usize,
+    fin: bool,
+    mut explain: impl FnMut(&[u8], usize, Opcode) -> Inside<'c>,
+) -> (Inside<'c>, Option<Whole>) {
+    let Open::Begun { opcode, payload: joined, frames, text, is_compressed } = open else {
+        if fin {
+            *open = Open::Nothing;
+        }
+        return (Inside::bytes(payload, begin), None);
+    };
+    let (opcode, is_compressed, before) = (*opcode, *is_compressed, joined.len());
+    joined.extend_from_slice(payload);
+    *frames += 1;
+    let inside = fragment(payload, begin, if is_compressed { Opcode::Binary } else { opcode }, text);
+    if !fin || inside.problem.is_some() {
+        return (inside, None);
+    }
+    let (frames, joined) = (*frames, mem::take(joined));
+    *open = Open::Nothing;
+    let message = if is_compressed { Inside::compressed(&joined, 0) } else { explain(&joined, 0, opcode) };
+    // A problem of the message is shown at its place in this frame, or at the frame's front.
+    let end = (begin + payload.len()) * BYTE;
+    let here = |bit: usize| ((bit + begin * BYTE).saturating_sub(before * BYTE)).clamp(begin * BYTE, end);
+    let problem = message.problem.map(|problem| problem.at(|bits| here(bits.start)..here(bits.end)));
+    let whole = Whole { frames, opcode, payload: joined, tree: message.node };
+    let (node, content, otherwise) = (inside.node, message.content, message.otherwise);
+    (Inside { node, content, problem, otherwise }, Some(whole))
+}
+
+/// A single fragment. A text that can no longer be UTF-8 is rejected at the first bytes that show
+/// it.
+pub(crate) fn fragment<'c>(payload: &[u8], begin: usize, opcode: Opcode, text: &mut Utf8) -> Inside<'c> {
+    if opcode == Opcode::Text && text.receive(payload).is_err() {
+        let good = std::str::from_utf8(payload).err().map_or(0, |error| error.valid_up_to());
+        let culprit = bits(begin + good..begin + payload.len());
+        let problem = Problem::violation(Violation::TextNotUtf8, culprit);
+        return Inside::bytes(payload, begin).with(Some(problem));
+    }
+    match std::str::from_utf8(payload) {
+        Ok(text) if opcode == Opcode::Text => Inside::text(text, begin),
+        _ => Inside::bytes(payload, begin),
+    }
+}

@@ -1,0 +1,196 @@
+//! Splits a frame header into its fields, in the order of the bytes.
+//!
+//! The input is bytes; the output is one node per field, as far as the bytes go. This module does
+//! not validate the header: [`Header::decode`] does that. [`culprit`] finds the field that breaks
+//! the rule, so that a broken header is drawn like any other.
+//!
+//! [`Header::decode`]: crate::ws::frame::Header::decode
+
+use std::ops::Range;
+
+use crate::tools::explain::tree::{BYTE, Node, bits};
+use crate::ws::frame::{self, Header, KEY_BYTES, LENGTH, LENGTH_IN_16, LENGTH_IN_64, MASK, OPCODE, Opcode};
+use crate::ws::{Side, Violation};
+
+/// Names of the fields, as RFC 6455 section 5.2 has them.
+pub mod field {
+    pub const FIN: &str = "fin";
+    pub const RSV1: &str = "rsv1";
+    pub const RSV2: &str = "rsv2";
+    pub const RSV3: &str = "rsv3";
+    pub const OPCODE: &str = "opcode";
+    pub const MASK: &str = "mask";
+    pub const LENGTH: &str = "payload_length";
+    pub const EXTENDED: &str = "extended_payload_length";
+    pub const KEY: &str = "masking_key";
+}
+
+/// The extensions on which both ends agreed, which decide what reserved bits may be set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extensions {
+    /// None: every reserved bit is 0.
+    #[default]
+    None,
+    /// permessage-deflate alone: RSV1 marks the first frame of a compressed message (RFC 7692 section 6).
+    Deflate,
+    /// Others, whose bits are unknown here.
+    Unknown,
+}
+
+impl Extensions {
+    /// The extensions that a response names, without their parameters.
+    pub fn of<'n>(names: impl Iterator<Item = &'n str>) -> Extensions {
+        names.fold(Extensions::None, |found, name| match found {
+            Extensions::None if name.eq_ignore_ascii_case(DEFLATE) => Extensions::Deflate,
+            _ => Extensions::Unknown,
+        })
+    }
+
+    /// The reserved bits that may be set in a frame of this opcode.
+    fn bits(self, opcode: u8) -> u8 {
+        match (self, Opcode::new(opcode)) {
+            (Extensions::Deflate, Some(Opcode::Text | Opcode::Binary)) => RSV1,
+            (Extensions::Unknown, _) => frame::RSV,
+            _ => 0,
+        }
+    }
+}
+
+/// The extension of RFC 7692.
+const DEFLATE: &str = "permessage-deflate";
+/// The first of the reserved bits.
+const RSV1: u8 = 0b0100_0000;
+
+/// Decodes a header, as [`Header::decode`] does, where these extensions may set reserved bits; and returns whether one is set.
+///
+/// # Errors
+/// The rule that the header breaks.
+pub fn decode(
+    bytes: &[u8],
+    from: Side,
+    extensions: Extensions,
+) -> Result<Option<(Header, usize, bool)>, Violation> {
+    let bits = bytes.first().map_or(0, |first| first & extensions.bits(first & OPCODE));
+    if bits == 0 {
+        return Ok(Header::decode(bytes, from)?.map(|(header, size)| (header, size, false)));
+    }
+    let mut plain = [0; frame::HEADER_BYTES_MAX];
+    let length = bytes.len().min(plain.len());
+    plain[..length].copy_from_slice(&bytes[..length]);
+    plain[0] &= !bits;
+    Ok(Header::decode(&plain[..length], from)?.map(|(header, size)| (header, size, true)))
+}
+
+/// Where the fields of one header lie, and what follows from them.
+#[derive(Debug)]
+pub struct Layout {
+    /// The fields that are there, in order; the last one may be cut.
+    pub fields: Vec<Node>,
+    /// The first byte after the header, or the end of the input.
+    pub end: usize,
+    /// Bytes of payload that are declared; `None` if the length is not all there.
+    pub length: Option<u64>,
+    /// The key, if the payload is masked and the key is all there.
+    pub key: Option<[u8; KEY_BYTES]>,
+}
+
+/// Lays out the header of a frame of this side that begins at byte `start`.
+pub fn lay_out(bytes: &[u8], start: usize, from: Side) -> Layout {
+    let mut layout = Layout { fields: Vec::new(), end: start, length: None, key: None };
+    let Some(&first) = bytes.get(start) else { return layout };
+    layout.fields.extend(first_byte(first, start * BYTE));
+    layout.end += 1;
+    let Some(&second) = bytes.get(layout.end) else { return layout };
+    layout.fields.extend(second_byte(second, layout.end * BYTE, from));
+    layout.end += 1;
+
+    let extended_bytes = match second & LENGTH {
+        LENGTH_IN_16 => 2,
+        LENGTH_IN_64 => 8,
+        short => {
+            layout.length = Some(u64::from(short));
+            0
+        }
+    };
+    if let Some((place, whole)) = take(bytes, &mut layout.end, extended_bytes) {
+        let number = bytes[place.clone()].iter().fold(0, |number, &byte| number << BYTE | u64::from(byte));
+        layout.length = whole.then_some(number);
+        layout.fields.push(match whole {
+            true => Node::leaf(field::EXTENDED, bits(place), number.to_string()).raw(number),
+            false => Node::of_bytes(field::EXTENDED, place.start, &bytes[place], "cut"),
+        });
+    }
+    if second & MASK != 0
+        && let Some((place, whole)) = take(bytes, &mut layout.end, KEY_BYTES)
+    {
+        layout.key = bytes[place.clone()].first_chunk().copied();
+        let value =
+            if whole { crate::tools::explain::hex::print(&bytes[place.clone()]) } else { "cut".to_owned() };
+        layout.fields.push(Node::of_bytes(field::KEY, place.start, &bytes[place], value));
+    }
+    layout
+}
+
+/// The next `size` bytes, as many as there are, and whether these are all.
+fn take(bytes: &[u8], at: &mut usize, size: usize) -> Option<(Range<usize>, bool)> {
+    let place = *at..bytes.len().min(*at + size);
+    *at = place.end;
+    (!place.is_empty()).then(|| (place.clone(), place.len() == size))
+}
+
+fn first_byte(byte: u8, at: usize) -> [Node; 5] {
+    let bit = |name, place: usize, words: [&str; 2]| {
+        let set = usize::from(byte >> (BYTE - 1 - place) & 1);
+        Node::leaf(name, at + place..at + place + 1, format!("{set}, {}", words[set])).raw(set == 1)
+    };
+    let reserved = ["no extension", "reserved for an extension"];
+    let opcode = byte & OPCODE;
+    let name = Opcode::new(opcode).map_or("reserved", Opcode::name);
+    [
+        bit(field::FIN, 0, ["the message continues in another frame", "the message ends with this frame"]),
+        bit(field::RSV1, 1, reserved),
+        bit(field::RSV2, 2, reserved),
+        bit(field::RSV3, 3, reserved),
+        Node::leaf(field::OPCODE, at + 4..at + BYTE, format!("{opcode}, {name}")).raw(opcode),
+    ]
+}
+
+fn second_byte(byte: u8, at: usize, from: Side) -> [Node; 2] {
+    let is_masked = byte & MASK != 0;
+    let masked = match (is_masked, from) {
+        (true, Side::Client) => "1, masked: as a client must",
+        (true, Side::Server) => "1, masked: a server must not mask",
+        (false, Side::Client) => "0, not masked: a client must mask",
+        (false, Side::Server) => "0, not masked: as a server must",
+    };
+    let length = match byte & LENGTH {
+        LENGTH_IN_16 => "126: the length follows in 16 bits".to_owned(),
+        LENGTH_IN_64 => "127: the length follows in 64 bits".to_owned(),
+        short => short.to_string(),
+    };
+    [
+        Node::leaf(field::MASK, at..at + 1, masked).raw(is_masked),
+        Node::leaf(field::LENGTH, at + 1..at + BYTE, length).raw(byte & LENGTH),
+    ]
+}
+
+/// The bits of the field that breaks a rule of the header.
+pub fn culprit(violation: Violation, bytes: &[u8], start: usize, layout: &Layout) -> Range<usize> {
+    let place =
+        |name| layout.fields.iter().find(|node: &&Node| node.name == name).map(|node| node.bits.clone());
+    let found = match violation {
+        Violation::ReservedBit => {
+            let first_set = (bytes.get(start).unwrap_or(&0) & frame::RSV).leading_zeros() as usize;
+            Some(start * BYTE + first_set..start * BYTE + first_set + 1)
+        }
+        Violation::ReservedOpcode | Violation::ContinuationWithoutStart | Violation::MessageInterrupted => {
+            place(field::OPCODE)
+        }
+        Violation::ControlFragmented => place(field::FIN),
+        Violation::MaskMissing | Violation::MaskForbidden => place(field::MASK),
+        Violation::ControlTooLong => place(field::LENGTH),
+        Violation::LengthTopBit => place(field::EXTENDED).map(|bits| bits.start..bits.start + 1),
+        _ => place(field::EXTENDED),
+    };
+    found.unwrap_or(bits(start..layout.end))
+}

@@ -1,0 +1,443 @@
+//! The head of an HTTP request or response: how a connection becomes a WebSocket.
+//!
+//! The head becomes a tree of lines, each header with its meaning for the handshake;
+//! [`ws::http`](crate::ws::http) and [`ws::upgrade`](crate::ws::handshake) decide what is wrong with
+//! it. The body is not read.
+
+use std::ops::Range;
+
+use super::frame_header::Extensions;
+use super::packet::SIGN;
+use crate::limits;
+use crate::tools::explain::conversation::dialect_state::Spoken;
+use crate::tools::explain::conversation::upgrade_request::{Asked, KNOWN};
+use crate::tools::explain::explanation::{Content, Frame, Problem};
+use crate::tools::explain::tree::{BYTE, Node, bits};
+use crate::util::escape;
+use crate::util::plural;
+use crate::ws::http::{HeadReader, Headers, Refusal, RequestHead, ResponseHead, ResponseReader};
+use crate::ws::{HeadLimits, Side, Violation, handshake};
+
+/// The start of an upgrade request; WebSocket uses no other method.
+const REQUEST: &[u8] = b"GET ";
+/// The start of a response.
+const RESPONSE: &[u8] = b"HTTP/";
+const LINE_END: &[u8] = b"\r\n";
+const HEAD_END: &[u8] = b"\r\n\r\n";
+/// What a response agrees to.
+#[derive(Debug)]
+pub struct Granted {
+    /// The extensions.
+    pub extensions: Extensions,
+    /// The subprotocol, if it names one.
+    pub subprotocol: Option<String>,
+}
+
+/// A head and its consequences.
+#[derive(Debug)]
+pub struct Head<'a> {
+    /// The head as an item of the stream.
+    pub frame: Frame<'a>,
+    /// Whether frames follow.
+    pub is_upgrade: bool,
+    /// The target, if the head is an upgrade request.
+    pub asked: Option<Asked>,
+    /// What the head agrees to, if it grants an upgrade.
+    pub granted: Option<Granted>,
+}
+
+/// Whether the bytes are a head of the upgrade, wherever they are found.
+pub fn is_of_upgrade(bytes: &[u8]) -> bool {
+    bytes.starts_with(REQUEST) || bytes.starts_with(RESPONSE)
+}
+
+/// Whether a side's first bytes are a head, as far as they go. A client may use any method, which
+/// is upper-case letters up to a blank. No frame begins like that: in an upper-case letter a
+/// reserved bit is set.
+pub fn begins(bytes: &[u8], from: Side) -> bool {
+    let letters = letters(bytes);
+    is_of_upgrade(bytes) || from == Side::Client && letters > 0 && bytes.get(letters) == Some(&b' ')
+}
+
+/// The number of leading upper-case letters.
+fn letters(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|byte| byte.is_ascii_uppercase()).count()
+}
+
+/// The sender of a head, or of bytes that begin like a head.
+pub fn side(head: &[u8]) -> Side {
+    let is_response = head.starts_with(RESPONSE) || RESPONSE.starts_with(head);
+    if is_response { Side::Server } else { Side::Client }
+}
+
+/// Whether the bytes are a head, or could become one with more bytes.
+pub fn may_begin(bytes: &[u8], from: Side) -> bool {
+    let is_method = || from == Side::Client && letters(bytes) == bytes.len();
+    let is_front = || REQUEST.starts_with(bytes) || RESPONSE.starts_with(bytes) || is_method();
+    begins(bytes, from) || !bytes.is_empty() && is_front()
+}
+
+/// The size of the head, once it is complete or has broken a rule.
+pub fn size(bytes: &[u8], from: Side, spoken: &Spoken<'_>) -> Option<usize> {
+    let end = bytes.windows(HEAD_END.len()).position(|window| window == HEAD_END);
+    let is_broken = || {
+        let broken = match from {
+            Side::Client => {
+                HeadReader::new(limits::HEAD).receive(bytes).err().map(|refusal| refusal.violation)
+            }
+            Side::Server => ResponseReader::new(limits::HEAD).receive(bytes).err(),
+        };
+        broken.is_some_and(|violation| counts(violation, bytes, spoken) || bytes.len() > FOREIGN_HEAD.bytes)
+    };
+    end.map(|end| end + HEAD_END.len()).or_else(|| is_broken().then_some(bytes.len()))
+}
+
+/// The bounds within which the head of another protocol is read.
+const FOREIGN_HEAD: HeadLimits = HeadLimits {
+    bytes: limits::EXPLAIN_HEAD_BYTES,
+    headers: limits::EXPLAIN_HEAD_BYTES,
+    target_bytes: limits::EXPLAIN_HEAD_BYTES,
+};
+
+/// Whether a violation counts for a head. Plain HTTP, and an upgrade to another protocol, need not observe the limits
+/// of our server, nor what else it asks beyond the RFCs.
+fn counts(violation: Violation, head: &[u8], spoken: &Spoken<'_>) -> bool {
+    let is_limit = matches!(
+        violation,
+        Violation::HeadTooLong
+            | Violation::TargetTooLong
+            | Violation::TooManyHeaders
+            | Violation::TooManySubprotocols
+    );
+    let is_of_upgrades = matches!(
+        violation,
+        Violation::TargetForm
+            | Violation::TransferEncoding
+            | Violation::BodyAnnounced
+            | Violation::MethodNotGet
+    );
+    let glance = Glance::new(head);
+    match glance.is_of_upgrade {
+        false => {
+            let is_old = violation == Violation::StatusLine && glance.is_old_response;
+            !(is_limit || is_of_upgrades || is_old)
+        }
+        true => !is_limit || !spoken.is_foreign() && glance.path.is_none_or(|path| spoken.may_serve(path)),
+    }
+}
+
+/// What a head shows without its rules being checked.
+struct Glance<'h> {
+    /// The path of a request.
+    path: Option<&'h str>,
+    /// A request that asks for the upgrade, or a response that grants it.
+    is_of_upgrade: bool,
+    /// A response in HTTP/1.0.
+    is_old_response: bool,
+}
+
+impl<'h> Glance<'h> {
+    fn new(head: &'h [u8]) -> Glance<'h> {
+        let mut lines = head.split(|byte| *byte == b'\n').map(|line| line.trim_ascii_end());
+        let mut first = lines.next().unwrap_or_default().split(|byte| *byte == b' ');
+        let (word, second) = (first.next().unwrap_or_default(), first.next().unwrap_or_default());
+        let is_old_response = word == b"HTTP/1.0";
+        if word.starts_with(RESPONSE) {
+            return Glance { path: None, is_of_upgrade: second == b"101", is_old_response };
+        }
+        let path = second.split(|byte| *byte == b'?').next().unwrap_or_default();
+        let is_of_upgrade = lines.any(|line| {
+            let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
+            let (name, value) = line.split_at(colon);
+            let value = String::from_utf8_lossy(value).to_ascii_lowercase();
+            name.eq_ignore_ascii_case(b"upgrade") && value.contains("websocket")
+                || name.eq_ignore_ascii_case(b"sec-websocket-key")
+        });
+        Glance { path: std::str::from_utf8(path).ok(), is_of_upgrade, is_old_response }
+    }
+}
+
+/// Explains the head that begins at byte `start`. `asked` is the target of the request, if this
+/// head is its answer.
+pub fn explain<'a>(
+    bytes: &[u8],
+    start: usize,
+    from: Side,
+    asked: Option<&Asked>,
+    spoken: &Spoken<'_>,
+) -> Head<'a> {
+    let input = &bytes[start..];
+    let whole = size(input, from, spoken).unwrap_or(input.len());
+    let mut judged = match from {
+        Side::Client => judge_request(&input[..whole], spoken),
+        Side::Server => judge_response(&input[..whole], asked, spoken),
+    };
+    let is_whole = input[..whole].ends_with(HEAD_END);
+    if !is_whole && judged.violation.is_none() {
+        judged.line.push_str(", incomplete");
+    }
+    let name = if from == Side::Client { "request" } else { "response" };
+    let tree = Node::parent(name, start * BYTE, lines(&input[..whole], start, &judged.meanings));
+    let problem = match judged.violation {
+        Some(violation) => Some(Problem::violation(violation, culprit(violation, &tree))),
+        None if is_whole => None,
+        None => Some(Problem::Incomplete { missing: None }),
+    };
+    let tree = tree.valued(judged.line.clone());
+    let frame =
+        Frame { content: Content::Head(judged.line), problem, ..Frame::new(start..start + whole, tree) };
+    let is_upgrade = judged.is_upgrade && frame.problem.is_none();
+    Head { is_upgrade, frame, asked: judged.asked, granted: judged.granted.filter(|_| is_upgrade) }
+}
+
+/// The content of a head: the verdict, and the meanings of its headers.
+#[derive(Debug, Default)]
+struct Judged {
+    line: String,
+    violation: Option<Violation>,
+    is_upgrade: bool,
+    asked: Option<Asked>,
+    granted: Option<Granted>,
+    /// Headers by their names in lower case.
+    meanings: Vec<(&'static str, String)>,
+}
+
+fn first_line(head: &[u8]) -> String {
+    let line = head.split(|byte| *byte == b'\r').next().unwrap_or_default();
+    escape::line(&String::from_utf8_lossy(line)).into_owned()
+}
+
+fn judge_request(head: &[u8], spoken: &Spoken<'_>) -> Judged {
+    let line = first_line(head);
+    let counted = |refusal: Refusal| Some(refusal.violation).filter(|one| counts(*one, head, spoken));
+    let lenient = || HeadReader::with_bodies(FOREIGN_HEAD, |_| true).receive(head).ok().flatten();
+    let request = match HeadReader::new(limits::HEAD).receive(head) {
+        Ok(Some(request)) => request,
+        Ok(None) => return Judged { line, ..Judged::default() },
+        Err(refusal) => match (counted(refusal), lenient()) {
+            (None, Some(request)) => request,
+            (None, None) => return Judged { line: format!("{line}, no upgrade"), ..Judged::default() },
+            (violation, _) => return Judged { line, violation, ..Judged::default() },
+        },
+    };
+    if !request.asks_for_upgrade() {
+        return Judged { line: format!("{line}, no upgrade"), ..Judged::default() };
+    }
+    let violation = handshake::accept(&request, &KNOWN).err().and_then(counted);
+    let asked = asked(&request);
+    let mut meanings = vec![
+        ("host", "the host name of the server".to_owned()),
+        ("upgrade", "asks to switch from HTTP to WebSocket".to_owned()),
+        ("connection", "so that a proxy does not blindly forward the Upgrade header".to_owned()),
+        ("sec-websocket-version", "13 is the version that RFC 6455 defines".to_owned()),
+        ("sec-websocket-protocol", "subprotocols to choose from".to_owned()),
+        ("sec-websocket-extensions", "extensions to choose from; tickwire accepts none".to_owned()),
+        ("origin", "the origin of the page that connects".to_owned()),
+    ];
+    if violation.is_none() {
+        let accept = handshake::accept_key(&asked.key);
+        meanings.push(("sec-websocket-key", format!("16 random bytes; a WebSocket server answers {accept}")));
+    }
+    let foreign = if spoken.may_serve(&asked.path) { "" } else { " to another protocol" };
+    let line = format!("{line}, asks for the upgrade{foreign}");
+    Judged { line, violation, is_upgrade: true, asked: Some(asked), granted: None, meanings }
+}
+
+fn asked(request: &RequestHead) -> Asked {
+    Asked {
+        path: request.path().to_owned(),
+        dialect: request.query("dialect"),
+        format: request.query("format"),
+        key: request.header("Sec-WebSocket-Key").unwrap_or_default().to_owned(),
+        offered: request.headers.list("Sec-WebSocket-Protocol").map(str::to_owned).collect(),
+        extensions: extensions(&request.headers).map(str::to_owned).collect(),
+    }
+}
+
+/// The names of the extensions that a head lists, without their parameters.
+fn extensions(headers: &Headers) -> impl Iterator<Item = &str> {
+    let listed = headers.list("Sec-WebSocket-Extensions");
+    listed.map(|extension| extension.split(';').next().unwrap_or_default().trim())
+}
+
+fn judge_response(head: &[u8], asked: Option<&Asked>, spoken: &Spoken<'_>) -> Judged {
+    let line = first_line(head);
+    let lenient = || ResponseReader::new(FOREIGN_HEAD).receive(head).ok().flatten();
+    let response = match ResponseReader::new(limits::HEAD).receive(head) {
+        Ok(Some(response)) => response,
+        Ok(None) => return Judged { line, ..Judged::default() },
+        Err(violation) => match (counts(violation, head, spoken), lenient()) {
+            (false, Some(response)) => response,
+            (false, None) => return Judged { line: format!("{line}, no upgrade"), ..Judged::default() },
+            (true, _) => return Judged { line, violation: Some(violation), ..Judged::default() },
+        },
+    };
+    if response.status != 101 {
+        return Judged { line: format!("{line}, no upgrade"), ..Judged::default() };
+    }
+    let (violation, accept) = check(&response, asked);
+    let meanings = vec![
+        ("upgrade", "switches from HTTP to WebSocket".to_owned()),
+        ("connection", "so that a proxy does not blindly forward the Upgrade header".to_owned()),
+        ("sec-websocket-protocol", "the selected subprotocol".to_owned()),
+        ("sec-websocket-accept", accept),
+        ("sec-websocket-extensions", "the extensions on which both ends agree".to_owned()),
+    ];
+    let granted = Granted {
+        extensions: Extensions::of(extensions(&response.headers)),
+        subprotocol: response.headers.get("Sec-WebSocket-Protocol").map(str::to_owned),
+    };
+    let line = format!("{line}, grants the upgrade");
+    Judged { line, violation, is_upgrade: true, asked: None, granted: Some(granted), meanings }
+}
+
+/// The verdict on an answer, and the text about its accept key. Without the request there is no key
+/// to check it against.
+fn check(response: &ResponseHead, asked: Option<&Asked>) -> (Option<Violation>, String) {
+    let Some(asked) = asked else {
+        let violation = handshake::check_response(response, "", &KNOWN).err();
+        let words = "the answer to a key that is not in this input".to_owned();
+        return (violation.filter(|violation| *violation != Violation::AcceptWrong), words);
+    };
+    let violation = check_offered(response, asked).err();
+    let right = handshake::accept_key(&asked.key);
+    let words = match violation {
+        Some(Violation::AcceptWrong) => format!("wrong: the request's key gives {right}"),
+        _ => "right: base64 of SHA-1 of the request's key and the GUID of RFC 6455".to_owned(),
+    };
+    (violation, words)
+}
+
+/// As our client checks a response, except that it may name the extensions that this request offered.
+fn check_offered(response: &ResponseHead, asked: &Asked) -> Result<(), Violation> {
+    let offered: Vec<&str> = asked.offered.iter().map(String::as_str).collect();
+    let is_offered = |name: &str| asked.extensions.iter().any(|offered| offered.eq_ignore_ascii_case(name));
+    let without_extensions;
+    let mut response = response;
+    if extensions(&response.headers).all(is_offered) {
+        without_extensions = ResponseHead {
+            headers: response.headers.without("Sec-WebSocket-Extensions"),
+            ..response.clone()
+        };
+        response = &without_extensions;
+    }
+    handshake::check_response(response, &asked.key, &offered).map(drop)
+}
+
+/// The lines of a head that lies at byte `start` of the input. They tile it.
+fn lines(head: &[u8], start: usize, meanings: &[(&str, String)]) -> Vec<Node> {
+    let mut parts = Vec::new();
+    let mut at = 0;
+    while at < head.len() {
+        let rest = &head[at..];
+        let end = rest.windows(LINE_END.len()).position(|window| window == LINE_END);
+        let size = end.map_or(rest.len(), |end| end + LINE_END.len());
+        let line = Line { bytes: &rest[..size], start: start + at };
+        parts.push(match (at, end) {
+            (_, Some(0)) => line.leaf(SIGN, 0..size),
+            (0, _) => line.first(),
+            _ => line.header(meanings),
+        });
+        at += size;
+    }
+    parts
+}
+
+/// One line with its end.
+struct Line<'a> {
+    bytes: &'a [u8],
+    start: usize,
+}
+
+impl Line<'_> {
+    /// Bytes of the line as a leaf. Bytes that are not text stay bytes.
+    fn leaf(&self, name: &str, place: Range<usize>) -> Node {
+        let bytes = &self.bytes[place.clone()];
+        let at = self.start + place.start;
+        match std::str::from_utf8(bytes) {
+            Ok(text) => {
+                let shown = if name == SIGN { format!("{text:?}") } else { text.escape_debug().to_string() };
+                Node::leaf(name, bits(at..at + bytes.len()), shown).raw(text)
+            }
+            Err(_) => Node::of_bytes(name, at, bytes, plural::count(bytes.len(), "byte")),
+        }
+    }
+
+    /// Bytes of the line without its line end.
+    fn length(&self) -> usize {
+        self.bytes.strip_suffix(LINE_END).unwrap_or(self.bytes).len()
+    }
+
+    /// The words of the first line, and the gaps between them.
+    fn first(&self) -> Node {
+        let names = if self.bytes.starts_with(RESPONSE) {
+            ["version", "status", "reason"]
+        } else {
+            ["method", "target", "version"]
+        };
+        let mut parts = Vec::new();
+        let (mut at, end) = (0, self.length());
+        for (index, name) in names.into_iter().enumerate() {
+            let blank = self.bytes[at..end].iter().position(|byte| *byte == b' ');
+            // The last word may contain blanks, especially the reason.
+            let to = blank.filter(|_| index < 2).map_or(end, |blank| at + blank);
+            parts.push(self.leaf(name, at..to));
+            at = (to + 1).min(end);
+            parts.push(self.leaf(SIGN, to..at));
+        }
+        self.finish("start_line", parts)
+    }
+
+    /// A header: its name, its value and its meaning.
+    fn header(&self, meanings: &[(&str, String)]) -> Node {
+        let end = self.length();
+        let Some(colon) = self.bytes[..end].iter().position(|byte| *byte == b':') else {
+            return self.finish("line", vec![self.leaf("text", 0..end)]);
+        };
+        let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+        let value = &self.bytes[colon + 1..end];
+        let before = colon + 1 + value.iter().take_while(|byte| is_blank(byte)).count();
+        let after = self.bytes[before..end].iter().rev().take_while(|byte| is_blank(byte)).count();
+        let parts = vec![
+            self.leaf("name", 0..colon),
+            self.leaf(SIGN, colon..before),
+            self.leaf("value", before..end - after),
+            self.leaf(SIGN, end - after..end),
+        ];
+        let name = String::from_utf8_lossy(&self.bytes[..colon]).to_ascii_lowercase();
+        let meaning = meanings.iter().find(|(known, _)| *known == name).map(|(_, meaning)| meaning.clone());
+        self.finish(&name.escape_debug().to_string(), parts).valued(meaning.unwrap_or_default())
+    }
+
+    /// The line's node, with the line end as a leaf.
+    fn finish(&self, name: &str, mut parts: Vec<Node>) -> Node {
+        parts.push(self.leaf(SIGN, self.length()..self.bytes.len()));
+        parts.retain(|part| !part.bits.is_empty());
+        Node::parent(name, self.start * BYTE, parts)
+    }
+}
+
+/// The part of a head that breaks a rule; the whole head if something is missing.
+fn culprit(violation: Violation, head: &Node) -> Range<usize> {
+    let name = match violation {
+        Violation::MethodNotGet => "method",
+        Violation::StatusNot101 => "status",
+        Violation::UpgradeMissing | Violation::AnswerUpgradeMissing => "upgrade",
+        Violation::ConnectionMissing | Violation::AnswerConnectionMissing => "connection",
+        Violation::VersionNot13 => "sec-websocket-version",
+        Violation::KeyMalformed => "sec-websocket-key",
+        Violation::AcceptWrong => "sec-websocket-accept",
+        Violation::ExtensionNotOffered => "sec-websocket-extensions",
+        Violation::SubprotocolMalformed
+        | Violation::TooManySubprotocols
+        | Violation::SubprotocolNotOffered => "sec-websocket-protocol",
+        Violation::HostMalformed => "host",
+        Violation::RequestLine
+        | Violation::HttpVersion
+        | Violation::UpgradeInHttp10
+        | Violation::StatusLine => "start_line",
+        Violation::TargetForm | Violation::TargetTooLong => "target",
+        _ => return head.bits.clone(),
+    };
+    head.children.iter().find_map(|line| line.find(name)).map_or(head.bits.clone(), |node| node.bits.clone())
+}

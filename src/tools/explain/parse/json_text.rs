@@ -1,0 +1,216 @@
+//! Explains a JSON text: its values, named by the packet's row of the packet tables, as
+//! [`packet`](super::packet) does for MessagePack.
+//!
+//! A text that the packet layer has read becomes a tree whose leaves are values, keys, brackets and
+//! the punctuation between them. If the walk cannot continue, the rest is one leaf, so the leaves
+//! always tile the text.
+
+use super::packet::{ARGUMENTS, HEAD, KEY, NOT_READ, SIGN};
+use super::units;
+use crate::packet::grammar::{Argument, Shape};
+use crate::packet::{Direction, Row, Value, json};
+use crate::tools::explain::tree::{Node, bits};
+use crate::util::plural;
+
+/// The encoding of a value that is written as our own writer would.
+const JSON: &str = "JSON";
+/// Prefix of the encoding of a value written in another way, such as `JSON as 1.50`.
+const JSON_AS: &str = "JSON as ";
+
+/// The parts of the text, which begins at byte `start` of the input.
+pub fn explain(text: &str, start: usize, row: Option<&Row>) -> Vec<Node> {
+    let mut walk = Walk { text, start, at: 0 };
+    let mut parts = Vec::new();
+    walk.gap(&mut parts);
+    let envelope = row.map_or(Names::Any, Names::Envelope);
+    parts.push(walk.value(row.map_or("packet", |row| row.name.as_str()), envelope));
+    walk.gap(&mut parts);
+    let rest = &text[walk.at..];
+    if !rest.is_empty() {
+        parts.push(Node::of_bytes(NOT_READ, start + walk.at, rest.as_bytes(), "not read"));
+    }
+    parts.retain(|part| !part.bits.is_empty());
+    parts
+}
+
+/// Appends a value in an encoding of this module; `None` for any other encoding.
+pub fn write(out: &mut Vec<u8>, encoding: &str, value: &Value) -> Option<()> {
+    let text = match encoding.strip_prefix(JSON_AS) {
+        Some(text) => text.to_owned(),
+        None if encoding == JSON => json::print(value),
+        None => return None,
+    };
+    out.extend_from_slice(text.as_bytes());
+    Some(())
+}
+
+/// The source of the names for a container's values.
+#[derive(Clone, Copy)]
+enum Names<'a> {
+    /// None: the positions serve as names.
+    Any,
+    /// The envelope: code and arguments.
+    Envelope(&'a Row),
+    /// Names for the positions, or for the keys of a map.
+    Members(&'a [Argument]),
+    /// The container's type.
+    Shape(&'a Shape),
+}
+
+impl<'a> Names<'a> {
+    /// The name and the type of the value at a place.
+    fn place(self, index: usize) -> (String, Names<'a>) {
+        let member = |members: &'a [Argument]| match members.get(index) {
+            Some(member) => (member.name.clone(), Names::Shape(&member.kind.shape)),
+            None => (format!("ignored_{index}"), Names::Any),
+        };
+        match self {
+            Names::Envelope(_) if index == 0 => ("code".to_owned(), Names::Any),
+            Names::Envelope(row) if index == 1 => (ARGUMENTS.to_owned(), Names::Members(&row.arguments)),
+            Names::Envelope(_) => ("ignored".to_owned(), Names::Any),
+            Names::Members(members) => member(members),
+            Names::Shape(Shape::Tuple(members)) => member(members),
+            Names::Shape(Shape::List { each, .. }) => (format!("[{index}]"), Names::Shape(&each.shape)),
+            Names::Shape(_) | Names::Any => (format!("[{index}]"), Names::Any),
+        }
+    }
+
+    /// The type of the value of a key.
+    fn key(self, key: &str) -> Names<'a> {
+        let members: &[Argument] = if let Names::Shape(Shape::Map(members)) = self { members } else { &[] };
+        let member = members.iter().find(|member| member.name == key);
+        member.map_or(Names::Any, |member| Names::Shape(&member.kind.shape))
+    }
+}
+
+/// A walk over the text from the front; `start` is its place in the input.
+struct Walk<'a> {
+    text: &'a str,
+    start: usize,
+    at: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn next(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// A leaf of the next `size` bytes.
+    fn take(&mut self, name: &str, size: usize) -> (Node, &'a str) {
+        let place = self.at..self.at + size;
+        self.at = place.end;
+        let text = &self.text[place.clone()];
+        (Node::leaf(name, bits(self.start + place.start..self.start + place.end), text).raw(text), text)
+    }
+
+    /// Takes the punctuation between two values: commas, colons and white space.
+    fn gap(&mut self, into: &mut Vec<Node>) {
+        let is_value = |sign: char| !(sign.is_ascii_whitespace() || sign == ',' || sign == ':');
+        let rest = &self.text[self.at..];
+        let size = rest.find(is_value).unwrap_or(rest.len());
+        if size > 0 {
+            into.push(self.take(SIGN, size).0);
+        }
+    }
+
+    /// Any value. The text was read before, so its nesting is within the bound of a packet.
+    fn value(&mut self, name: &str, names: Names<'_>) -> Node {
+        match (self.next(), names) {
+            (Some(b'['), Names::Shape(Shape::Groups { members, .. })) => self.groups(name, members),
+            (Some(b'['), _) => self.container(name, b']', |walk, index, children| {
+                let (name, names) = names.place(index);
+                children.push(walk.value(&name, names));
+            }),
+            (Some(b'{'), _) => self.container(name, b'}', |walk, _, children| {
+                let mut key = walk.value(KEY, Names::Any);
+                let text = key.raw.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
+                key.value = text.clone();
+                children.push(key);
+                walk.gap(children);
+                children.push(walk.value(&text, names.key(&text)));
+            }),
+            _ => self.scalar(name, names),
+        }
+    }
+
+    /// An array or an object: its bracket, the result of `each` for each index, the closing
+    /// bracket.
+    fn container(
+        &mut self,
+        name: &str,
+        end: u8,
+        mut each: impl FnMut(&mut Self, usize, &mut Vec<Node>),
+    ) -> Node {
+        let begin = bits(self.start + self.at..self.start + self.at).start;
+        let what = if end == b']' { "array" } else { "object" };
+        let mut children = vec![self.take(HEAD, 1).0.valued(what)];
+        let mut index = 0;
+        loop {
+            self.gap(&mut children);
+            let before = self.at;
+            match self.next() {
+                None => break,
+                Some(sign) if sign == end => {
+                    children.push(self.take(SIGN, 1).0);
+                    break;
+                }
+                Some(_) => each(self, index, &mut children),
+            }
+            if self.at == before {
+                break;
+            }
+            index += 1;
+        }
+        Node::parent(name, begin, children)
+    }
+
+    /// Flat groups: a node for each group. A comma before a group is not part of it.
+    fn groups(&mut self, name: &str, members: &[Argument]) -> Node {
+        let mut node = self.container(name, b']', |walk, index, children| {
+            let member = &members[index % members.len()];
+            let value = walk.value(&member.name, Names::Shape(&member.kind.shape));
+            if index % members.len() == 0 {
+                let group = format!("[{}]", index / members.len());
+                children.push(Node::parent(group, value.bits.start, vec![value]));
+                return;
+            }
+            let between = children.pop().filter(|last| last.name == SIGN);
+            if let Some(group) = children.last_mut() {
+                group.bits.end = value.bits.end;
+                group.children.extend(between);
+                group.children.push(value);
+            }
+        });
+        let count = node.children.iter().filter(|child| child.name != SIGN).count().saturating_sub(1);
+        if let Some(head) = node.children.first_mut() {
+            head.value = format!("array: {} of {}", plural::count(count, "group"), members.len());
+        }
+        node
+    }
+
+    fn scalar(&mut self, name: &str, names: Names<'_>) -> Node {
+        let rest = &self.text[self.at..];
+        let size = match rest.as_bytes().first() {
+            Some(b'"') => end_of_string(rest),
+            _ => rest.find([',', ']', '}', ':', ' ', '\t', '\r', '\n']).unwrap_or(rest.len()),
+        };
+        let (leaf, text) = self.take(name, size);
+        let Ok(value) = json::read(text, Direction::ToServer) else { return leaf };
+        let encoding = if json::print(&value) == text { JSON.to_owned() } else { format!("{JSON_AS}{text}") };
+        let shape = if let Names::Shape(shape) = names { Some(shape) } else { None };
+        let shown = units::print(&value, shape);
+        leaf.valued(shown).raw(value).encoded(encoding)
+    }
+}
+
+/// The offset after the string at the front of the text.
+fn end_of_string(text: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, sign) in text.bytes().enumerate().skip(1) {
+        match sign {
+            b'"' if !is_escaped => return at + 1,
+            _ => is_escaped = sign == b'\\' && !is_escaped,
+        }
+    }
+    text.len()
+}

@@ -1,0 +1,9 @@
+//! TODO: tools/explain/parse
+
+pub(super) mod encoding;
+pub(super) mod frame_header;
+pub(super) mod http_head;
+pub(super) mod json_text;
+pub(super) mod packet;
+pub(super) mod payload;
+pub(super) mod units;

@@ -1,0 +1,245 @@
+//! Explains a MessagePack payload: its values, named by the packet's row of the packet tables.
+//!
+//! An unmasked payload becomes a tree with one leaf for each value, even if no table knows the
+//! packet. If the bytes become malformed, the rest is one leaf that says so. The depth of recursion
+//! is bounded, because [`msgpack::check`] has already scanned the bytes.
+
+use super::encoding;
+use super::units;
+use crate::packet::grammar::{Argument, Shape, Type};
+use crate::packet::msgpack::{self, Kind};
+use crate::packet::{Dialect, Direction, PacketError, Row};
+use crate::tools::explain::explanation::{PAYLOAD, Problem};
+use crate::tools::explain::tree::{BYTE, Node};
+use crate::util::plural;
+use crate::ws::CloseCode;
+
+/// Name of the node that holds the arguments.
+pub const ARGUMENTS: &str = "arguments";
+/// Name of the leaf that begins a container: its type and its number of values.
+pub const HEAD: &str = "head";
+/// Name of the leaf that is the key of the value after it.
+pub const KEY: &str = "key";
+/// Name of a leaf of punctuation: commas and brackets of JSON, line ends of HTTP.
+pub const SIGN: &str = "sign";
+/// Name of the leaf of unread bytes.
+pub const NOT_READ: &str = "not_read";
+
+/// An explained payload.
+#[derive(Debug)]
+pub struct Explained<'a> {
+    /// The payload, with the tree of its values.
+    pub node: Node,
+    /// The row of the packet, if the dialect has it.
+    pub row: Option<&'a Row>,
+    /// The packet in one line, if it is valid.
+    pub line: Option<String>,
+    /// The problem, if any.
+    pub problem: Option<Problem>,
+}
+
+/// Explains the payload of a binary message, which begins at byte `start` of the input.
+pub fn explain<'a>(
+    payload: &[u8],
+    start: usize,
+    dialect: &'a Dialect,
+    direction: Direction,
+) -> Explained<'a> {
+    let decoded = dialect.decode(direction, payload);
+    let (row, line, problem) = match &decoded {
+        Ok(decoded) => (Some(decoded.row), Some(decoded.to_string()), None),
+        Err(error @ PacketError::Arguments { packet, .. }) => {
+            (dialect.row(direction, packet), None, Some(error))
+        }
+        Err(error) => (None, None, Some(error)),
+    };
+    // Bytes beyond a bound are not read, so that no packet can make the tree deep.
+    let stop = match msgpack::check(payload, direction) {
+        Ok(()) => payload.len(),
+        Err(broken) => broken.offset,
+    };
+    let mut walk = Walk { payload, start, at: 0, stop };
+    let mut parts = vec![walk.envelope(row)];
+    parts.retain(|part| !part.bits.is_empty());
+    if walk.at < payload.len() {
+        parts.push(Node::of_bytes(NOT_READ, start + walk.at, &payload[walk.at..], "not read"));
+    }
+    let words = plural::count(payload.len(), "byte") + " of MessagePack";
+    let node = Node::parent(PAYLOAD, start * BYTE, parts).valued(words);
+    let problem = problem.map(|error| problem_of(error, &node, start, payload.len()));
+    Explained { node, row, line, problem }
+}
+
+/// The tree of a payload that is one value of MessagePack, and no packet.
+pub fn explain_value(payload: &[u8], start: usize) -> Node {
+    let mut walk = Walk { payload, start, at: 0, stop: payload.len() };
+    let value = walk.value("value", None);
+    let words = plural::count(payload.len(), "byte") + " of MessagePack";
+    Node::parent(PAYLOAD, start * BYTE, vec![value]).valued(words)
+}
+
+/// Converts a packet's error to a problem with a place in `node`, the payload that begins at byte
+/// `start` and has `length` bytes.
+pub fn problem_of(error: &PacketError, node: &Node, start: usize, length: usize) -> Problem {
+    let code = node.find("code").map(|code| code.bits.clone());
+    let (bits, answer) = match error {
+        PacketError::Broken(broken) => {
+            let from = (start + broken.offset) * BYTE;
+            (from..((start + length) * BYTE).max(from), format!("close {}", CloseCode::NOT_CONSISTENT))
+        }
+        PacketError::Arguments { wrong, .. } => {
+            let first = wrong.argument.split('.').next().unwrap_or_default();
+            let place = node.find(ARGUMENTS).and_then(|arguments| arguments.find(first).or(Some(arguments)));
+            (place.map_or(node.bits.clone(), |node| node.bits.clone()), "the packet is dropped".to_owned())
+        }
+        PacketError::Unknown { .. } => {
+            (code.unwrap_or(node.bits.clone()), "the packet is dropped".to_owned())
+        }
+    };
+    let sentence = match error {
+        PacketError::Broken(broken) => broken.rule.sentence().to_owned(),
+        PacketError::Arguments { wrong, .. } => wrong.to_string(),
+        unknown => unknown.to_string(),
+    };
+    Problem::Broken { rule: error.name(), address: "PROTOCOL.md".to_owned(), sentence, answer, bits }
+}
+
+/// A walk over the payload from the front; `at` and `stop` are offsets in it, `start` is its place
+/// in the input.
+struct Walk<'a> {
+    payload: &'a [u8],
+    start: usize,
+    at: usize,
+    /// The offset at which the bytes become malformed.
+    stop: usize,
+}
+
+impl Walk<'_> {
+    fn bits(&self, from: usize, to: usize) -> std::ops::Range<usize> {
+        (self.start + from) * BYTE..(self.start + to) * BYTE
+    }
+
+    /// `[code, [arguments…]]`
+    fn envelope(&mut self, row: Option<&Row>) -> Node {
+        let name = row.map_or("packet", |row| row.name.as_str());
+        if !msgpack::token(self.payload, self.at).is_ok_and(|token| token.kind == Kind::Array) {
+            return self.value(name, None);
+        }
+        let arguments = row.map(|row| Shape::Tuple(row.arguments.clone()));
+        self.container(name, |walk, index, children| {
+            children.push(match index {
+                0 => walk.value("code", None),
+                1 => walk.value(ARGUMENTS, arguments.as_ref()),
+                _ => walk.value("ignored", None),
+            });
+        })
+    }
+
+    /// Any value. `shape` names its parts.
+    fn value(&mut self, name: &str, shape: Option<&Shape>) -> Node {
+        let Ok(token) = msgpack::token(self.payload, self.at) else { return self.nothing(name) };
+        match (token.kind, shape) {
+            (Kind::Array, Some(Shape::Groups { members, .. })) => self.groups(name, members),
+            (Kind::Array, Some(Shape::Tuple(members))) => self.container(name, |walk, index, children| {
+                children.push(walk.member(members.get(index), index));
+            }),
+            (Kind::Array, Some(Shape::List { each, .. })) => self.container(name, |walk, index, children| {
+                children.push(walk.typed(&format!("[{index}]"), each));
+            }),
+            (Kind::Map, shape) => self.map(name, shape),
+            (Kind::Array, _) => self.container(name, |walk, index, children| {
+                children.push(walk.value(&format!("[{index}]"), None));
+            }),
+            _ => self.scalar(name, shape, token.head + token.length),
+        }
+    }
+
+    fn typed(&mut self, name: &str, kind: &Type) -> Node {
+        self.value(name, Some(&kind.shape))
+    }
+
+    /// The value at a position that the row may or may not name.
+    fn member(&mut self, member: Option<&Argument>, index: usize) -> Node {
+        match member {
+            Some(member) => self.typed(&member.name, &member.kind),
+            None => self.value(&format!("ignored_{index}"), None),
+        }
+    }
+
+    /// An array or a map: its head, then the result of `each` for each index.
+    fn container(&mut self, name: &str, mut each: impl FnMut(&mut Self, usize, &mut Vec<Node>)) -> Node {
+        let begin = self.at;
+        let token = msgpack::token(self.payload, begin).ok().filter(|_| begin < self.stop);
+        let Some(token) = token else { return self.nothing(name) };
+        self.at = begin + token.head;
+        let what = if token.kind == Kind::Map { "map" } else { "array" };
+        let head = Node::leaf(HEAD, self.bits(begin, self.at), format!("{what} of {}", token.length));
+        let head = head.raw(token.length as u64).encoded(encoding::name(self.payload[begin]));
+        let mut children = vec![head];
+        for index in 0..token.length {
+            if self.at >= self.stop {
+                break;
+            }
+            each(self, index, &mut children);
+        }
+        Node::parent(name, self.bits(begin, begin).start, children)
+    }
+
+    fn map(&mut self, name: &str, shape: Option<&Shape>) -> Node {
+        let members: &[Argument] = if let Some(Shape::Map(members)) = shape { members } else { &[] };
+        self.container(name, |walk, index, children| {
+            let key_at = walk.at;
+            let key = walk.value(KEY, None);
+            let text = msgpack::token(walk.payload, key_at).ok().and_then(|token| {
+                let content = walk.payload.get(key_at + token.head..key_at + token.head + token.length)?;
+                std::str::from_utf8(content).ok()
+            });
+            let member = members.iter().find(|member| Some(member.name.as_str()) == text);
+            let name = text.map_or_else(|| index.to_string(), str::to_owned);
+            children.push(key);
+            if walk.at < walk.stop {
+                children.push(walk.value(&name, member.map(|member| &member.kind.shape)));
+            }
+        })
+    }
+
+    /// Flat groups: a node for each group, which has no bytes of its own.
+    fn groups(&mut self, name: &str, members: &[Argument]) -> Node {
+        let mut node = self.container(name, |walk, index, children| {
+            let member = &members[index % members.len()];
+            let value = walk.typed(&member.name, &member.kind);
+            if index % members.len() == 0 {
+                let group = format!("[{}]", index / members.len());
+                children.push(Node::parent(group, value.bits.start, Vec::new()));
+            }
+            if let Some(group) = children.last_mut() {
+                group.bits.end = value.bits.end;
+                group.children.push(value);
+            }
+        });
+        let count = node.children.len().saturating_sub(1);
+        if let Some(head) = node.children.first_mut() {
+            head.value = format!("{}: {} of {}", head.value, plural::count(count, "group"), members.len());
+        }
+        node
+    }
+
+    fn scalar(&mut self, name: &str, shape: Option<&Shape>, size: usize) -> Node {
+        let (begin, end) = (self.at, self.at + size);
+        let Some(bytes) = self.payload.get(begin..end).filter(|_| begin < self.stop) else {
+            return self.nothing(name);
+        };
+        self.at = end;
+        match msgpack::scalar(bytes) {
+            Some(value) => Node::leaf(name, self.bits(begin, end), units::print(&value, shape))
+                .raw(value)
+                .encoded(encoding::name(bytes[0])),
+            None => Node::of_bytes(name, self.start + begin, bytes, "not MessagePack"),
+        }
+    }
+
+    /// A node for a missing value; its bytes go to the leaf of unread bytes.
+    fn nothing(&self, name: &str) -> Node {
+        Node::leaf(name, self.bits(self.at, self.at), "nothing that can be decoded")
+    }
+}

@@ -1,0 +1,227 @@
+//! Explains the payload of a frame or of a message.
+//!
+//! Unmasked bytes and their opcode become a node of the tree, a [`Content`], and a problem, if any. The
+//! verdict is that of the layers that would read the payload. Earlier frames are not considered.
+
+use super::{json_text, packet};
+use crate::packet::{Dialect, Direction, PacketError, Value, json, msgpack, routes};
+use crate::tools::explain::explanation::{Content, PAYLOAD, Problem};
+use crate::tools::explain::tree::{BYTE, Node, bits};
+use crate::util::plural::count;
+use crate::ws::frame::Opcode;
+use crate::ws::{CloseCode, Event, Side, Violation, close};
+
+/// The encoding of a text.
+pub const UTF_8: &str = "UTF-8";
+
+/// The sender, and the encoding of its packets.
+#[derive(Clone, Copy, Debug)]
+pub struct Speaker<'a> {
+    /// The sender.
+    pub from: Side,
+    /// The dialect of the connection.
+    pub dialect: &'a Dialect,
+    /// Whether its packets are JSON in text messages, if known.
+    pub json: Option<bool>,
+    /// Whether only names and verdicts are asked for, and no tree of the payload.
+    pub is_brief: bool,
+    /// Whether the connection is not one of tickwire, so that its messages are no packets.
+    pub is_foreign: bool,
+}
+
+impl Speaker<'_> {
+    /// The direction of its packets.
+    pub fn direction(self) -> Direction {
+        match self.from {
+            Side::Client => Direction::ToServer,
+            Side::Server => Direction::ToClient,
+        }
+    }
+}
+
+/// An explained payload.
+pub struct Inside<'a> {
+    /// The payload's part of the tree.
+    pub node: Node,
+    /// The content.
+    pub content: Content<'a>,
+    /// The problem, if any.
+    pub problem: Option<Problem>,
+    /// If the dialect is a guess: the other candidates that read the payload differently.
+    pub otherwise: Vec<&'a Dialect>,
+}
+
+impl<'a> Inside<'a> {
+    fn new(node: Node, content: Content<'a>, problem: Option<Problem>) -> Inside<'a> {
+        Inside { node, content, problem, otherwise: Vec::new() }
+    }
+
+    /// Bytes that mean nothing here.
+    pub fn bytes(payload: &[u8], begin: usize) -> Inside<'a> {
+        let node = Node::of_bytes(PAYLOAD, begin, payload, count(payload.len(), "byte"));
+        Inside::new(node, Content::Bytes, None)
+    }
+
+    /// A message that an extension has changed.
+    pub fn compressed(payload: &[u8], begin: usize) -> Inside<'a> {
+        let words = format!("{}, compressed", count(payload.len(), "byte"));
+        Inside::new(Node::of_bytes(PAYLOAD, begin, payload, words), Content::Compressed, None)
+    }
+
+    /// The same with a problem.
+    pub fn with(mut self, problem: Option<Problem>) -> Inside<'a> {
+        self.problem = problem;
+        self
+    }
+
+    /// A text that is not a packet, as far as known.
+    pub fn text(text: &str, begin: usize) -> Inside<'a> {
+        let node = Node::leaf(PAYLOAD, bits(begin..begin + text.len()), format!("{text:?}")).raw(text);
+        let node = node.encoded(UTF_8);
+        Inside::new(node, Content::Text(text.to_owned()), None)
+    }
+}
+
+/// Explains the payload of a control frame or of a whole message, which begins at byte `begin` of the input.
+pub fn explain<'a>(payload: &[u8], begin: usize, opcode: Opcode, speaker: Speaker<'a>) -> Inside<'a> {
+    match opcode {
+        Opcode::Ping | Opcode::Pong | Opcode::Continuation => Inside::bytes(payload, begin),
+        Opcode::Close => explain_close(payload, begin),
+        Opcode::Text => explain_text(payload, begin, speaker),
+        Opcode::Binary if speaker.is_foreign => foreign(payload, begin, speaker),
+        Opcode::Binary if speaker.json == Some(true) => of_the_other_kind(Inside::bytes(payload, begin)),
+        Opcode::Binary if speaker.is_brief => {
+            let decoded = speaker.dialect.decode(speaker.direction(), payload);
+            briefly(payload, begin, speaker, decoded.map(|decoded| decoded.row))
+        }
+        Opcode::Binary => {
+            let packet = packet::explain(payload, begin, speaker.dialect, speaker.direction());
+            let content = Content::Packet(packet.row, packet.line);
+            Inside::new(packet.node, content, packet.problem)
+        }
+    }
+}
+
+/// A binary message of another protocol: JSON or MessagePack if all of it is a list or a map, otherwise bytes.
+fn foreign<'a>(payload: &[u8], begin: usize, speaker: Speaker<'a>) -> Inside<'a> {
+    let is_container = |value: &Value| matches!(value, Value::Array(_) | Value::Map(_));
+    if speaker.is_brief {
+        return Inside::bytes(payload, begin);
+    }
+    let of_json = |text: &str| json::read(text, Direction::ToClient).ok().filter(is_container);
+    if let Ok(text) = std::str::from_utf8(payload)
+        && of_json(text).is_some()
+    {
+        let inside = Inside::text(text, begin);
+        return Inside { content: Content::Foreign(format!("JSON {text}")), ..inside };
+    }
+    match msgpack::read(payload, Direction::ToClient).ok().filter(is_container) {
+        Some(value) => {
+            let content = Content::Foreign(format!("MessagePack {}", json::print(&value)));
+            Inside::new(packet::explain_value(payload, begin), content, None)
+        }
+        None => Inside::bytes(payload, begin),
+    }
+}
+
+/// A packet's name, or its problem, without a tree.
+fn briefly<'a>(
+    payload: &[u8],
+    begin: usize,
+    speaker: Speaker<'a>,
+    decoded: Result<&'a crate::packet::Row, PacketError>,
+) -> Inside<'a> {
+    let Inside { node, .. } = Inside::bytes(payload, begin);
+    let row = decoded.as_ref().map_or_else(|error| named(speaker, error), |row| Some(*row));
+    let problem = decoded.err().map(|error| packet::problem_of(&error, &node, begin, payload.len()));
+    Inside::new(node, Content::Packet(row, None), problem)
+}
+
+/// A message that the connection rejects for its type, whatever its content.
+fn of_the_other_kind(inside: Inside<'_>) -> Inside<'_> {
+    let (rule, sentence, code) = routes::FRAME_KIND;
+    let (address, sentence, answer) =
+        ("PROTOCOL.md".to_owned(), sentence.to_owned(), format!("close {code}"));
+    let problem = Problem::Broken { rule, address, sentence, answer, bits: inside.node.bits.clone() };
+    Inside { content: Content::Packet(None, None), ..inside.with(Some(problem)) }
+}
+
+/// A text message; in a connection with `?format=json` it is a packet. If the format is unknown, a
+/// text that no table knows is plain text without a problem.
+fn explain_text<'a>(payload: &[u8], begin: usize, speaker: Speaker<'a>) -> Inside<'a> {
+    let text = match std::str::from_utf8(payload) {
+        Ok(text) => text,
+        Err(error) => {
+            let bad = begin + error.valid_up_to();
+            let problem = Problem::violation(Violation::TextNotUtf8, bits(bad..begin + payload.len()));
+            return Inside::bytes(payload, begin).with(Some(problem));
+        }
+    };
+    let inside = Inside::text(text, begin);
+    if speaker.is_foreign {
+        return inside;
+    }
+    if speaker.json == Some(false) {
+        return of_the_other_kind(inside);
+    }
+    let direction = speaker.direction();
+    let decoded = speaker.dialect.decode_json(direction, text);
+    if speaker.is_brief {
+        return match decoded {
+            Err(error) if speaker.json != Some(true) && !matches!(error, PacketError::Arguments { .. }) => {
+                inside
+            }
+            decoded => briefly(payload, begin, speaker, decoded.map(|decoded| decoded.row)),
+        };
+    }
+    let (row, line, error) = match decoded {
+        Ok(decoded) => (Some(decoded.row), Some(decoded.to_string()), None),
+        Err(error @ PacketError::Arguments { .. }) => (named(speaker, &error), None, Some(error)),
+        Err(error) if speaker.json == Some(true) => (None, None, Some(error)),
+        Err(_) => return inside,
+    };
+    let node = match &error {
+        Some(PacketError::Broken(_)) => inside.node,
+        _ => Node::parent(PAYLOAD, begin * BYTE, json_text::explain(text, begin, row)).encoded(UTF_8),
+    };
+    let node = node.valued(format!("{text:?}"));
+    let problem = error.map(|error| packet::problem_of(&error, &node, begin, payload.len()));
+    Inside::new(node, Content::Packet(row, line), problem)
+}
+
+/// The row of the packet whose arguments are wrong.
+fn named<'a>(speaker: Speaker<'a>, error: &PacketError) -> Option<&'a crate::packet::Row> {
+    let PacketError::Arguments { packet, .. } = error else { return None };
+    speaker.dialect.row(speaker.direction(), packet)
+}
+
+/// The body of a close frame: section 5.5.1.
+fn explain_close<'a>(payload: &[u8], begin: usize) -> Inside<'a> {
+    /// Bytes of the code.
+    const CODE: usize = 2;
+    let end = begin + payload.len();
+    match close::decode(payload) {
+        Ok(close) => {
+            let line = Event::Close { code: close.code, reason: close.reason }.to_string();
+            let mut parts = Vec::new();
+            if let Some(code) = close.code {
+                let node = Node::leaf("code", bits(begin..begin + CODE), code.to_string());
+                parts.push(node.raw(CloseCode::get(code)));
+            }
+            if !close.reason.is_empty() {
+                let node = Node::leaf("reason", bits(begin + CODE..end), format!("{:?}", close.reason));
+                parts.push(node.raw(close.reason));
+            }
+            let node = Node::parent(PAYLOAD, begin * BYTE, parts).valued("why the connection ends");
+            Inside::new(node, Content::Close(line), None)
+        }
+        Err(violation) => {
+            let reason = payload.get(CODE..).unwrap_or_default();
+            let culprit = match (violation, std::str::from_utf8(reason)) {
+                (Violation::CloseReasonNotUtf8, Err(error)) => begin + CODE + error.valid_up_to()..end,
+                _ => begin..end.min(begin + CODE),
+            };
+            Inside::bytes(payload, begin).with(Some(Problem::violation(violation, bits(culprit))))
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Draws a frame as in RFC 6455 section 5.2, with its bits filled in.
+//!
+//! The drawing has 32 bits per row and two columns per bit, like those of the RFCs. A header that
+//! breaks a rule is drawn like any other, with the rule's name under the bits that break it.
+
+use std::ops::Range;
+
+use crate::tools::explain::color::{Ink, Paint};
+use crate::tools::explain::explanation::{Frame, PAYLOAD, Problem};
+use crate::tools::explain::hex;
+use crate::tools::explain::parse::frame_header::field;
+use crate::tools::explain::parse::packet;
+use crate::tools::explain::tree::{BYTE, Node};
+use crate::util::plural;
+use crate::ws::frame::{LENGTH, LENGTH_IN_16, LENGTH_IN_64, OPCODE, Opcode};
+
+/// Bits in a row.
+const ROW: usize = 32;
+/// Rows of payload that are drawn after the row in which the header ends.
+const PAYLOAD_ROWS: usize = 2;
+/// Label lines in a row of single bits: the longest name of a single bit has four letters.
+const LETTER_LINES: usize = 4;
+
+const RULER: [&str; 2] = [
+    " 0                   1                   2                   3",
+    " 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1",
+];
+
+/// A box of the drawing: part of a field that lies in one row. Bits count from the front of the frame.
+struct Cell {
+    bits: Range<usize>,
+    /// The label, under the bits.
+    label: String,
+    value: String,
+    ink: Ink,
+}
+
+impl Cell {
+    fn width(&self) -> usize {
+        self.bits.len()
+    }
+
+    /// Columns between its bars.
+    fn columns(&self) -> usize {
+        2 * self.width() - 1
+    }
+
+    fn row(&self) -> usize {
+        self.bits.start / ROW
+    }
+
+    /// One line of the label.
+    fn line(&self, number: usize) -> String {
+        if self.width() == 1 {
+            return self.label.chars().nth(number).unwrap_or(' ').to_string();
+        }
+        let text = [&self.label, &self.value].get(number).map_or("", |text| text.as_str());
+        let shown: String = text.chars().take(self.columns()).collect();
+        format!("{shown:^width$}", width = self.columns())
+    }
+}
+
+/// Draws the frame. `input` contains the frame.
+pub fn draw(frame: &Frame<'_>, input: &[u8], paint: Paint) -> Vec<String> {
+    let bytes = &input[frame.place.clone()];
+    let (cells, left_out) = cells(frame, bytes);
+    let mut lines: Vec<String> = RULER.iter().map(|line| (*line).to_owned()).collect();
+    let mut above: Vec<&Cell> = Vec::new();
+    for row in 0..=cells.last().map_or(0, Cell::row) {
+        let here: Vec<&Cell> = cells.iter().filter(|cell| cell.row() == row).collect();
+        lines.push(border(&above, &here));
+        lines.extend(content(&here, bytes, paint));
+        above = here;
+        if let Some(mark) = mark(frame, row) {
+            lines.push(border(&above, &[]));
+            lines.push(paint.ink(Ink::Error, &mark));
+            above = Vec::new();
+        }
+    }
+    if !above.is_empty() {
+        lines.push(border(&above, &[]));
+    }
+    if left_out > 0 {
+        let words = plural::count(left_out, "more byte");
+        lines.push(format!(":{words:^width$}:", width = 2 * ROW - 1));
+        lines.push(format!("+{:-^width$}+", "", width = 2 * ROW - 1));
+    }
+    lines
+}
+
+/// The boxes of a frame, and how many bytes at its end are not drawn.
+fn cells(frame: &Frame<'_>, bytes: &[u8]) -> (Vec<Cell>, usize) {
+    let origin = frame.place.start * BYTE;
+    let mut cells = Vec::new();
+    let mut drawn = 0;
+    for field in &frame.tree.children {
+        let begin = field.bits.start - origin;
+        let mut end = field.bits.end - origin;
+        if field.name == PAYLOAD || field.name == packet::NOT_READ {
+            end = end.min((begin.div_ceil(ROW) + PAYLOAD_ROWS) * ROW);
+        }
+        drawn = end;
+        let mut from = begin;
+        while from < end {
+            let to = end.min((from / ROW + 1) * ROW);
+            cells.push(cell(field, from..to, from > begin, bytes));
+            from = to;
+        }
+    }
+    (cells, bytes.len() - drawn / BYTE)
+}
+
+fn cell(node: &Node, bits: Range<usize>, goes_on: bool, bytes: &[u8]) -> Cell {
+    let shown = &bytes[bits.start / BYTE..bits.end.div_ceil(BYTE)];
+    let hexadecimal = || hex::print(shown);
+    let ink = ink(node);
+    let (label, value) = match node.name.as_str() {
+        field::FIN | field::RSV1 | field::RSV2 | field::RSV3 | field::MASK => {
+            (node.name.to_uppercase(), String::new())
+        }
+        field::OPCODE => ("opcode".to_owned(), short_opcode(shown[0])),
+        field::LENGTH => ("payload len".to_owned(), short_length(shown[0])),
+        field::EXTENDED if !goes_on => ("extended payload length".to_owned(), node.value.clone()),
+        field::EXTENDED => ("extended payload length".to_owned(), String::new()),
+        field::KEY => ("masking key".to_owned(), hexadecimal()),
+        packet::NOT_READ => ("not read".to_owned(), hexadecimal()),
+        _ => ("payload data".to_owned(), hexadecimal()),
+    };
+    let long = if goes_on { format!("{label} continued") } else { label.clone() };
+    let columns = 2 * bits.len() - 1;
+    let candidates = [long, label, node.name.split('_').next_back().unwrap_or_default().to_owned()];
+    let label = candidates.into_iter().find(|label| bits.len() == 1 || label.len() <= columns);
+    Cell { bits, label: label.unwrap_or_default(), value, ink }
+}
+
+/// The kind of a field of a frame.
+pub fn ink(field: &Node) -> Ink {
+    match field.name.as_str() {
+        field::LENGTH | field::EXTENDED => Ink::Length,
+        field::KEY => Ink::Key,
+        field::FIN | field::RSV1 | field::RSV2 | field::RSV3 | field::OPCODE | field::MASK => Ink::Header,
+        _ => Ink::Value,
+    }
+}
+
+/// The name of an opcode in seven columns.
+fn short_opcode(byte: u8) -> String {
+    match Opcode::new(byte & OPCODE) {
+        Some(Opcode::Continuation) => "contin.".to_owned(),
+        Some(opcode) => opcode.name().to_owned(),
+        None => format!("{:#x} ?", byte & OPCODE),
+    }
+}
+
+/// Describes the seven bits of the length, in 13 columns.
+fn short_length(byte: u8) -> String {
+    match byte & LENGTH {
+        LENGTH_IN_16 => format!("{LENGTH_IN_16}: 16 bits"),
+        LENGTH_IN_64 => format!("{LENGTH_IN_64}: 64 bits"),
+        short => short.to_string(),
+    }
+}
+
+/// The line between two rows: a plus wherever a box of either row begins or ends.
+fn border(above: &[&Cell], below: &[&Cell]) -> String {
+    let end = above.iter().chain(below).map(|cell| cell.bits.end - cell.row() * ROW).max().unwrap_or(0);
+    let mut line = String::new();
+    for bit in 0..=end {
+        let is_edge = above.iter().chain(below).any(|cell| {
+            let origin = cell.row() * ROW;
+            cell.bits.start - origin == bit || cell.bits.end - origin == bit
+        });
+        line.push(if is_edge { '+' } else { '-' });
+        if bit < end {
+            line.push('-');
+        }
+    }
+    line
+}
+
+/// The bits of a row and their labels.
+fn content(cells: &[&Cell], bytes: &[u8], paint: Paint) -> Vec<String> {
+    let has_letters = cells.iter().any(|cell| cell.width() == 1);
+    let framed = |text: &dyn Fn(&Cell) -> String| {
+        let inside: Vec<String> = cells.iter().map(|cell| paint.ink(cell.ink, &text(cell))).collect();
+        format!("|{}|", inside.join("|"))
+    };
+    let bit = |at: usize| if bytes[at / BYTE] >> (BYTE - 1 - at % BYTE) & 1 == 1 { "1" } else { "0" };
+    let mut lines = vec![framed(&|cell| cell.bits.clone().map(bit).collect::<Vec<_>>().join(" "))];
+    lines.extend(
+        (0..if has_letters { LETTER_LINES } else { 2 }).map(|number| framed(&|cell| cell.line(number))),
+    );
+    lines
+}
+
+/// The line that points at the bits that break a rule, under the row in which they begin.
+fn mark(frame: &Frame<'_>, row: usize) -> Option<String> {
+    let Some(Problem::Broken { rule, bits, .. }) = &frame.problem else { return None };
+    let origin = frame.place.start * BYTE + row * ROW;
+    if !(origin..origin + ROW).contains(&bits.start) || bits.is_empty() {
+        return None;
+    }
+    let from = bits.start - origin;
+    let to = (bits.end - origin).min(ROW);
+    Some(format!("{}{} {rule}", " ".repeat(2 * from + 1), "^".repeat(2 * (to - from) - 1)))
+}

@@ -1,0 +1,335 @@
+//! An explanation as a report for people: a drawing, the unmasking, the fields, the meaning, and
+//! the problem.
+//!
+//! The report fits a terminal of 100 columns and contains nothing that the [`Explanation`] does
+//! not.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use super::bit_diagram;
+use crate::packet::Row;
+use crate::tools::explain::color::{Ink, Paint};
+use crate::tools::explain::explanation::{Content, Explanation, Frame, PAYLOAD, Problem, Whole};
+use crate::tools::explain::parse::encoding;
+use crate::tools::explain::parse::packet::{ARGUMENTS, HEAD, KEY, SIGN};
+use crate::tools::explain::tree::{BYTE, Node};
+use crate::tools::explain::truncate::cut;
+use crate::tools::explain::{dialect_guess, hex};
+use crate::util::escape;
+use crate::util::plural::count;
+use crate::ws::Side;
+use crate::ws::frame::KEY_BYTES;
+
+/// Bytes of the unmasking that are shown.
+const UNMASKED_SHOWN: usize = 16;
+/// Bytes of one value that are shown: a float with its first byte fits.
+const VALUE_BYTES_SHOWN: usize = 9;
+
+/// Columns of the bytes in the table of fields.
+const BYTES_COLUMNS: usize = 28;
+/// Columns of a line of the report.
+const COLUMNS: usize = 100;
+/// Columns before the values of an argument.
+const INDENT: usize = 16;
+
+/// The whole report.
+pub fn report(explanation: &Explanation<'_>, paint: Paint) -> String {
+    let many = explanation.frames.len();
+    let frames = explanation.frames.iter().enumerate();
+    frames.map(|(index, frame)| one(explanation, frame, (index, many), paint)).collect()
+}
+
+/// The section of one frame, with its number and the total.
+pub fn one(
+    explanation: &Explanation<'_>,
+    frame: &Frame<'_>,
+    (index, many): (usize, usize),
+    paint: Paint,
+) -> String {
+    let mut out = if index > 0 { "\n".to_owned() } else { String::new() };
+    let number = if many > 1 { format!("Frame {}, ", index + 1) } else { String::new() };
+    let _ = writeln!(out, "{number}{}: {}", sent(explanation, frame), frame.line(paint));
+    if !matches!(frame.content, Content::Head(_)) {
+        out.push('\n');
+        bit_diagram::draw(frame, &explanation.bytes, paint).iter().for_each(|line| {
+            let _ = writeln!(out, "  {}", line.trim_end());
+        });
+    }
+    unmasking(&mut out, frame, paint);
+    fields(&mut out, explanation, frame, paint);
+    says(&mut out, frame, explanation.from);
+    if !frame.otherwise.is_empty() {
+        let (shown, others) = (explanation.dialect.name(), dialect_guess::listed(&frame.otherwise, "or"));
+        let _ =
+            writeln!(out, "\nThe dialect {shown} is a guess: in {others} this message means something else.");
+    }
+    problem(&mut out, frame, paint);
+    out
+}
+
+fn sent(explanation: &Explanation<'_>, frame: &Frame<'_>) -> String {
+    let who = match explanation.from {
+        Side::Client => "a client",
+        Side::Server => "a server",
+    };
+    let place = &frame.place;
+    let bytes = count(place.len(), "byte");
+    if place.start == 0 {
+        format!("{bytes} from {who}")
+    } else {
+        format!("{bytes} from {who}, at byte {}", place.start)
+    }
+}
+
+/// The first bytes of the payload under the key, and the first byte bit by bit.
+fn unmasking(out: &mut String, frame: &Frame<'_>, paint: Paint) {
+    let (Some(key), Some(&plain)) = (frame.key, frame.payload.first()) else { return };
+    out.push_str(
+        "\nUnmasking: each byte of the payload XOR the next byte of the key (RFC 6455 section 5.3)\n\n",
+    );
+    let mut by_hand = |byte: u8, ink: Option<Ink>, words: String| {
+        let shown = format!("{byte:02x}  {:04b} {:04b}", byte >> 4, byte & 0xf);
+        let shown = ink.map_or(shown.clone(), |ink| paint.ink(ink, &shown));
+        let _ = writeln!(out, "  {shown}  {words}");
+    };
+    by_hand(plain ^ key[0], None, "first byte of the payload, as sent".to_owned());
+    by_hand(key[0], Some(Ink::Key), "first byte of the key".to_owned());
+    let meant =
+        if is_shown(plain) { format!("unmasked: {:?}", char::from(plain)) } else { "unmasked".to_owned() };
+    by_hand(plain, Some(Ink::Value), meant);
+
+    let shown = &frame.payload[..frame.payload.len().min(UNMASKED_SHOWN)];
+    let keys: Vec<u8> = (0..shown.len()).map(|at| key[at % KEY_BYTES]).collect();
+    let masked: Vec<u8> = shown.iter().zip(&keys).map(|(byte, key)| byte ^ key).collect();
+    let more = frame.payload.len() - shown.len();
+    let more = if more > 0 { format!("  and {more} more") } else { String::new() };
+    let letters: Vec<String> =
+        shown.iter().map(|&byte| if is_shown(byte) { char::from(byte) } else { '.' }.to_string()).collect();
+    let _ = writeln!(out, "\n  masked  {}{more}", hex::print(&masked));
+    let _ = writeln!(out, "  key     {}", paint.ink(Ink::Key, &hex::print(&keys)));
+    let _ = writeln!(out, "  plain   {}", paint.ink(Ink::Value, &hex::print(shown)));
+    let _ = writeln!(out, "          {}", paint.ink(Ink::Value, &letters.join("  ")));
+}
+
+fn is_shown(byte: u8) -> bool {
+    byte.is_ascii_graphic() || byte == b' '
+}
+
+/// One line for each node of the tree that has bytes.
+fn fields(out: &mut String, explanation: &Explanation<'_>, frame: &Frame<'_>, paint: Paint) {
+    let masked = if frame.key.is_some() && !frame.payload.is_empty() { ", the payload unmasked" } else { "" };
+    let _ = writeln!(out, "\nFields{masked}\n\n  byte  {:<28}{:<26}value", "bits or bytes", "field");
+    let mut table = Table {
+        out,
+        input: &explanation.bytes,
+        payload: &frame.payload,
+        payload_at: frame.place.end - frame.payload.len(),
+        broken: if let Some(Problem::Broken { bits, .. }) = &frame.problem { bits.clone() } else { 0..0 },
+        paint,
+    };
+    frame.tree.children.iter().for_each(|child| table.lines(child, 0));
+    if let Some(Whole { frames, payload, tree, .. }) = &frame.whole {
+        let words = count(payload.len(), "byte");
+        let _ = writeln!(out, "\nThe whole message, {words} in {}\n", count(*frames, "frame"));
+        Table { out, input: payload, payload, payload_at: 0, broken: 0..0, paint }.lines(tree, 0);
+    }
+}
+
+/// The lines of a tree's nodes, and their bytes: those of the input, except that payload bytes are
+/// shown unmasked.
+struct Table<'a> {
+    out: &'a mut String,
+    input: &'a [u8],
+    payload: &'a [u8],
+    /// Where the payload begins in the input.
+    payload_at: usize,
+    /// The bits that break a rule.
+    broken: Range<usize>,
+    paint: Paint,
+}
+
+impl Table<'_> {
+    fn lines(&mut self, node: &Node, depth: usize) {
+        let name = format!("{}{}", "  ".repeat(depth), escape::line(&node.name));
+        // A parent that has bytes of its own has a head; its line is the head's.
+        let head = node.children.first().filter(|child| child.name == HEAD);
+        let shown = match head {
+            Some(head) => self.bytes(head),
+            None if node.children.is_empty() => self.bytes(node),
+            None => " ".repeat(BYTES_COLUMNS),
+        };
+        let written = head.unwrap_or(node);
+        let encoding = if written.encoding.is_empty() {
+            String::new()
+        } else {
+            format!("  [{}]", escape::line(&written.encoding))
+        };
+        let value = cut(&escape::line(&written.value));
+        let line = format!("{:>6}  {shown}{name:<26}{value}{encoding}", node.bits.start / BYTE);
+        let _ = writeln!(self.out, "{}", line.trim_end());
+        let below = node.children[usize::from(head.is_some())..].iter();
+        below.filter(|child| child.name != SIGN).for_each(|child| self.lines(child, depth + 1));
+    }
+
+    /// The bytes of a leaf in hexadecimal, or its bits in their places; in colours, and as wide as their column.
+    fn bytes(&self, leaf: &Node) -> String {
+        let shown = format!("{:<BYTES_COLUMNS$}", self.plain(leaf));
+        let is_broken = leaf.bits.start < self.broken.end && self.broken.start < leaf.bits.end;
+        let ink = match leaf.name.as_str() {
+            _ if is_broken => Ink::Error,
+            HEAD => Ink::Head,
+            _ => bit_diagram::ink(leaf),
+        };
+        // A byte has three columns: two digits and a blank.
+        let head = 3 * encoding::head_bytes(&leaf.encoding);
+        let (head, value) = shown.split_at(if is_broken { 0 } else { head });
+        self.paint.ink(Ink::Head, head) + &self.paint.ink(ink, value)
+    }
+
+    fn plain(&self, leaf: &Node) -> String {
+        let place = leaf.bytes();
+        if !leaf.bits.len().is_multiple_of(BYTE) {
+            let byte = self.input[place.start];
+            let first = place.start * BYTE;
+            let sign = |at: usize| match leaf.bits.contains(&(first + at)) {
+                true if byte >> (BYTE - 1 - at) & 1 == 1 => '1',
+                true => '0',
+                false => '.',
+            };
+            let (high, low): (String, String) = ((0..4).map(sign).collect(), (4..BYTE).map(sign).collect());
+            return format!("{high} {low}");
+        }
+        let shown = match place.start.checked_sub(self.payload_at) {
+            Some(start) if !self.payload.is_empty() => &self.payload[start..start + place.len()],
+            _ => &self.input[place],
+        };
+        match shown.len() {
+            0..=VALUE_BYTES_SHOWN => hex::print(shown),
+            _ => format!("{} …", hex::print(&shown[..VALUE_BYTES_SHOWN - 1])),
+        }
+    }
+}
+
+/// The meaning of the frame, if it was understood.
+fn says(out: &mut String, frame: &Frame<'_>, from: Side) {
+    match &frame.content {
+        Content::Unread | Content::Bytes | Content::Head(_) => {}
+        Content::Text(text) => {
+            let _ = writeln!(out, "\nText: {text:?}");
+        }
+        Content::Close(line) => {
+            let _ = writeln!(out, "\nClose: {line}");
+        }
+        Content::Compressed => {
+            let _ = writeln!(
+                out,
+                "\nCompressed: the message is changed by the extension that both ends agreed on; it is not decoded."
+            );
+        }
+        Content::Foreign(line) => {
+            let _ = writeln!(out, "\nNo packet of tickwire: {}", cut(&escape::line(line)));
+        }
+        Content::Packet(None, _) => {}
+        Content::Packet(Some(row), _) => packet(out, frame, row, from),
+    }
+}
+
+fn packet(out: &mut String, frame: &Frame<'_>, row: &Row, from: Side) {
+    let direction = if from == Side::Client { "to the server" } else { "to the client" };
+    let _ = writeln!(out, "\nPacket {} {direction}: {}\n", row.name, row.meaning);
+    let payload = frame.whole.as_ref().map_or_else(|| frame.tree.find(PAYLOAD), |whole| Some(&whole.tree));
+    let arguments = payload.and_then(|payload| payload.find(ARGUMENTS));
+    let given: &[Node] = arguments.map_or(&[], |node| &node.children);
+    let mut left_out = Vec::new();
+    for argument in &row.arguments {
+        match given.iter().find(|node| node.name == argument.name) {
+            Some(node) => argument_lines(out, node),
+            None => left_out.push(argument.name.as_str()),
+        }
+    }
+    if !left_out.is_empty() {
+        let _ = writeln!(out, "  omitted, so nil: {}", left_out.join(", "));
+    }
+}
+
+/// An argument by name: a line, or one for each of its groups.
+fn argument_lines(out: &mut String, node: &Node) {
+    let parts: Vec<&Node> = values(node).collect();
+    let lines: Vec<String> = match parts.iter().any(|part| !part.children.is_empty()) {
+        true => parts.into_iter().map(inline).collect(),
+        false => vec![inline(node)],
+    };
+    let mut label = node.name.as_str();
+    for line in lines.iter().flat_map(|line| wrap(line)) {
+        let _ = writeln!(out, "  {label:<width$}{line}", width = INDENT - 2);
+        label = "";
+    }
+}
+
+/// The children that are values: no heads, keys or punctuation.
+fn values(node: &Node) -> impl Iterator<Item = &Node> {
+    node.children.iter().filter(|child| ![HEAD, KEY, SIGN].contains(&child.name.as_str()))
+}
+
+/// A node in one line.
+fn inline(node: &Node) -> String {
+    if node.children.is_empty() {
+        return escape::line(&node.value).into_owned();
+    }
+    let parts: Vec<String> = values(node)
+        .map(|part| match part.name.starts_with('[') {
+            true => inline(part),
+            false => format!("{} {}", escape::line(&part.name), inline(part)),
+        })
+        .collect();
+    if parts.is_empty() { "empty".to_owned() } else { parts.join(", ") }
+}
+
+/// A line in pieces that fit beside their label, broken after commas.
+fn wrap(line: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for part in line.split_inclusive(", ") {
+        let last =
+            lines.last_mut().filter(|last| last.chars().count() + part.chars().count() <= COLUMNS - INDENT);
+        match last {
+            Some(last) => last.push_str(part),
+            None => lines.push(part.to_owned()),
+        }
+    }
+    lines.iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// The words with a capital at the front and a full stop at the end.
+fn as_sentence(words: &str) -> String {
+    let mut signs = words.chars();
+    let first: String = signs.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}.", signs.as_str().trim_end_matches('.'))
+}
+
+fn problem(out: &mut String, frame: &Frame<'_>, paint: Paint) {
+    match &frame.problem {
+        None => {}
+        Some(Problem::Broken { rule, address, sentence, answer, bits }) => {
+            let bit = match bits.start % BYTE {
+                0 if bits.len() % BYTE == 0 => String::new(),
+                bit => format!(", bit {bit}"),
+            };
+            let kind = if answer.starts_with("close") { "Broken rule" } else { "Not accepted" };
+            let line = format!("{kind}, at byte {}{bit}: {rule}", bits.start / BYTE);
+            let _ = writeln!(out, "\n{}\n", paint.ink(Ink::Error, &line));
+            let _ = writeln!(
+                out,
+                "  {}\n  Defined in {address}. Response: {answer}.",
+                escape::line(&as_sentence(sentence))
+            );
+        }
+        Some(Problem::Incomplete { missing }) => {
+            let words = match missing {
+                Some(missing) => format!("the payload lacks {}", count(*missing, "byte")),
+                None => "the header is incomplete".to_owned(),
+            };
+            let _ = writeln!(out, "\nIncomplete: {words}.");
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Counts bytes by packet and by field, from the explainer's trees.
+//!
+//! The input is explanations of single frames; the output is, for each packet, its count, its
+//! bytes, and the bytes of each field. It holds at most [`limits::INSPECTOR_KINDS`] packets, and as many
+//! fields per packet. Names invented by a client are never used: bytes without a name in a table
+//! are counted as `payload`.
+
+use serde_json::{Value as Json, json};
+
+use super::frame_json;
+use crate::limits;
+use crate::tools::explain::tree::{BYTE, Node};
+use crate::tools::explain::{Explanation, PAYLOAD};
+use crate::ws::Side;
+
+/// The name under which everything beyond the limit is counted.
+const OTHER: &str = "other";
+/// Fields of the frame header, except the key.
+const HEADER: &str = "header";
+const KEY: &str = "masking_key";
+/// The packet's code, and the arrays around code and arguments.
+const CODE: &str = "code";
+/// Depth of a name: `own.x`, and no further.
+const DEPTH: usize = 2;
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub struct Fields {
+    kinds: Vec<Kind>,
+}
+
+#[derive(Debug)]
+struct Kind {
+    packet: String,
+    from: Side,
+    count: u64,
+    bits: Named,
+}
+
+/// Bits by name, in the order in which the names came.
+#[derive(Debug, Default)]
+struct Named(Vec<(String, u64)>);
+
+impl Named {
+    fn add(&mut self, name: &str, bits: u64) {
+        let is_full = self.0.len() >= limits::INSPECTOR_KINDS;
+        let at = self.0.iter().position(|(known, _)| known == name);
+        let at = at.or_else(|| is_full.then(|| self.0.len() - 1));
+        match at {
+            Some(at) => self.0[at].1 += bits,
+            None if self.0.len() + 1 == limits::INSPECTOR_KINDS => self.0.push((OTHER.to_owned(), bits)),
+            None => self.0.push((name.to_owned(), bits)),
+        }
+    }
+}
+
+impl Fields {
+    /// Counts a frame.
+    pub fn add(&mut self, explained: &Explanation<'_>) {
+        let Some(frame) = explained.frames.first() else { return };
+        let packet = frame_json::packet(explained);
+        let name = packet
+            .or_else(|| frame_json::rule(explained))
+            .or_else(|| frame.header.as_ref().map(|header| header.opcode.name()))
+            .unwrap_or(OTHER);
+        let kind = self.kind(name, explained.from);
+        kind.count += 1;
+        for node in &frame.tree.children {
+            let bits = node.bits.len() as u64;
+            match node.name.as_str() {
+                PAYLOAD if packet.is_some() => {
+                    node.children.iter().for_each(|node| envelope(node, &mut kind.bits))
+                }
+                PAYLOAD => kind.bits.add(PAYLOAD, bits),
+                KEY => kind.bits.add(KEY, bits),
+                _ => kind.bits.add(HEADER, bits),
+            }
+        }
+    }
+
+    fn kind(&mut self, name: &str, from: Side) -> &mut Kind {
+        let is_full = self.kinds.len() >= limits::INSPECTOR_KINDS;
+        let name = if is_full { OTHER } else { name };
+        let known = self.kinds.iter().position(|kind| kind.packet == name && kind.from == from);
+        let at = known.unwrap_or_else(|| {
+            self.kinds.push(Kind { packet: name.to_owned(), from, count: 0, bits: Named::default() });
+            self.kinds.len() - 1
+        });
+        &mut self.kinds[at]
+    }
+
+    /// A list of everything since the last call.
+    pub fn take(&mut self) -> String {
+        let kinds = std::mem::take(&mut self.kinds).into_iter();
+        Json::from(kinds.map(Kind::json).collect::<Vec<_>>()).to_string()
+    }
+}
+
+impl Kind {
+    fn json(self) -> Json {
+        let bytes = |bits: u64| bits as f64 / BYTE as f64;
+        let sum: u64 = self.bits.0.iter().map(|(_, bits)| bits).sum();
+        let fields: Vec<Json> =
+            self.bits.0.iter().map(|(name, bits)| json!({ "name": name, "bytes": bytes(*bits) })).collect();
+        json!({
+            "packet": self.packet,
+            "from": frame_json::side(self.from),
+            "count": self.count,
+            "bytes": bytes(sum),
+            "fields": fields,
+        })
+    }
+}
+
+/// `[code, [arguments…]]`: what is not within an argument is the code's.
+fn envelope(node: &Node, bits: &mut Named) {
+    let arguments = node.children.iter().position(|child| child.name == "arguments");
+    let Some(at) = arguments else { return bits.add(PAYLOAD, node.bits.len() as u64) };
+    for (index, child) in node.children.iter().enumerate() {
+        if index != at {
+            bits.add(CODE, child.bits.len() as u64);
+            continue;
+        }
+        for argument in &child.children {
+            if argument.name == HEAD {
+                bits.add(CODE, argument.bits.len() as u64);
+            } else {
+                walk(argument, &argument.name, 1, bits);
+            }
+        }
+    }
+}
+
+/// The leaf with which a container begins.
+const HEAD: &str = "head";
+
+/// Counts the leaves below a node under its path; places in a list are no part of it.
+fn walk(node: &Node, path: &str, depth: usize, bits: &mut Named) {
+    if node.children.is_empty() {
+        return bits.add(path, node.bits.len() as u64);
+    }
+    for child in &node.children {
+        let is_place = child.name.starts_with('[') || child.name == HEAD;
+        if is_place || depth >= DEPTH {
+            walk(child, path, depth, bits);
+        } else {
+            walk(child, &format!("{path}.{}", child.name), depth + 1, bits);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Codes;
+    use crate::tools::explain::explain;
+
+    fn count(hexes: &[&str]) -> Json {
+        let dialect = Codes::builtin().dialect("native").expect("built in");
+        let mut fields = Fields::default();
+        for text in hexes {
+            let bytes = crate::tools::explain::hex::parse(text).expect("hex");
+            fields.add(&explain(&bytes, &dialect, None));
+        }
+        let told = serde_json::from_str(&fields.take()).expect("JSON");
+        assert_eq!(fields.take(), "[]", "counted once");
+        told
+    }
+
+    fn named(kind: &Json) -> Vec<(String, f64)> {
+        let fields = kind["fields"].as_array().expect("a list");
+        let one = |field: &Json| Some((field["name"].as_str()?.to_owned(), field["bytes"].as_f64()?));
+        fields.iter().filter_map(one).collect()
+    }
+
+    #[test]
+    fn each_byte_of_a_move_is_counted_for_its_field() {
+        let told = count(&["828a37fa213da5f9b22cfafe91f077fa", "828a37fa213da5f9b22cfafe91f077fa"]);
+        let kind = &told[0];
+        assert_eq!((&kind["packet"], &kind["from"]), (&json!("move"), &json!("client")));
+        assert_eq!((kind["count"].as_u64(), kind["bytes"].as_f64()), (Some(2), Some(32.0)));
+        let expected = [
+            ("header", 4.0),
+            ("masking_key", 8.0),
+            ("code", 6.0),
+            ("sequence", 2.0),
+            ("tick", 6.0),
+            ("direction", 6.0),
+        ];
+        assert_eq!(named(kind), expected.map(|(name, bytes)| (name.to_owned(), bytes)));
+    }
+
+    #[test]
+    fn groups_are_counted_by_their_arguments_and_other_frames_by_what_they_are() {
+        // update: tick 1, own nil, no leaves, enters or full, two of moved; then a ping, and a frame that should be masked.
+        let told = count(&["820f92029601c090909096070101080202", "8902abcd", "8a80"]);
+        let update = named(&told[0]);
+        assert_eq!(update.iter().map(|(_, bytes)| bytes).sum::<f64>(), 17.0);
+        for (name, bytes) in
+            [("moved", 1.0), ("moved.player", 2.0), ("moved.dx", 2.0), ("tick", 1.0), ("own", 1.0)]
+        {
+            assert!(update.contains(&(name.to_owned(), bytes)), "{name}: {update:?}");
+        }
+        assert_eq!(
+            (&told[1]["packet"], named(&told[1])),
+            (&json!("ping"), vec![("header".to_owned(), 2.0), ("payload".to_owned(), 2.0)])
+        );
+        assert_eq!(told[2]["packet"], "incomplete");
+    }
+
+    #[test]
+    fn a_packet_in_json_is_counted_to_the_last_byte_as_well() {
+        let told = count(&["810b5b372c5b342c3332355d5d"]);
+        assert_eq!((&told[0]["packet"], told[0]["bytes"].as_f64()), (&json!("pong"), Some(13.0)));
+        let sum: f64 = named(&told[0]).iter().map(|(_, bytes)| bytes).sum();
+        assert_eq!(sum, 13.0, "{}", told[0]);
+    }
+
+    #[test]
+    fn names_are_bounded() {
+        let mut named = Named::default();
+        for number in 0..3 * limits::INSPECTOR_KINDS {
+            named.add(&number.to_string(), 8);
+        }
+        assert_eq!(named.0.len(), limits::INSPECTOR_KINDS);
+        assert_eq!(named.0.last(), Some(&(OTHER.to_owned(), 8 * (2 * limits::INSPECTOR_KINDS as u64 + 1))));
+        let mut fields = Fields::default();
+        for number in 0..3 * limits::INSPECTOR_KINDS {
+            fields.kind(&number.to_string(), Side::Client).count += 1;
+        }
+        assert_eq!(fields.kinds.len(), limits::INSPECTOR_KINDS + 1);
+    }
+}

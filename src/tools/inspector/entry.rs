@@ -1,0 +1,181 @@
+//! An entry of the list: what is kept of each frame, so that a million of them can be listed and
+//! filtered without being explained again.
+
+use serde_json::{Value as Json, json};
+
+use super::frame_json;
+use crate::tools::explain::{Content, Explanation};
+use crate::util::plural::count;
+use crate::ws::Side;
+use crate::ws::frame::Opcode;
+
+/// See the [module](self).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The number of the frame in its list.
+    pub n: u64,
+    /// The watched client's number, or that of the capture's connection.
+    pub client: u32,
+    /// The side that sent it.
+    pub from: Side,
+    /// What it is.
+    pub kind: Kind,
+    /// The opcode, if it could be read.
+    pub opcode: Option<Opcode>,
+    /// The packet.
+    pub packet: Name,
+    /// The broken rule.
+    pub rule: Name,
+    /// On the server's clock, or since the first packet of the capture; in microseconds.
+    pub at_us: u64,
+    /// The tick that was running; of a capture, the packet that completed the frame.
+    pub tick: u32,
+    /// Bytes as they travelled.
+    pub bytes: u32,
+    /// Of a capture: the piece of its connection that completed it, and its place among the items of
+    /// the piece.
+    pub place: (u32, u32),
+    /// The other one of a ping and its pong, and the time between them in microseconds.
+    pub pair: Option<(u64, u32)>,
+    /// Whether the inspector's page sent it in the client's name.
+    pub is_injected: bool,
+}
+
+/// The kinds of entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A frame.
+    Frame,
+    /// A head of the handshake, or bytes that are not read.
+    Other(&'static str),
+    /// The client was not watched for so many microseconds.
+    Away(u64),
+    /// The capture lacks so many bytes of this side.
+    Hole(u64),
+}
+
+/// The number of a name in [`Names`]; 0 is none.
+pub type Name = u16;
+
+/// The names of packets and rules, each once. They come from tables and from our rules, never from
+/// a peer, so there are few.
+#[derive(Debug, Clone, Default)]
+pub struct Names(Vec<String>);
+
+impl Names {
+    /// The number of a name.
+    pub fn of(&mut self, name: Option<&str>) -> Name {
+        let Some(name) = name else { return 0 };
+        let at = self.0.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.0.push(name.to_owned());
+            self.0.len() - 1
+        });
+        Name::try_from(at + 1).unwrap_or(0)
+    }
+
+    /// The name with this number.
+    pub fn name(&self, name: Name) -> Option<&str> {
+        self.0.get(usize::from(name).checked_sub(1)?).map(String::as_str)
+    }
+
+    /// All names.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
+
+impl Entry {
+    /// The entry of a frame that was explained.
+    pub fn new(n: u64, client: u32, explained: &Explanation<'_>, names: &mut Names) -> Entry {
+        let frame = explained.frames.first();
+        let is_head = frame.is_some_and(|frame| matches!(frame.content, Content::Head(_)));
+        let header = frame.and_then(|frame| frame.header);
+        let is_broken = frame_json::rule(explained).is_some();
+        let kind = if is_head {
+            Kind::Other("upgrade")
+        } else if header.is_some() || is_broken {
+            Kind::Frame
+        } else {
+            Kind::Other("not read")
+        };
+        Entry {
+            n,
+            client,
+            from: explained.from,
+            kind,
+            opcode: header.map(|header| header.opcode),
+            packet: names.of(frame_json::packet(explained)),
+            rule: names.of(frame_json::rule(explained)),
+            at_us: 0,
+            tick: 0,
+            bytes: u32::try_from(explained.bytes.len()).unwrap_or(u32::MAX),
+            place: (0, 0),
+            pair: None,
+            is_injected: false,
+        }
+    }
+
+    /// An entry that is no frame.
+    pub fn gap(n: u64, client: u32, from: Side, kind: Kind, at_us: u64) -> Entry {
+        let (opcode, packet, rule, tick, bytes, place, pair) = (None, 0, 0, 0, 0, (0, 0), None);
+        let is_injected = false;
+        Entry { n, client, from, kind, opcode, packet, rule, at_us, tick, bytes, place, pair, is_injected }
+    }
+
+    /// Whether it is one of the pings and pongs that programs send by themselves.
+    pub fn is_automatic(&self, names: &Names) -> bool {
+        matches!(self.opcode, Some(Opcode::Ping | Opcode::Pong))
+            || matches!(names.name(self.packet), Some("ping" | "pong"))
+    }
+
+    /// Whether it marks a gap, and is no frame.
+    pub fn is_gap(&self) -> bool {
+        matches!(self.kind, Kind::Away(_) | Kind::Hole(_))
+    }
+
+    /// The name of its opcode, or of what it is instead.
+    pub fn kind_name(&self) -> Option<&'static str> {
+        match (self.opcode, self.kind) {
+            (Some(opcode), _) => Some(opcode.name()),
+            (None, Kind::Other(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The entry as the page's list shows it.
+    pub fn json(&self, names: &Names) -> Json {
+        let mut entry = json!({
+            "n": self.n,
+            "client": self.client,
+            "at_ms": self.at_us as f64 / 1000.0,
+            "tick": self.tick,
+            "from": frame_json::side(self.from),
+            "opcode": self.kind_name(),
+            "packet": names.name(self.packet),
+            "rule": names.name(self.rule),
+            "bytes": self.bytes,
+        });
+        if let Some((other, us)) = self.pair {
+            entry["pair"] = Json::from(other);
+            entry["rtt_ms"] = Json::from(f64::from(us) / 1000.0);
+        }
+        match self.kind {
+            Kind::Away(us) => {
+                entry["gap"] = format!("not watched for {:.1} s", us as f64 / 1e6).into();
+            }
+            Kind::Hole(bytes) => {
+                entry["gap"] = format!(
+                    "the capture lacks {} from the {}",
+                    count(bytes, "byte"),
+                    frame_json::side(self.from)
+                )
+                .into();
+            }
+            Kind::Frame | Kind::Other(_) => {}
+        }
+        if self.is_injected {
+            entry["injected"] = true.into();
+        }
+        entry
+    }
+}

@@ -1,0 +1,137 @@
+//! Writes the frames in the ring as a capture that Wireshark can open.
+//!
+//! The input is a client's handshake and frames in order; the output is the bytes of a pcapng file,
+//! not the file itself. The capture has the connection from its SYN, the handshake, and the frames
+//! as if no other frames had come between them, so that Wireshark reads one stream without a gap.
+
+use std::time::Duration;
+
+use super::observed_format::Opened;
+use super::ring::Kept;
+use crate::packet::{Codes, routes};
+use crate::tools::capture::End;
+use crate::tools::capture::Untrusted;
+use crate::tools::capture::world_record::Record;
+use crate::tools::capture::writer::{Flow, Writer};
+use crate::ws::Side;
+
+/// The client of a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Whose {
+    /// Its player, 0 without one.
+    pub player: u16,
+    /// Its player's name, empty without one.
+    pub name: String,
+}
+
+/// The capture of a connection opened at this time. `began` is the time of day at which the server's
+/// clock stood at zero, `codes` the packet tables of the server, which the capture carries.
+pub fn capture<'a>(
+    (opened, at): (&Opened, Duration),
+    whose: &Whose,
+    frames: impl Iterator<Item = &'a Kept>,
+    (began, codes): (Duration, &Codes),
+) -> Vec<u8> {
+    let mut writer = Writer::new(began);
+    writer.begin(true);
+    writer.tables(at, &codes.texts());
+    room(&mut writer, opened, at);
+    // If both ends have the same address, its name would be the server's as well.
+    if !whose.name.is_empty() && opened.address.ip() != opened.local.ip() {
+        writer.name(opened.address.ip(), &whose.name);
+    }
+    let mut frames = frames.filter(|frame| !frame.is_head).peekable();
+    let first = frames.peek().map_or(0, |frame| frame.n);
+    let before = format!("the inspector no longer has the frames before number {first}");
+    let mut flow = Flow::open(&mut writer, [opened.address, opened.local], [0, 0], (at, ""));
+    flow.bytes(&mut writer, End::Client, &opened.request, (at, ""));
+    flow.bytes(&mut writer, End::Server, &opened.response, (at, &before));
+    for frame in frames {
+        let Whose { player, name } = whose;
+        let from = if frame.from == Side::Client { End::Client } else { End::Server };
+        let comment = format!("tick={} player={player} {name}", frame.tick);
+        flow.bytes(&mut writer, from, frame.bytes(), (frame.at.max(at), comment.trim_end()));
+    }
+    writer.blocks
+}
+
+/// Writes which dialect the connection's path speaks, unless its query says it. The page does not know
+/// the other paths of the room.
+fn room(writer: &mut Writer, opened: &Opened, at: Duration) {
+    let line = opened.request.split(|byte| *byte == b'\r').next().unwrap_or_default();
+    let Some(target) = str::from_utf8(line).ok().and_then(|line| line.split(' ').nth(1)) else { return };
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    if query.split('&').any(|field| field.starts_with("dialect=")) {
+        return;
+    }
+    let (room, below) = routes::room_of(path);
+    writer.record(
+        room,
+        at,
+        &Record::Room {
+            game: Untrusted::default(),
+            paths: vec![(Untrusted::new(below), Untrusted::new(&opened.dialect))],
+        },
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::explain::capture_walk;
+
+    #[test]
+    fn a_saved_ring_is_read_back_as_one_connection_without_a_gap() {
+        let opened = Opened {
+            address: "203.0.113.9:40000".parse().expect("an address"),
+            local: "127.0.0.1:3000".parse().expect("an address"),
+            dialect: "letters".to_owned(),
+            json: false,
+            request: b"GET /r/arena/play HTTP/1.1\r\n\r\n".to_vec(),
+            response: b"HTTP/1.1 101 Switching Protocols\r\n\r\n".to_vec(),
+        };
+        let frame = |n, from, length: usize| Kept {
+            n,
+            from,
+            at: Duration::from_millis(10 * n),
+            tick: n as u32,
+            piece: (0..length).map(|at| at as u8).collect(),
+            begin: 0,
+            end: length,
+            is_head: n < 3,
+            is_injected: false,
+        };
+        let frames = [
+            frame(1, Side::Client, 9),
+            frame(900, Side::Client, 16),
+            frame(901, Side::Server, 100_000),
+            frame(902, Side::Client, 7),
+        ];
+        let whose = Whose { player: 3, name: "Ada".to_owned() };
+        let file = capture(
+            (&opened, Duration::from_millis(5)),
+            &whose,
+            frames.iter(),
+            (Duration::from_secs(1_000_000), &Codes::builtin()),
+        );
+        assert_eq!(file[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
+        let read = crate::tools::capture::read(&file).expect("a capture");
+        assert_eq!(read.names, [(opened.address.ip(), "Ada".into())]);
+        assert!(read.packets.iter().any(|packet| packet.comments == ["tick=901 player=3 Ada"]));
+        assert_eq!(read.packets[0].at_ns, 1_000_000_005_000_000);
+        let tables = read.tables().expect("whole").expect("they are carried");
+        assert!(tables.iter().map(|(file, text)| (&**file, &**text)).eq(Codes::builtin().texts()));
+        let codes = capture_walk::codes(&read, None).expect("good tables");
+        let dialect = |path| routes::asked(&codes, path, None, None).map(|(dialect, _)| dialect.name());
+        assert_eq!([dialect("/r/arena/play"), dialect("/play")], [Ok("letters"), Ok("native")]);
+        let connections = read.connections();
+        let [connection] = &connections[..] else { panic!("{} connections", connections.len()) };
+        assert!(connection.has_begin && connection.holes.is_empty());
+        let said = |from: End| -> Vec<u8> {
+            let pieces = connection.pieces.iter().filter(|piece| piece.from == from);
+            pieces.flat_map(|piece| piece.bytes.to_vec()).collect()
+        };
+        assert_eq!(said(End::Client), [&opened.request[..], frames[1].bytes(), frames[3].bytes()].concat());
+        assert_eq!(said(End::Server), [&opened.response[..], frames[2].bytes()].concat());
+    }
+}

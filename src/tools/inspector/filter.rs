@@ -1,0 +1,461 @@
+//! Parses the filter that the user types above the list.
+//!
+//! ```text
+//!   move aim                frames of these names: of packets, opcodes or rules, or parts of names
+//!   -ping   not broken      but not these
+//!   from client             a direction
+//!   x > 7000                a field's value: = != < <= > >=, and ~ for "contains"; move.direction names its packet
+//!   name = "Ann"            text; bytes > 100 is the size of the frame;
+//!                           connection = 7 is one of a capture
+//!   "hello"                 text anywhere in the frame
+//!   hex 81 85               bytes, as they travel or unmasked
+//!   move x > 3 or chat      all parts hold; or those after `or`
+//! ```
+
+use std::ops::Range;
+
+use crate::limits;
+use crate::tools::explain::hex;
+use crate::ws::Side;
+
+/// A filter that was typed: alternatives, each of which is parts that all have to hold.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Filter {
+    /// The alternatives; none lets everything pass.
+    pub alternatives: Vec<Vec<Part>>,
+}
+
+/// One part of a filter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// Whether it must not hold.
+    pub is_not: bool,
+    /// What has to hold.
+    pub test: Test,
+    /// The part as it was typed.
+    pub text: String,
+}
+
+/// What a part asks of a frame.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Test {
+    /// One of these is in a name of the frame, in lower case.
+    Named(Vec<String>),
+    /// The sender.
+    From(Side),
+    /// It breaks a rule.
+    Broken,
+    /// The size of the frame in bytes.
+    Size(Operator, f64),
+    /// The number of the connection in a capture.
+    Connection(Operator, f64),
+    /// A field's value.
+    Field(Vec<String>, Operator, Wanted),
+    /// These bytes, as they travel or unmasked.
+    Bytes(Vec<u8>),
+    /// This text, in lower case.
+    Text(String),
+}
+
+/// How a field is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operator {
+    Is,
+    IsNot,
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+    Contains,
+}
+
+/// The value to compare with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wanted {
+    /// A number, and the unit if one was given.
+    Number(f64, Option<Unit>),
+    /// A text.
+    Text(String),
+}
+
+/// The units that a number may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    Px,
+    Degrees,
+}
+
+/// What is wrong with a filter, and where, in characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilterError {
+    /// One sentence.
+    pub sentence: String,
+    /// The place.
+    pub place: Range<usize>,
+}
+
+impl Test {
+    /// Whether the frame's explanation is needed, and not only its entry.
+    pub fn is_deep(&self) -> bool {
+        matches!(self, Test::Field(..) | Test::Bytes(_) | Test::Text(_))
+    }
+}
+
+impl Filter {
+    /// Reads a filter.
+    ///
+    /// # Errors
+    /// What is wrong, and where.
+    pub fn parse(text: &str) -> Result<Filter, FilterError> {
+        let chars: Vec<char> = text.chars().collect();
+        if chars.len() > limits::INSPECTOR_FILTER_CHARS {
+            let sentence = format!("a filter has at most {} characters", limits::INSPECTOR_FILTER_CHARS);
+            return Err(FilterError { sentence, place: limits::INSPECTOR_FILTER_CHARS..chars.len() });
+        }
+        let tokens = tokens(&chars)?;
+        let mut reader = Reader { chars: &chars, tokens: &tokens, at: 0 };
+        let mut filter = Filter { alternatives: vec![Vec::new()] };
+        while let Some(token) = reader.peek() {
+            if token.is_word("or") {
+                reader.at += 1;
+                filter.alternatives.push(Vec::new());
+                continue;
+            }
+            let part = reader.part()?;
+            let last = filter.alternatives.last_mut().expect("there is one alternative at least");
+            match part {
+                Some(part) => add(last, part),
+                None => continue,
+            }
+        }
+        // What is half typed, such as `move or`, asks for nothing yet.
+        filter.alternatives.retain(|parts| !parts.is_empty());
+        for parts in &mut filter.alternatives {
+            parts.sort_by_key(|part| part.test.is_deep());
+        }
+        Ok(filter)
+    }
+
+    /// Whether explanations are needed.
+    pub fn is_deep(&self) -> bool {
+        self.alternatives.iter().flatten().any(|part| part.test.is_deep())
+    }
+}
+
+/// Adds a part; names side by side are alternatives of each other.
+fn add(parts: &mut Vec<Part>, part: Part) {
+    if let (Test::Named(names), false) = (&part.test, part.is_not)
+        && let Some(before) =
+            parts.iter_mut().find(|part| matches!(part.test, Test::Named(_)) && !part.is_not)
+        && let Test::Named(known) = &mut before.test
+    {
+        known.extend(names.iter().cloned());
+        before.text = format!("{} {}", before.text, part.text);
+        return;
+    }
+    parts.push(part);
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum What {
+    Word(String),
+    Quoted(String),
+    Operator(Operator),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Token {
+    what: What,
+    place: Range<usize>,
+}
+
+impl Token {
+    fn is_word(&self, word: &str) -> bool {
+        matches!(&self.what, What::Word(known) if known.eq_ignore_ascii_case(word))
+    }
+}
+
+const SIGNS: &str = "=<>!~";
+
+fn tokens(chars: &[char]) -> Result<Vec<Token>, FilterError> {
+    let (mut tokens, mut at) = (Vec::new(), 0);
+    while at < chars.len() {
+        let begin = at;
+        let sign = chars[at];
+        let what = if sign.is_whitespace() || sign == ',' {
+            at += 1;
+            continue;
+        } else if sign == '"' {
+            let end = chars[at + 1..].iter().position(|sign| *sign == '"').map(|end| at + 1 + end);
+            let Some(end) = end else {
+                return error("the quotation mark is not closed", begin..chars.len());
+            };
+            at = end + 1;
+            What::Quoted(chars[begin + 1..end].iter().collect())
+        } else if SIGNS.contains(sign) {
+            at += 1;
+            if chars.get(at) == Some(&'=') {
+                at += 1;
+            }
+            let text: String = chars[begin..at].iter().collect();
+            What::Operator(
+                operator(&text)
+                    .map_or_else(|| error("`!` alone compares nothing: write `!=`", begin..at), Ok)?,
+            )
+        } else {
+            let ends = |sign: &char| sign.is_whitespace() || SIGNS.contains(*sign) || "\",".contains(*sign);
+            at += chars[at..].iter().position(ends).unwrap_or(chars.len() - at);
+            What::Word(chars[begin..at].iter().collect())
+        };
+        tokens.push(Token { what, place: begin..at });
+    }
+    Ok(tokens)
+}
+
+fn operator(text: &str) -> Option<Operator> {
+    Some(match text {
+        "=" | "==" => Operator::Is,
+        "!=" => Operator::IsNot,
+        "<" => Operator::Less,
+        "<=" => Operator::AtMost,
+        ">" => Operator::More,
+        ">=" => Operator::AtLeast,
+        "~" | "~=" => Operator::Contains,
+        _ => return None,
+    })
+}
+
+fn error<T>(sentence: impl Into<String>, place: Range<usize>) -> Result<T, FilterError> {
+    Err(FilterError { sentence: sentence.into(), place })
+}
+
+struct Reader<'a> {
+    chars: &'a [char],
+    tokens: &'a [Token],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn peek(&self) -> Option<&'a Token> {
+        self.tokens.get(self.at)
+    }
+
+    /// The place behind everything, where something is missing.
+    fn end(&self) -> Range<usize> {
+        self.chars.len()..self.chars.len() + 1
+    }
+
+    /// The next part; `None` for what says nothing, such as `and`.
+    fn part(&mut self) -> Result<Option<Part>, FilterError> {
+        let Some(token) = self.peek() else { return Ok(None) };
+        self.at += 1;
+        let begin = token.place.start;
+        let (is_not, test) = match &token.what {
+            What::Operator(_) => {
+                return error("the name of a field is missing before this", token.place.clone());
+            }
+            What::Quoted(text) => (false, Test::Text(text.to_lowercase())),
+            What::Word(word) if word == "-" || word.eq_ignore_ascii_case("and") => return Ok(None),
+            What::Word(word) if word.eq_ignore_ascii_case("not") => {
+                let Some(part) = self.part()? else { return Ok(None) };
+                (!part.is_not, part.test)
+            }
+            What::Word(word) => match word.strip_prefix('-') {
+                Some(rest) => (true, self.word(rest, token)?),
+                None => (false, self.word(word, token)?),
+            },
+        };
+        let end = self.tokens[self.at - 1].place.end;
+        let text = self.chars[begin..end].iter().collect();
+        Ok(Some(Part { is_not, test, text }))
+    }
+
+    fn word(&mut self, word: &str, token: &Token) -> Result<Test, FilterError> {
+        if let Some(Token { what: What::Operator(operator), place }) = self.peek() {
+            self.at += 1;
+            return self.comparison(word, *operator, place);
+        }
+        match word.to_lowercase().as_str() {
+            "hex" => self.hex(token),
+            "from" => self.from(),
+            "text" => match self.peek() {
+                Some(Token { what: What::Quoted(text) | What::Word(text), .. }) => {
+                    self.at += 1;
+                    Ok(Test::Text(text.to_lowercase()))
+                }
+                _ => error("the text to look for is missing; example: text \"hello\"", self.end()),
+            },
+            "broken" => Ok(Test::Broken),
+            name => Ok(Test::Named(vec![name.to_owned()])),
+        }
+    }
+
+    fn comparison(&mut self, name: &str, operator: Operator, at: &Range<usize>) -> Result<Test, FilterError> {
+        let Some(Token { what, place }) = self.peek() else {
+            return error(format!("a value is missing after this; example: {name} > 7000"), at.clone());
+        };
+        self.at += 1;
+        let wanted = match what {
+            What::Operator(_) => return error("a value is missing before this", place.clone()),
+            What::Quoted(text) => Wanted::Text(text.clone()),
+            What::Word(text) => number(text).unwrap_or_else(|| Wanted::Text(text.clone())),
+        };
+        let orders =
+            matches!(operator, Operator::Less | Operator::AtMost | Operator::More | Operator::AtLeast);
+        let name = name.to_lowercase();
+        match (&wanted, name.as_str()) {
+            (Wanted::Text(text), _) if orders => {
+                error(format!("{text:?} is not a number; only = != and ~ compare text"), place.clone())
+            }
+            (Wanted::Number(number, None), "bytes") => Ok(Test::Size(operator, *number)),
+            (Wanted::Number(number, None), "connection") => Ok(Test::Connection(operator, *number)),
+            (_, "bytes") => {
+                error("bytes can only be compared with a number; example: bytes > 100", place.clone())
+            }
+            (Wanted::Text(text), "packet" | "rule") if operator == Operator::Is => {
+                Ok(Test::Named(vec![text.to_lowercase()]))
+            }
+            (Wanted::Text(text), "from") if operator == Operator::Is => sender(text, place),
+            _ => Ok(Test::Field(name.split('.').map(str::to_owned).collect(), operator, wanted)),
+        }
+    }
+
+    fn from(&mut self) -> Result<Test, FilterError> {
+        match self.peek() {
+            Some(Token { what: What::Word(text), place }) => {
+                self.at += 1;
+                sender(text, place)
+            }
+            _ => error("a direction is missing: from client, or from server", self.end()),
+        }
+    }
+
+    fn hex(&mut self, token: &Token) -> Result<Test, FilterError> {
+        let mut bytes = Vec::new();
+        while let Some(Token { what: What::Word(word), place }) = self.peek() {
+            if !word.chars().all(|sign| sign.is_ascii_hexdigit() || ":xX".contains(sign)) {
+                break;
+            }
+            match hex::parse(word) {
+                Ok(more) => bytes.extend(more),
+                Err(sentence) => return error(sentence, place.clone()),
+            }
+            self.at += 1;
+        }
+        if bytes.is_empty() {
+            let place = self.peek().map_or(token.place.clone(), |token| token.place.clone());
+            return error("bytes are missing; write each as two digits, for example hex 81 85", place);
+        }
+        Ok(Test::Bytes(bytes))
+    }
+}
+
+fn sender(text: &str, place: &Range<usize>) -> Result<Test, FilterError> {
+    match text.to_lowercase().as_str() {
+        "client" => Ok(Test::From(Side::Client)),
+        "server" => Ok(Test::From(Side::Server)),
+        _ => error(format!("{text:?} is not a direction; use client or server"), place.clone()),
+    }
+}
+
+fn number(text: &str) -> Option<Wanted> {
+    let (digits, unit) = if let Some(digits) = text.strip_suffix("px") {
+        (digits, Some(Unit::Px))
+    } else if let Some(digits) = text.strip_suffix('°').or(text.strip_suffix("deg")) {
+        (digits, Some(Unit::Degrees))
+    } else {
+        (text, None)
+    };
+    let number = match digits.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok()? as f64,
+        // Without words such as `nan`.
+        None if digits.starts_with(|sign: char| sign.is_ascii_digit() || "+-.".contains(sign)) => {
+            digits.parse().ok()?
+        }
+        None => return None,
+    };
+    Some(Wanted::Number(number, unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(text: &str) -> Test {
+        let filter = Filter::parse(text).expect("a filter");
+        assert_eq!((filter.alternatives.len(), filter.alternatives[0].len()), (1, 1), "{text}");
+        filter.alternatives[0][0].test.clone()
+    }
+
+    #[test]
+    fn each_kind_of_part_is_read() {
+        let path = |text: &str| text.split('.').map(str::to_owned).collect::<Vec<_>>();
+        for (text, test) in [
+            ("Move", Test::Named(vec!["move".to_owned()])),
+            ("move, aim", Test::Named(vec!["move".to_owned(), "aim".to_owned()])),
+            ("from client", Test::From(Side::Client)),
+            ("from=server", Test::From(Side::Server)),
+            ("broken", Test::Broken),
+            ("connection = 7", Test::Connection(Operator::Is, 7.0)),
+            ("bytes>=100", Test::Size(Operator::AtLeast, 100.0)),
+            ("x > 7000", Test::Field(path("x"), Operator::More, Wanted::Number(7000.0, None))),
+            ("x>-1.5px", Test::Field(path("x"), Operator::More, Wanted::Number(-1.5, Some(Unit::Px)))),
+            (
+                "dir <= 90°",
+                Test::Field(path("dir"), Operator::AtMost, Wanted::Number(90.0, Some(Unit::Degrees))),
+            ),
+            ("key = 0xff", Test::Field(path("key"), Operator::Is, Wanted::Number(255.0, None))),
+            (
+                "move.direction != nil",
+                Test::Field(path("move.direction"), Operator::IsNot, Wanted::Text("nil".to_owned())),
+            ),
+            ("name = \"Ann B\"", Test::Field(path("name"), Operator::Is, Wanted::Text("Ann B".to_owned()))),
+            ("name ~ an", Test::Field(path("name"), Operator::Contains, Wanted::Text("an".to_owned()))),
+            ("hex 81 85", Test::Bytes(vec![0x81, 0x85])),
+            ("hex 0x8185:37", Test::Bytes(vec![0x81, 0x85, 0x37])),
+            ("\"Hello\"", Test::Text("hello".to_owned())),
+            ("text hello", Test::Text("hello".to_owned())),
+            ("packet = move", Test::Named(vec!["move".to_owned()])),
+        ] {
+            assert_eq!(one(text), test, "{text}");
+        }
+    }
+
+    #[test]
+    fn parts_are_combined_and_those_that_need_an_explanation_come_last() {
+        let filter = Filter::parse("x > 3 move -ping aim and not broken or hex 81 -").expect("a filter");
+        let texts = |at: usize| -> Vec<(String, bool)> {
+            filter.alternatives[at].iter().map(|part| (part.text.clone(), part.is_not)).collect()
+        };
+        let expected = [("move aim", false), ("-ping", true), ("not broken", true), ("x > 3", false)];
+        assert_eq!(texts(0), expected.map(|(text, is_not)| (text.to_owned(), is_not)));
+        assert_eq!(texts(1), [("hex 81".to_owned(), false)]);
+        for text in ["", "  ", "-", "and", "or", "not"] {
+            assert_eq!(Filter::parse(text), Ok(Filter::default()), "{text:?} asks for nothing");
+        }
+    }
+
+    #[test]
+    fn a_wrong_filter_is_refused_with_its_place() {
+        for (text, place, words) in [
+            ("x >", 2..3, "a value is missing"),
+            ("move > > 3", 7..8, "a value is missing before this"),
+            ("> 3", 0..1, "the name of a field is missing"),
+            ("x > Ann", 4..7, "\"Ann\" is not a number"),
+            ("move hex", 5..8, "bytes are missing"),
+            ("hex zz", 4..6, "bytes are missing"),
+            ("hex 818", 4..7, "odd number of digits"),
+            ("from above", 5..10, "not a direction"),
+            ("from", 4..5, "a direction is missing"),
+            ("name = \"Ann", 7..11, "not closed"),
+            ("x ! 3", 2..3, "write `!=`"),
+            ("bytes > 3px", 8..11, "compared with a number"),
+        ] {
+            let error = Filter::parse(text).expect_err(text);
+            assert_eq!(error.place, place, "{text}: {}", error.sentence);
+            assert!(error.sentence.contains(words), "{text}: {}", error.sentence);
+        }
+        let long = "a".repeat(limits::INSPECTOR_FILTER_CHARS + 1);
+        assert!(Filter::parse(&long).is_err());
+    }
+}

@@ -1,0 +1,342 @@
+//! Which frames a filter lets through and, if it lets none through, why.
+//!
+//! The values are those of the explainer's tree: a field is found by the name that the drawing and the
+//! tree show. A number without a unit means pixels if the field is a position, and otherwise the
+//! number on the wire.
+
+use super::entry::{Entry, Names};
+use super::filter::{Filter, Operator, Part, Test, Unit, Wanted};
+use crate::tools::explain::Explanation;
+use crate::tools::explain::tree::Node;
+use crate::util::plural::count;
+
+/// A filter at work: it counts what each part lets through.
+#[derive(Debug, Clone, Default)]
+pub struct Judge {
+    filter: Filter,
+    tallies: Vec<Vec<Tally>>,
+}
+
+/// What one part was asked, and let through.
+#[derive(Debug, Clone, Default)]
+struct Tally {
+    asked: usize,
+    passed: usize,
+    /// Frames without the field.
+    without: usize,
+    /// The smallest and the largest number that was found.
+    range: Option<(f64, f64)>,
+}
+
+impl Judge {
+    /// Nothing was asked yet.
+    pub fn new(filter: Filter) -> Judge {
+        let tallies = filter.alternatives.iter().map(|parts| vec![Tally::default(); parts.len()]).collect();
+        Judge { filter, tallies }
+    }
+
+    /// Whether explanations are needed.
+    pub fn is_deep(&self) -> bool {
+        self.filter.is_deep()
+    }
+
+    /// Whether the filter asks for nothing.
+    pub fn is_empty(&self) -> bool {
+        self.filter.alternatives.is_empty()
+    }
+
+    /// Whether an entry may pass, as far as can be said without its explanation.
+    pub fn may_pass(&self, entry: &Entry, names: &Names) -> bool {
+        let passes = |part: &Part| part.test.is_deep() || shallow(part, entry, names) != part.is_not;
+        self.is_empty() || self.filter.alternatives.iter().any(|parts| parts.iter().all(passes))
+    }
+
+    /// Whether a frame passes. Without an explanation, a part that needs one does not hold.
+    pub fn passes(&mut self, entry: &Entry, names: &Names, explained: Option<&Explanation<'_>>) -> bool {
+        let mut is_wanted = self.is_empty();
+        for (parts, tallies) in self.filter.alternatives.iter().zip(&mut self.tallies) {
+            is_wanted |= parts.iter().zip(tallies).all(|(part, tally)| {
+                tally.asked += 1;
+                let holds = match (part.test.is_deep(), explained) {
+                    (false, _) => shallow(part, entry, names),
+                    (true, Some(explained)) => deep(&part.test, explained, tally),
+                    (true, None) => false,
+                };
+                let passed = holds != part.is_not;
+                tally.passed += usize::from(passed);
+                passed
+            });
+        }
+        is_wanted
+    }
+
+    /// Why no frame passed, in one sentence; empty if the filter asks for nothing.
+    pub fn why(&self, names: &Names) -> String {
+        let why = |(parts, tallies): (&Vec<Part>, &Vec<Tally>)| {
+            let at = tallies.iter().position(|tally| tally.passed == 0).unwrap_or_default();
+            let (part, tally) = (&parts[at], &tallies[at]);
+            let before: Vec<String> = parts[..at].iter().map(|part| format!("`{}`", part.text)).collect();
+            let of = match before.is_empty() {
+                true => String::new(),
+                false => format!("Of {} with {}, none matches", frames(tally.asked), before.join(" and ")),
+            };
+            let begin = if of.is_empty() { "No frame matches".to_owned() } else { of };
+            format!("{begin} `{}`{}", part.text, detail(part, tally, names))
+        };
+        let all: Vec<String> = self.filter.alternatives.iter().zip(&self.tallies).map(why).collect();
+        all.join(". ")
+    }
+}
+
+fn frames(number: usize) -> String {
+    count(number, "frame")
+}
+
+/// What the frames have instead.
+fn detail(part: &Part, tally: &Tally, names: &Names) -> String {
+    match &part.test {
+        Test::Field(path, ..) => {
+            let field = path.join(".");
+            let has = |count: usize| if count == 1 { "has" } else { "have" };
+            let with = tally.asked - tally.without;
+            let them = if tally.without == 0 { "every frame" } else { "the others" };
+            let without = match tally.without {
+                0 => String::new(),
+                some => format!("; {} {} no field {field}", frames(some), has(some)),
+            };
+            match tally.range {
+                Some((least, most)) if least == most => {
+                    format!("{without}; in {them}, the field is {least}")
+                }
+                Some((least, most)) => format!("{without}; in {them}, the field is {least} to {most}"),
+                None if with > 0 => format!("{without}; in {them}, the field has other values"),
+                None => without,
+            }
+        }
+        Test::Named(_) if !part.is_not && names.iter().next().is_some() => {
+            let mut known: Vec<&str> = names.iter().collect();
+            known.sort_unstable();
+            format!("; the names here are {}", known.join(", "))
+        }
+        _ => String::new(),
+    }
+}
+
+/// A part that the entry answers.
+fn shallow(part: &Part, entry: &Entry, names: &Names) -> bool {
+    match &part.test {
+        Test::Named(wanted) => {
+            let own = [names.name(entry.packet), names.name(entry.rule), entry.kind_name()];
+            own.into_iter().flatten().any(|name| {
+                let name = name.to_lowercase();
+                wanted.iter().any(|word| name.contains(word))
+            })
+        }
+        Test::From(side) => entry.from == *side,
+        Test::Broken => !matches!(names.name(entry.rule), None | Some("incomplete")),
+        Test::Size(operator, number) => compare(*operator, f64::from(entry.bytes), *number),
+        Test::Connection(operator, number) => compare(*operator, f64::from(entry.client), *number),
+        Test::Field(..) | Test::Bytes(_) | Test::Text(_) => false,
+    }
+}
+
+fn deep(test: &Test, explained: &Explanation<'_>, tally: &mut Tally) -> bool {
+    let Some(frame) = explained.frames.first() else { return false };
+    match test {
+        Test::Field(path, operator, wanted) => {
+            let mut look = Look { path, operator: *operator, wanted, holds: false, is_there: false, tally };
+            look.walk(&frame.tree, &mut Vec::new());
+            if let Some(whole) = &frame.whole {
+                look.walk(&whole.tree, &mut Vec::new());
+            }
+            let Look { holds, is_there, .. } = look;
+            tally.without += usize::from(!is_there);
+            holds
+        }
+        Test::Bytes(bytes) => {
+            let whole = frame.whole.as_ref().map(|whole| &whole.payload[..]).unwrap_or_default();
+            [&explained.bytes[..], &frame.payload, whole].iter().any(|all| contains(all, bytes))
+        }
+        Test::Text(text) => {
+            let payload = if frame.payload.is_empty() { &explained.bytes } else { &frame.payload };
+            let has = |text_of: &str| text_of.to_lowercase().contains(text);
+            has(&String::from_utf8_lossy(payload)) || has(&frame.to_string())
+        }
+        Test::Named(_) | Test::From(_) | Test::Broken | Test::Size(..) | Test::Connection(..) => false,
+    }
+}
+
+fn contains(all: &[u8], part: &[u8]) -> bool {
+    all.len() >= part.len() && all.windows(part.len()).any(|window| window == part)
+}
+
+fn compare(operator: Operator, number: f64, wanted: f64) -> bool {
+    match operator {
+        Operator::Is => number == wanted,
+        Operator::IsNot => number != wanted,
+        Operator::Less => number < wanted,
+        Operator::AtMost => number <= wanted,
+        Operator::More => number > wanted,
+        Operator::AtLeast => number >= wanted,
+        Operator::Contains => number.to_string().contains(&wanted.to_string()),
+    }
+}
+
+/// A search for a field in a tree.
+struct Look<'a> {
+    path: &'a [String],
+    operator: Operator,
+    wanted: &'a Wanted,
+    holds: bool,
+    is_there: bool,
+    tally: &'a mut Tally,
+}
+
+impl Look<'_> {
+    fn walk<'n>(&mut self, node: &'n Node, above: &mut Vec<&'n str>) {
+        if node.children.is_empty() {
+            if self.is_meant(&node.name, above) {
+                self.is_there = true;
+                self.holds |= self.judge(node);
+            }
+            return;
+        }
+        above.push(&node.name);
+        node.children.iter().for_each(|child| self.walk(child, above));
+        above.pop();
+    }
+
+    /// Whether the path ends with this name and its other names are above, in their order.
+    fn is_meant(&self, name: &str, above: &[&str]) -> bool {
+        let Some((last, before)) = self.path.split_last() else { return false };
+        let mut above = above.iter();
+        name.eq_ignore_ascii_case(last)
+            && before.iter().all(|wanted| above.any(|name| name.eq_ignore_ascii_case(wanted)))
+    }
+
+    fn judge(&mut self, node: &Node) -> bool {
+        match self.wanted {
+            Wanted::Number(wanted, unit) => {
+                let Some(number) = number(node, *unit) else { return self.operator == Operator::IsNot };
+                let (least, most) = self.tally.range.unwrap_or((number, number));
+                self.tally.range = Some((least.min(number), most.max(number)));
+                compare(self.operator, number, *wanted)
+            }
+            Wanted::Text(wanted) => {
+                let raw = node.raw.as_ref().and_then(|raw| raw.as_str()).unwrap_or(&node.value);
+                let is = raw == wanted || node.value.split(", ").any(|part| part == wanted);
+                match self.operator {
+                    Operator::IsNot => !is,
+                    Operator::Contains => raw.to_lowercase().contains(&wanted.to_lowercase()),
+                    _ => is,
+                }
+            }
+        }
+    }
+}
+
+/// The number of a leaf: in the unit asked for, or else in pixels if it is a position.
+fn number(node: &Node, unit: Option<Unit>) -> Option<f64> {
+    let told = node.value.rsplit(" = ").next().unwrap_or_default();
+    let of = |end: &str| told.strip_suffix(end).and_then(|number| number.trim().parse::<f64>().ok());
+    match unit {
+        Some(Unit::Degrees) => of("°"),
+        Some(Unit::Px) => of("px"),
+        None => of(" px").or_else(|| node.raw.as_ref().and_then(|raw| raw.as_f64())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{Codes, Direction, Value};
+    use crate::tools::explain::{explain, hex};
+
+    /// Frames of the native dialect: those that pass, and why none does.
+    fn judge(filter: &str, frames: &[Vec<u8>]) -> (Vec<usize>, String) {
+        let codes = Codes::builtin();
+        let dialect = codes.dialect("native").expect("built in");
+        let (mut names, mut judge) = (Names::default(), Judge::new(Filter::parse(filter).expect("a filter")));
+        let mut passed = Vec::new();
+        for (at, bytes) in frames.iter().enumerate() {
+            let explained = explain(bytes, &dialect, None);
+            let entry = Entry::new(at as u64 + 1, 1, &explained, &mut names);
+            let may = judge.may_pass(&entry, &names);
+            if judge.passes(&entry, &names, Some(&explained)) {
+                assert!(may, "{filter}: {at}");
+                passed.push(at);
+            }
+        }
+        (passed, judge.why(&names))
+    }
+
+    fn packet(direction: Direction, name: &str, values: &[Value]) -> Vec<u8> {
+        let codes = Codes::builtin();
+        let payload =
+            codes.dialect("native").expect("built in").encode(direction, name, values).expect("fits");
+        let mut bytes = Vec::new();
+        let mask = (direction == Direction::ToServer).then_some([1, 2, 3, 4]);
+        crate::ws::frame::write(&mut bytes, crate::ws::frame::Opcode::Binary, mask, &payload);
+        bytes
+    }
+
+    fn frames() -> Vec<Vec<u8>> {
+        let moves =
+            |direction: u16| packet(Direction::ToServer, "move", &[1.into(), Value::Nil, direction.into()]);
+        let enter = packet(Direction::ToServer, "enter", &["Ann".into(), Value::Nil]);
+        let trees: Value = vec![7.into(), 0.into(), 7100.into(), 50.into(), 30.into()]
+            .into_iter()
+            .collect::<Vec<Value>>()
+            .into();
+        let objects = packet(Direction::ToClient, "objects", &[trees]);
+        let broken = hex::parse("8a80").expect("hex");
+        vec![moves(5000), moves(16384), enter, objects, broken, hex::parse("8902abcd").expect("hex")]
+    }
+
+    #[test]
+    fn frames_pass_by_names_fields_text_bytes_and_direction() {
+        for (filter, passed) in [
+            ("", &[0, 1, 2, 3, 4, 5][..]),
+            ("move", &[0, 1]),
+            ("MOVE enter", &[0, 1, 2]),
+            ("-move -objects", &[2, 4, 5]),
+            ("from server", &[3, 5]),
+            ("move.direction > 7000", &[1]),
+            ("direction = 90°", &[1]),
+            ("enter.direction > 7000", &[]),
+            ("move direction < 7000 or name = Ann", &[0, 2]),
+            ("name ~ an", &[2]),
+            ("not name ~ an from client", &[0, 1, 4]),
+            ("x > 7000", &[3]),
+            ("objects.y < 51px", &[3]),
+            ("opcode = ping", &[5]),
+            ("opcode = 2 from server", &[3]),
+            ("hex ab cd", &[5]),
+            ("hex 82 88", &[0, 1, 2]),
+            ("hex a3 41 6e 6e", &[2]),
+            ("\"ann\"", &[2]),
+            ("bytes < 5", &[4, 5]),
+        ] {
+            assert_eq!(judge(filter, &frames()).0, passed, "{filter}");
+        }
+    }
+
+    #[test]
+    fn an_empty_result_is_explained() {
+        for (filter, why) in [
+            (
+                "x > 8000",
+                "No frame matches `x > 8000`; 5 frames have no field x; in the others, the field is 7100",
+            ),
+            ("y > 8000 move", "Of 2 frames with `move`, none matches `y > 8000`; 2 frames have no field y"),
+            (
+                "direction > 20000",
+                "No frame matches `direction > 20000`; 4 frames have no field direction; in the others, the field is 5000 to 16384",
+            ),
+            ("mvoe", "No frame matches `mvoe`; the names here are enter, incomplete, move, objects"),
+            ("hex ff ff ff", "No frame matches `hex ff ff ff`"),
+        ] {
+            assert_eq!(judge(filter, &frames()), (vec![], why.to_owned()), "{filter}");
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! The list of frames that the page scrolls: entries in order, and which of them are shown.
+//!
+//! An entry is judged once, in order, by the scope (a client, a direction, no automatic frames) and
+//! the filter. A filter that needs explanations is applied from the front, a few frames at a time,
+//! while new entries arrive.
+
+use std::collections::VecDeque;
+
+use serde_json::{Value as Json, json};
+
+use super::entry::{Entry, Names};
+use super::filter::{Filter, FilterError};
+use super::filter_match::Judge;
+use super::frame_json;
+use crate::limits;
+use crate::tools::explain::Explanation;
+use crate::util::plural::count;
+use crate::ws::Side;
+
+/// See the module docs.
+#[derive(Debug, Clone, Default)]
+pub struct List {
+    entries: VecDeque<Entry>,
+    /// The names of packets and rules.
+    pub(super) names: Names,
+    scope: Scope,
+    judge: Judge,
+    /// Numbers of the entries that are seen.
+    seen: VecDeque<u64>,
+    /// How many entries from the front were judged.
+    judged: usize,
+    /// Frames that the scope hides: another direction, and automatic ones.
+    hidden: [usize; 2],
+}
+
+/// What the page hides by its buttons.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Scope {
+    /// Only this client or connection.
+    pub client: Option<u32>,
+    /// Only frames from this side.
+    pub from: Option<Side>,
+    /// No pings and pongs.
+    pub hides_automatic: bool,
+}
+
+/// What the page asks to see: a scope and a filter.
+#[derive(Debug, Clone, Default)]
+pub struct Wish {
+    /// The scope.
+    pub scope: Scope,
+    /// The filter.
+    pub filter: Filter,
+}
+
+impl Wish {
+    /// Reads `{"text":…,"from":"client"|"server"|"","client":N|null,"automatic":bool}`.
+    ///
+    /// # Errors
+    /// What is wrong with the filter's text, and where.
+    pub fn read(wish: &Json) -> Result<Wish, FilterError> {
+        let from = match wish["from"].as_str() {
+            Some("client") => Some(Side::Client),
+            Some("server") => Some(Side::Server),
+            _ => None,
+        };
+        let client = wish["client"].as_u64().and_then(|client| u32::try_from(client).ok());
+        let hides_automatic = wish["automatic"].as_bool() == Some(false);
+        let filter = Filter::parse(wish["text"].as_str().unwrap_or_default())?;
+        Ok(Wish { scope: Scope { client, from, hides_automatic }, filter })
+    }
+}
+
+impl List {
+    /// All entries, the oldest first.
+    pub fn entries(&self) -> &VecDeque<Entry> {
+        &self.entries
+    }
+
+    /// The entry with this number.
+    pub fn get(&self, n: u64) -> Option<&Entry> {
+        self.entries.get(self.find(n)?)
+    }
+
+    fn find(&self, n: u64) -> Option<usize> {
+        self.entries.binary_search_by_key(&n, |entry| entry.n).ok()
+    }
+
+    /// Adds an entry, whose number is higher than all before. With an explanation it is judged at once.
+    pub fn push(&mut self, entry: Entry, explained: Option<&Explanation<'_>>) {
+        let is_next = self.judged == self.entries.len();
+        self.entries.push_back(entry);
+        if is_next && (explained.is_some() || !self.needs_explanation()) {
+            self.judge_next(explained);
+        }
+    }
+
+    /// Notes that a ping and its pong belong together.
+    pub fn pair(&mut self, pong: u64, (ping, us): (u64, u32)) {
+        for (n, other) in [(pong, ping), (ping, pong)] {
+            if let Some(entry) = self.find(n).and_then(|at| self.entries.get_mut(at)) {
+                entry.pair = Some((other, us));
+            }
+        }
+    }
+
+    /// Removes the entry of a frame that is no longer kept, and gaps that nothing is left before.
+    /// Says how many of them were shown.
+    pub fn remove(&mut self, n: u64) -> usize {
+        let mut gone = self.find(n).map_or(0, |at| self.take_out(at));
+        while self.entries.front().is_some_and(Entry::is_gap) {
+            gone += self.take_out(0);
+        }
+        gone
+    }
+
+    fn take_out(&mut self, at: usize) -> usize {
+        let Some(entry) = self.entries.remove(at) else { return 0 };
+        if at < self.judged {
+            self.judged -= 1;
+            if let Some(hidden) = self.hides(&entry).and_then(|why| self.hidden.get_mut(why)) {
+                *hidden -= 1;
+            }
+        }
+        self.seen.binary_search(&entry.n).map_or(0, |place| usize::from(self.seen.remove(place).is_some()))
+    }
+
+    /// Asks for something else.
+    pub fn set(&mut self, wish: &Wish) {
+        self.scope = wish.scope.clone();
+        self.judge = Judge::new(wish.filter.clone());
+        self.seen.clear();
+        (self.judged, self.hidden) = (0, [0; 2]);
+        while self.judged < self.entries.len() && !self.needs_explanation() {
+            self.judge_next(None);
+        }
+    }
+
+    /// The next entry to be judged needs its explanation.
+    fn needs_explanation(&self) -> bool {
+        let Some(entry) = self.entries.get(self.judged) else { return false };
+        self.judge.is_deep()
+            && !entry.is_gap()
+            && self.hides(entry).is_none()
+            && self.judge.may_pass(entry, &self.names)
+    }
+
+    /// Judges all entries that need no explanation; returns the first that does.
+    pub fn next_to_explain(&mut self) -> Option<u64> {
+        while self.judged < self.entries.len() {
+            if self.needs_explanation() {
+                return self.entries.get(self.judged).map(|entry| entry.n);
+            }
+            self.judge_next(None);
+        }
+        None
+    }
+
+    /// Judges the next entry.
+    pub fn judge_next(&mut self, explained: Option<&Explanation<'_>>) {
+        let Some(entry) = self.entries.get(self.judged) else { return };
+        self.judged += 1;
+        let is_hidden = self.hides(entry);
+        let is_seen = match is_hidden {
+            Some(why) => {
+                if let Some(hidden) = self.hidden.get_mut(why) {
+                    *hidden += 1;
+                }
+                false
+            }
+            // Gaps are seen with everything around them.
+            None if entry.is_gap() => self.judge.is_empty(),
+            None => self.judge.passes(entry, &self.names, explained),
+        };
+        if is_seen {
+            self.seen.push_back(entry.n);
+        }
+    }
+
+    /// Why the scope hides an entry: 0 its direction, 1 that it is automatic, 2 its client.
+    fn hides(&self, entry: &Entry) -> Option<usize> {
+        let Scope { client, from, hides_automatic } = &self.scope;
+        if client.is_some_and(|client| client != entry.client) {
+            Some(2)
+        } else if from.is_some_and(|from| from != entry.from) {
+            Some(0)
+        } else {
+            (*hides_automatic && entry.is_automatic(&self.names)).then_some(1)
+        }
+    }
+
+    /// How many entries there are and are seen, whether some are still to be judged; and if none is
+    /// seen, why.
+    pub fn count(&self) -> Json {
+        let is_done = self.judged == self.entries.len();
+        let mut count = json!({ "all": self.entries.len(), "seen": self.seen.len(), "judged": self.judged });
+        if is_done && self.seen.is_empty() && !self.entries.is_empty() {
+            count["why"] = self.why().into();
+        }
+        count
+    }
+
+    fn why(&self) -> String {
+        let (mut parts, frames) = (Vec::new(), |number| count(number, "frame"));
+        let side = if self.scope.from == Some(Side::Client) { "server" } else { "client" };
+        if self.hidden[0] > 0 {
+            let from = format!("{} from the {side}", frames(self.hidden[0]));
+            parts.push(format!("{} hidden", are(from, self.hidden[0])));
+        }
+        if self.hidden[1] > 0 {
+            let automatic = format!("{} of ping and pong", frames(self.hidden[1]));
+            parts.push(format!("{} hidden", are(automatic, self.hidden[1])));
+        }
+        parts.extend(Some(self.judge.why(&self.names)).filter(|why| !why.is_empty()));
+        if parts.is_empty() { String::new() } else { parts.join(". ") + "." }
+    }
+
+    /// The seen entries from this place on, as JSON.
+    pub fn rows(&self, first: usize, count: usize) -> Json {
+        let wanted = self.seen.iter().skip(first).take(count.min(limits::INSPECTOR_ROWS));
+        let rows = wanted.filter_map(|n| self.get(*n)).map(|entry| entry.json(&self.names));
+        Json::from(rows.collect::<Vec<_>>())
+    }
+
+    /// The place of an entry among those that are seen; if it is not, `-1 - place` of the next one.
+    pub fn place(&self, n: u64) -> i64 {
+        match self.seen.binary_search(&n) {
+            Ok(at) => at as i64,
+            Err(at) => -1 - at as i64,
+        }
+    }
+
+    /// The entry before this one with the same packet, from the same side of the same client.
+    pub fn previous(&self, n: u64) -> Option<&Entry> {
+        let at = self.find(n)?;
+        let entry = &self.entries[at];
+        let is_same = |before: &&Entry| {
+            before.packet == entry.packet && before.from == entry.from && before.client == entry.client
+        };
+        (entry.packet != 0).then_some(())?;
+        let before = self.entries.range(..at).rev().take(limits::INSPECTOR_LOOK_BACK);
+        // Across a gap the difference would be to a frame that is not the one before.
+        before.take_while(|before| !before.is_gap() || before.client != entry.client).find(is_same)
+    }
+
+    /// The updates of one client up to a frame, and those after it if these are few: their numbers,
+    /// times, gaps, bytes, and the ticks since the update before, the newest last.
+    pub fn timeline(&self, client: u32, until: u64, count: usize) -> Json {
+        let end = self.entries.partition_point(|entry| entry.n <= until);
+        let is_update = |entry: &&Entry| {
+            entry.client == client
+                && (entry.is_gap()
+                    || matches!(self.names.name(entry.packet), Some("update" | "update_players")))
+        };
+        let count = count.min(limits::INSPECTOR_ROWS) + 1;
+        let before = self.entries.range(..end).rev().take(limits::INSPECTOR_LOOK_BACK).filter(is_update);
+        let mut updates: Vec<&Entry> = before.take(count).collect();
+        updates.reverse();
+        let after = self.entries.range(end..).take(limits::INSPECTOR_LOOK_BACK).filter(is_update);
+        updates.extend(after.take(count - updates.len()));
+        let is_after_gap = |pair: &[&Entry]| pair[0].is_gap() || pair[1].is_gap();
+        let gap_ms = |pair: &[&Entry]| pair[1].at_us.saturating_sub(pair[0].at_us) as f64 / 1000.0;
+        let mut gaps: Vec<f64> = updates.windows(2).filter(|pair| !is_after_gap(pair)).map(gap_ms).collect();
+        gaps.sort_by(f64::total_cmp);
+        let normal = gaps.get(gaps.len() / 2).copied();
+        let shown = updates.windows(2).filter(|pair| !pair[1].is_gap());
+        let shown = shown.map(|pair| {
+            let gap = if is_after_gap(pair) { Json::Null } else { gap_ms(pair).into() };
+            let ticks = pair[1].tick.saturating_sub(pair[0].tick);
+            json!([pair[1].n, pair[1].at_us as f64 / 1000.0, gap, pair[1].bytes, ticks])
+        });
+        json!({ "normal_ms": normal, "updates": shown.collect::<Vec<_>>() })
+    }
+
+    /// The entry as JSON, or `gone`.
+    pub fn entry(&self, n: u64) -> String {
+        self.get(n).map_or_else(|| frame_json::gone(n), |entry| entry.json(&self.names).to_string())
+    }
+}
+
+fn are(what: String, count: usize) -> String {
+    format!("{what} {}", if count == 1 { "is" } else { "are" })
+}

@@ -1,0 +1,374 @@
+//! The inspector without I/O: its input is the observed bytes of one client, its output everything
+//! that the page shows of them.
+//!
+//! ```text
+//!  server: tap ─► observed ─► WebSocket ─► observed ─┬─► frames ─► ring ─► explain ─┬─► entries of the list
+//!                                                    │               │              └─► bytes by packet and field
+//!                                                    │               └─► one frame explained, a capture of all
+//!                                                    └─► lost, ended
+//! ```
+//!
+//! The same list, filters and explanations also serve a [capture file](mod@file) and a frame that came
+//! with a [link].
+//!
+//! The server only writes [`observed_format`] messages. The rest runs in the browser, as WebAssembly
+//! (`src/wasm/`), so that each frame is explained by the server's own code and the server spends
+//! nothing on it. Each frame is explained together with the handshake and the earlier frames of its
+//! message, so the inspector reports the same violations as the connection itself.
+
+mod byte_counts;
+pub mod capture_file;
+mod client_log;
+mod edit;
+mod entry;
+mod export;
+mod filter;
+mod filter_match;
+mod frame_json;
+mod list;
+pub mod observed_format;
+mod packet_diff;
+mod ping_pairs;
+mod ring;
+pub mod share_link;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use crate::limits;
+use crate::packet::Codes;
+use crate::tools::explain::Conversation;
+use crate::ws::Side;
+use byte_counts::Fields;
+use client_log::{Log, Start, frames_of};
+pub use export::Whose;
+pub use filter::FilterError;
+pub use list::{List, Wish};
+use observed_format::What;
+use ring::Kept;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Inspector {
+    codes: Arc<Codes>,
+    /// The time of day at which the server's clock stood at zero.
+    began: Duration,
+    /// What is kept of each client that was watched; the one watched last is the last.
+    logs: Vec<Log>,
+    is_watching: bool,
+    next_n: u64,
+    /// While paused, frames are counted and not kept.
+    missed: Option<u64>,
+    fields: Fields,
+    wish: Wish,
+}
+
+impl Default for Inspector {
+    /// Without a server: the tables are the built-in ones.
+    fn default() -> Inspector {
+        Inspector {
+            codes: Codes::builtin(),
+            began: Duration::ZERO,
+            logs: Vec::new(),
+            is_watching: false,
+            next_n: 1,
+            missed: None,
+            fields: Fields::default(),
+            wish: Wish::default(),
+        }
+    }
+}
+
+impl Inspector {
+    /// An inspector that watches no client. `welcome` is the server's first message: it has the code
+    /// tables in force.
+    ///
+    /// # Errors
+    /// One line that says what is wrong with the message.
+    pub fn new(welcome: &str) -> Result<Inspector, String> {
+        let message: Json = serde_json::from_str(welcome).map_err(|error| error.to_string())?;
+        let welcome = &message["welcome"];
+        let (Some(tables), Some(began_us)) = (welcome["codes"].as_array(), welcome["began_us"].as_u64())
+        else {
+            return Err("welcome: codes or began_us is missing".to_owned());
+        };
+        let text = |json: &Json| json.as_str().unwrap_or_default().to_owned();
+        let tables: Vec<_> = tables.iter().map(|table| (text(&table[0]), text(&table[1]))).collect();
+        let codes = Codes::from_texts(&tables).map_err(|error| error.to_string())?;
+        let (codes, began) = (Arc::new(codes), Duration::from_micros(began_us));
+        Ok(Inspector { codes, began, ..Inspector::default() })
+    }
+
+    /// From now on this client is watched; messages about another one are skipped. What was kept of it
+    /// before is there again; of the clients watched longest ago everything is forgotten.
+    pub fn watch(&mut self, client: Option<u64>) {
+        if let Some(log) = self.logs.last_mut().filter(|_| self.is_watching) {
+            log.leave();
+        }
+        self.is_watching = client.is_some();
+        self.fields = Fields::default();
+        let Some(client) = client else { return };
+        let known = self.logs.iter().position(|log| log.client == client);
+        let mut log = known.map_or_else(|| Log::new(client), |at| self.logs.remove(at));
+        log.list.set(&self.wish);
+        self.logs.push(log);
+        if self.logs.len() > limits::INSPECTOR_CLIENTS {
+            self.logs.remove(0);
+        }
+    }
+
+    /// Everything that is kept of the watched client.
+    fn log(&self) -> Option<&Log> {
+        self.logs.last().filter(|_| self.is_watching)
+    }
+
+    fn log_mut(&mut self) -> Option<&mut Log> {
+        self.logs.last_mut().filter(|_| self.is_watching)
+    }
+
+    /// Pauses: the frames that come are counted and not kept. Or goes on.
+    pub fn pause(&mut self, is_paused: bool) {
+        self.missed = is_paused.then(|| self.missed.unwrap_or(0));
+    }
+
+    /// Takes a message of the server: `{"frames":[…]}` of the frames that are new, with `lost`,
+    /// `missed` and `ended` if there is something to tell; and `gone`, how many lines left the list.
+    ///
+    /// # Errors
+    /// One line that says where the message is invalid.
+    pub fn receive(&mut self, message: &[u8]) -> Result<String, String> {
+        let (client, records) =
+            observed_format::read(message).map_err(|at| format!("a message is invalid at byte {at}"))?;
+        let codes = Arc::clone(&self.codes);
+        if self.log().is_none_or(|log| log.client != client) {
+            return Ok(json!({}).to_string());
+        }
+        let mut told = json!({});
+        let (mut lost, mut frames, mut gone) = (0, Vec::new(), 0);
+        let mut talk = self.log().and_then(|log| log.conversation(&codes));
+        for record in records {
+            let Some(log) = self.logs.last_mut() else { break };
+            let is_injected = matches!(record.what, What::Injected(_));
+            let kept = |from, piece, begin, end| Kept {
+                n: 0,
+                from,
+                at: record.at,
+                tick: record.tick,
+                piece,
+                begin,
+                end,
+                is_head: false,
+                is_injected,
+            };
+            if let Some((from, bytes)) = record.what.bytes() {
+                gone += self.take(from, bytes, record.at, kept, talk.clone(), &mut frames);
+                continue;
+            }
+            match record.what {
+                What::Opened(opened) => {
+                    let heads = [(Side::Client, &opened.request), (Side::Server, &opened.response)];
+                    let heads = heads.map(|(from, head)| Kept {
+                        is_head: true,
+                        ..kept(from, Arc::from(&head[..]), 0, head.len())
+                    });
+                    let start = Some(Start::Handshake(opened, record.at));
+                    // A client that is watched again is told with its handshake again.
+                    let is_known = log.start == start;
+                    log.start = start;
+                    talk = log.conversation(&codes);
+                    let mut greeting = log.begin(&codes);
+                    if !is_known {
+                        gone += self.keep(heads, greeting.as_mut(), &mut frames);
+                    }
+                }
+                What::Lost(pieces) => {
+                    lost += pieces;
+                    log.forget_unfinished();
+                }
+                What::Ended(rule) => told["ended"] = Json::from(rule),
+                What::Bytes(..) | What::Injected(_) => {}
+            }
+        }
+        told["frames"] = Json::from(frames);
+        for (name, count) in [("lost", lost), ("gone", gone as u64)] {
+            if count > 0 {
+                told[name] = Json::from(count);
+            }
+        }
+        if let Some(missed) = self.missed {
+            told["missed"] = Json::from(missed);
+        }
+        Ok(told.to_string())
+    }
+
+    /// Takes a piece of bytes: keeps its frames, and adds an entry for each; returns how many lines left
+    /// the list.
+    fn take(
+        &mut self,
+        from: Side,
+        bytes: &[u8],
+        at: Duration,
+        kept: impl Fn(Side, Arc<[u8]>, usize, usize) -> Kept,
+        mut talk: Option<Conversation<'_>>,
+        entries: &mut Vec<Json>,
+    ) -> usize {
+        let Some(log) = self.logs.last_mut() else { return 0 };
+        if self.missed.is_none() && log.come_back(self.next_n, from, at) {
+            self.next_n += 1;
+        }
+        let (piece, begin) = log.piece(from, bytes);
+        let ends = frames_of(&piece[begin..], from).into_iter();
+        let cut = ends.map(|(at, end)| kept(from, Arc::clone(&piece), begin + at, begin + end));
+        if let Some(talk) = &mut talk {
+            talk.receive_each(from, &piece[..begin], |_| ());
+        }
+        self.keep(cut, talk.as_mut(), entries)
+    }
+
+    /// Keeps the frames of a piece, and adds an entry for each; returns how many lines left the list.
+    fn keep(
+        &mut self,
+        cut: impl IntoIterator<Item = Kept>,
+        talk: Option<&mut Conversation<'_>>,
+        entries: &mut Vec<Json>,
+    ) -> usize {
+        let (Some(talk), Some(log)) = (talk, self.logs.last_mut()) else { return 0 };
+        let mut gone = 0;
+        for mut kept in cut {
+            if let Some(missed) = &mut self.missed {
+                *missed += 1;
+                continue;
+            }
+            kept.n = self.next_n;
+            self.next_n += 1;
+            let explained = talk.explain(kept.from, kept.bytes());
+            entries.push(frame_json::entry(log.client, &kept, &explained));
+            if !kept.is_head {
+                self.fields.add(&explained);
+            }
+            gone += log.keep(kept, &explained);
+        }
+        gone
+    }
+
+    /// The frame with this number as JSON: the explainer's, with the frame's bytes as they travelled;
+    /// or `gone` if it is no longer kept.
+    pub fn explain(&self, n: u64) -> String {
+        let explained = self.log().and_then(|log| log.explanation(n, &self.codes));
+        explained
+            .map_or_else(|| frame_json::gone(n), |(kept, explained)| frame_json::explained(kept, &explained))
+    }
+
+    /// What changed since the previous frame of the same packet, as JSON.
+    pub fn difference(&self, n: u64) -> String {
+        let difference = || {
+            let log = self.log()?;
+            let before = log.list.previous(n)?.n;
+            let explained = |n| log.explanation(n, &self.codes).map(|(_, explained)| explained);
+            Some(packet_diff::json(before, &explained(before)?, &explained(n)?))
+        };
+        difference().unwrap_or_else(|| json!({})).to_string()
+    }
+
+    /// The frame with this number as a [link], as JSON.
+    pub fn link(&self, n: u64) -> Result<String, String> {
+        let log = self.log().ok_or("no client is watched")?;
+        let kept = log.ring.get(n).ok_or("this frame is no longer kept")?;
+        let (dialect, json, is_ours) = match &log.start {
+            Some(Start::Handshake(opened, _)) => (opened.dialect.clone(), Some(opened.json), true),
+            Some(Start::Frames { dialect, json, is_ours }) => (dialect.clone(), *json, *is_ours),
+            None => return Err("no handshake was seen".to_owned()),
+        };
+        let before = share_link::of_message(&kept.piece[..kept.begin], kept.from);
+        let bytes = kept.bytes().to_vec();
+        let (from, is_head, tables) = (kept.from, kept.is_head, share_link::tables(&self.codes, &dialect));
+        share_link::Link { bytes, before, dialect, from, json, is_ours, is_head, tables }.print()
+    }
+
+    /// Shows the frame of a [link], and nothing else.
+    ///
+    /// # Errors
+    /// One sentence that says what is wrong with the link.
+    pub fn open_link(&mut self, text: &str) -> Result<(), String> {
+        let link = share_link::Link::read(text)?;
+        let codes = Arc::clone(&self.codes);
+        if link.tables.is_some() && link.tables != share_link::tables(&codes, &link.dialect) {
+            return Err("the frame of the link is of a server with other packet tables than this page has; \
+                        a saved capture carries its tables"
+                .to_owned());
+        }
+        if codes.dialects().all(|dialect| dialect.name() != link.dialect) {
+            return Err(format!("the link names the dialect {:?}, which no table has", link.dialect));
+        }
+        self.watch(Some(0));
+        let Some(log) = self.logs.last_mut() else { return Ok(()) };
+        *log = Log::new(0);
+        log.list.set(&self.wish);
+        log.start = Some(Start::Frames { dialect: link.dialect, json: link.json, is_ours: link.is_ours });
+        let talk = if link.is_head { log.begin(&codes) } else { log.conversation(&codes) };
+        let begin = link.before.len();
+        let piece: Arc<[u8]> = Arc::from([link.before, link.bytes].concat());
+        let Some(mut talk) = talk else { return Ok(()) };
+        talk.receive_each(link.from, &piece[..begin], |_| ());
+        let (at, tick, end) = (Duration::ZERO, 0, piece.len());
+        let kept = Kept {
+            n: 0,
+            from: link.from,
+            at,
+            tick,
+            piece,
+            begin,
+            end,
+            is_head: link.is_head,
+            is_injected: false,
+        };
+        self.keep([kept], Some(&mut talk), &mut Vec::new());
+        Ok(())
+    }
+
+    /// The list that the page shows; `None` while no client is watched.
+    pub fn list(&self) -> Option<&List> {
+        self.log().map(|log| &log.list)
+    }
+
+    /// Asks for something else.
+    pub fn filter(&mut self, wish: Wish) {
+        self.wish = wish;
+        if let Some(log) = self.logs.last_mut().filter(|_| self.is_watching) {
+            log.list.set(&self.wish);
+        }
+    }
+
+    /// Judges frames that are kept until so many of their bytes were explained. Says whether some are
+    /// left.
+    pub fn work(&mut self, bytes: usize) -> bool {
+        let (codes, mut left) = (Arc::clone(&self.codes), bytes as i64);
+        let Some(log) = self.log_mut() else { return false };
+        while let Some(n) = log.list.next_to_explain() {
+            if left <= 0 {
+                return true;
+            }
+            let explained = log.explanation(n, &codes).map(|(_, explained)| explained);
+            left -= explained.as_ref().map_or(1, |explained| explained.bytes.len() as i64 + 1);
+            log.list.judge_next(explained.as_ref());
+        }
+        false
+    }
+
+    /// The bytes by packet and field since the last call, as a JSON list.
+    pub fn fields(&mut self) -> String {
+        self.fields.take()
+    }
+
+    /// The frames that are kept, as a pcapng file; `None` without a handshake.
+    pub fn save(&self, whose: &Whose) -> Option<Vec<u8>> {
+        let log = self.log()?;
+        let Some(Start::Handshake(opened, at)) = &log.start else { return None };
+        Some(export::capture((opened, *at), whose, log.ring.iter(), (self.began, &self.codes)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! Pairs each pong with its ping: WebSocket frames by their payload, packets by their nonce.
+//!
+//! The time between the two is the round trip as the observer of the bytes sees it. At most
+//! [`limits::INSPECTOR_PINGS`] pings wait for their pong.
+
+use std::collections::VecDeque;
+
+use crate::limits;
+use crate::packet::Direction;
+use crate::tools::explain::{Content, Explanation};
+use crate::ws::Side;
+use crate::ws::frame::Opcode;
+
+/// The packets that answer each other.
+const PING: &str = "ping";
+const PONG: &str = "pong";
+
+/// See the [module](self).
+#[derive(Debug, Clone, Default)]
+pub struct Pairs {
+    waiting: VecDeque<Ping>,
+}
+
+#[derive(Debug, Clone)]
+struct Ping {
+    from: Side,
+    /// Whether it is a packet of the game.
+    is_packet: bool,
+    key: Vec<u8>,
+    n: u64,
+    at_us: u64,
+}
+
+impl Pairs {
+    /// Takes the next frame of the connection; if it is a pong, returns the number of its ping and the
+    /// time between them in microseconds.
+    pub fn take(&mut self, n: u64, at_us: u64, explained: &Explanation<'_>) -> Option<(u64, u32)> {
+        let (is_ping, is_packet, key) = read(explained)?;
+        let from = explained.from;
+        if is_ping {
+            self.waiting.push_back(Ping { from, is_packet, key, n, at_us });
+            if self.waiting.len() > limits::INSPECTOR_PINGS {
+                self.waiting.pop_front();
+            }
+            return None;
+        }
+        let fits = |ping: &Ping| ping.from != from && ping.is_packet == is_packet && ping.key == key;
+        let at = self.waiting.iter().position(fits)?;
+        let ping = self.waiting.remove(at)?;
+        Some((ping.n, u32::try_from(at_us.saturating_sub(ping.at_us)).unwrap_or(u32::MAX)))
+    }
+
+    /// Forgets the waiting pings: what follows is not what came next.
+    pub fn clear(&mut self) {
+        self.waiting.clear();
+    }
+}
+
+/// Whether it is a ping, whether it is a packet, and what its pong repeats; `None` for other frames.
+fn read(explained: &Explanation<'_>) -> Option<(bool, bool, Vec<u8>)> {
+    let frame = explained.frames.first().filter(|frame| frame.problem.is_none())?;
+    let opcode = frame.header?.opcode;
+    match &frame.content {
+        Content::Bytes if matches!(opcode, Opcode::Ping | Opcode::Pong) => {
+            Some((opcode == Opcode::Ping, false, frame.payload.clone()))
+        }
+        Content::Packet(Some(row), _) if [PING, PONG].contains(&row.name.as_str()) => {
+            let direction = match explained.from {
+                Side::Client => Direction::ToServer,
+                Side::Server => Direction::ToClient,
+            };
+            let text = std::str::from_utf8(&frame.payload);
+            let decoded = match (opcode, text) {
+                (Opcode::Text, Ok(text)) => explained.dialect.decode_json(direction, text),
+                _ => explained.dialect.decode(direction, &frame.payload),
+            };
+            let nonce = decoded.ok()?.values.first().map(ToString::to_string).unwrap_or_default();
+            Some((row.name == PING, true, nonce.into_bytes()))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Codes;
+    use crate::tools::explain::{explain, hex};
+
+    #[test]
+    fn a_pong_finds_the_ping_that_it_repeats_and_only_that() {
+        let codes = Codes::builtin();
+        let dialect = codes.dialect("native").expect("built in");
+        let mut pairs = Pairs::default();
+        let mut take = |n: u64, at_us, text: &str| {
+            let bytes = hex::parse(text).expect("hex");
+            pairs.take(n, at_us, &explain(&bytes, &dialect, None))
+        };
+        // Packets: ping 5, ping 6; pong 6 at tick 9, pong 5, pong 5 again.
+        assert_eq!(take(1, 100, "8284000000009206 9105".replace(' ', "").as_str()), None);
+        assert_eq!(take(2, 200, "828400000000 92069106"), None);
+        assert_eq!(take(3, 450, "8205 9207920609"), Some((2, 250)));
+        assert_eq!(take(4, 500, "8205 9207920509"), Some((1, 400)));
+        assert_eq!(take(5, 600, "8205 9207920509"), None);
+        // Frames: the server's ping, answered by the client; a server does not answer itself.
+        assert_eq!(take(6, 700, "8902 abcd"), None);
+        assert_eq!(take(7, 800, "8a02 abcd"), None);
+        assert_eq!(take(8, 900, "8a82 00000000 abcd"), Some((6, 200)));
+        for n in 0..2 * limits::INSPECTOR_PINGS as u64 {
+            take(10 + n, 1000, "8900");
+        }
+        assert_eq!(pairs.waiting.len(), limits::INSPECTOR_PINGS);
+    }
+}

@@ -1,0 +1,193 @@
+//! A frame in the fragment of a URL, so that any page of the inspector can explain it from a link:
+//!
+//! ```text
+//!   #frame=828a37fa…&dialect=native&from=client&format=msgpack&server=tickwire
+//! ```
+//!
+//! `format` and `server` are left out where they are not known. `before` has the earlier frames of an
+//! unfinished message; `head=1` marks the head of a handshake. `tables` has the hash of the server's
+//! packet tables if they are not the built-in ones: only a reader with the same tables takes the link.
+
+use crate::limits;
+use crate::packet::Codes;
+use crate::tools::explain::hex;
+use crate::ws::Side;
+use crate::ws::frame::Header;
+
+/// See the [module](self).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The frame as it travelled.
+    pub bytes: Vec<u8>,
+    /// The earlier frames of its message.
+    pub before: Vec<u8>,
+    /// The dialect.
+    pub dialect: String,
+    /// The sender.
+    pub from: Side,
+    /// Whether packets are JSON, if known.
+    pub json: Option<bool>,
+    /// Whether the server is one of ours, so that its limits apply.
+    pub is_ours: bool,
+    /// Whether it is the head of a handshake.
+    pub is_head: bool,
+    /// The [hash](Codes::hash_of) of the dialect's packets, unless they are the built-in ones.
+    pub tables: Option<String>,
+}
+
+/// The [`Link::tables`] of frames of a dialect in these tables.
+pub fn tables(codes: &Codes, dialect: &str) -> Option<String> {
+    let hash = codes.hash_of(dialect);
+    (hash != Codes::builtin_ref().hash_of(dialect)).then(|| format!("{hash:016x}"))
+}
+
+impl Link {
+    /// The fragment, without `#`.
+    ///
+    /// # Errors
+    /// The frame is too long for an address.
+    pub fn print(&self) -> Result<String, String> {
+        let bytes = self.bytes.len() + self.before.len();
+        if bytes > limits::INSPECTOR_LINK_BYTES {
+            let most = limits::INSPECTOR_LINK_BYTES;
+            return Err(format!(
+                "A link would need {bytes} bytes, but can hold only {most}. Save the capture instead."
+            ));
+        }
+        let mut out = format!("frame={}&dialect={}", hex::digits(&self.bytes), self.dialect);
+        out += &format!("&from={}", super::frame_json::side(self.from));
+        if let Some(json) = self.json {
+            out += if json { "&format=json" } else { "&format=msgpack" };
+        }
+        if self.is_ours {
+            out += "&server=tickwire";
+        }
+        if !self.before.is_empty() {
+            out += &format!("&before={}", hex::digits(&self.before));
+        }
+        if self.is_head {
+            out += "&head=1";
+        }
+        if let Some(tables) = &self.tables {
+            out += &format!("&tables={tables}");
+        }
+        Ok(out)
+    }
+
+    /// Reads a fragment, without `#`.
+    ///
+    /// # Errors
+    /// One sentence that says what is wrong with it.
+    pub fn read(text: &str) -> Result<Link, String> {
+        let find = |name: &str| {
+            text.split('&')
+                .find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
+                .filter(|value| !value.is_empty())
+        };
+        let bytes = |name: &str| match find(name) {
+            Some(digits) if digits.len() > 4 * limits::INSPECTOR_LINK_BYTES => {
+                Err(format!("the link has more than {} bytes", limits::INSPECTOR_LINK_BYTES))
+            }
+            Some(digits) => hex::parse(digits).map_err(|error| format!("{name} of the link: {error}")),
+            None => Ok(Vec::new()),
+        };
+        let (whole, before) = (bytes("frame")?, bytes("before")?);
+        if whole.is_empty() {
+            return Err("the link has no bytes; example: #frame=818537fa213d7f9f4d5158".to_owned());
+        }
+        let from = match find("from") {
+            Some("client") => Side::Client,
+            Some("server") => Side::Server,
+            Some(other) => {
+                return Err(format!("the sender in the link, {other:?}, must be client or server"));
+            }
+            None => crate::tools::explain::guess_side(&whole),
+        };
+        let json = find("format").map(|format| format == "json");
+        Ok(Link {
+            bytes: whole,
+            before,
+            dialect: find("dialect").unwrap_or("native").to_owned(),
+            from,
+            json,
+            is_ours: find("server") == Some("tickwire"),
+            is_head: find("head") == Some("1"),
+            tables: find("tables").map(str::to_owned),
+        })
+    }
+}
+
+/// The frames of the unfinished message at the end of these.
+pub fn of_message(frames: &[u8], from: Side) -> Vec<u8> {
+    let mut begin = frames.len();
+    for (at, end) in super::client_log::frames_of(frames, from) {
+        match Header::decode(&frames[at..end], from) {
+            Ok(Some((header, _))) if header.opcode.is_control() => {}
+            Ok(Some((header, _))) if header.fin => begin = frames.len(),
+            _ => begin = begin.min(at),
+        }
+    }
+    frames[begin..].to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_reads_back() {
+        let link = Link {
+            bytes: vec![0x80, 0x00],
+            before: vec![0x01, 0x00],
+            dialect: "letters-2024".to_owned(),
+            from: Side::Server,
+            json: Some(true),
+            is_ours: true,
+            is_head: false,
+            tables: None,
+        };
+        let text = link.print().expect("short");
+        assert_eq!(
+            text,
+            "frame=8000&dialect=letters-2024&from=server&format=json&server=tickwire&before=0100"
+        );
+        assert_eq!(Link::read(&text), Ok(link.clone()));
+        let tables = Some("0123456789abcdef".to_owned());
+        let head = Link { json: None, is_ours: false, is_head: true, before: Vec::new(), tables, ..link };
+        assert_eq!(Link::read(&head.print().expect("short")), Ok(head));
+        let hello = Link::read("frame=818537fa213d7f9f4d5158").expect("bytes");
+        assert_eq!((hello.from, hello.dialect.as_str(), hello.json), (Side::Client, "native", None));
+    }
+
+    #[test]
+    fn a_link_that_is_wrong_or_too_long_is_refused() {
+        for (text, words) in [
+            ("frame=", "no bytes"),
+            ("frame=81g5", "not a hexadecimal digit"),
+            ("frame=818", "each byte needs two"),
+            ("frame=8100&from=above", "sender"),
+        ] {
+            let error = Link::read(text).expect_err(text);
+            assert!(error.contains(words), "{text}: {error}");
+        }
+        let long = "00".repeat(4 * limits::INSPECTOR_LINK_BYTES);
+        assert!(Link::read(&format!("frame={long}")).is_err());
+        let mut link = Link::read("frame=8100").expect("bytes");
+        link.bytes = vec![0; limits::INSPECTOR_LINK_BYTES + 1];
+        assert!(link.print().expect_err("too long").contains("Save the capture"));
+    }
+
+    #[test]
+    fn of_the_bytes_before_a_frame_only_its_own_message_is_needed() {
+        let (begun, ping, goes_on, ends, whole) =
+            ([0x02, 0x01, 0x07], [0x89, 0x00], [0x00, 0x00], [0x80, 0x00], [0x82, 0x00]);
+        for (frames, wanted) in [
+            ([&whole[..], &begun].concat(), &[&begun[..]][..]),
+            ([&begun[..], &ends, &whole].concat(), &[]),
+            ([&whole[..], &begun, &ping, &goes_on].concat(), &[&begun[..], &ping, &goes_on]),
+            (vec![], &[]),
+        ] {
+            assert_eq!(of_message(&frames, Side::Server), wanted.concat(), "{frames:02x?}");
+        }
+    }
+}

@@ -1,0 +1,453 @@
+//! One room of a capture, played: seek, play, and meanwhile run each tick once and compare it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tickwire_sim::{Identity, Membership, PlayerId};
+
+use super::recorded_ticks::Tape;
+use super::snapshot_cache::Store;
+use crate::connection::session::NATIVE_VERSION;
+use crate::game::{About, Kill, Messages, Onlooker, Replica};
+use crate::limits;
+use crate::packet::{Decoded, Dialect, Direction, Value};
+
+/// The epoch in the welcome of a world that is watched again.
+const EPOCH: &str = "watch";
+/// Ticks of the index of which is told together: a kill is marked so exactly.
+const TOLD_TICKS: u32 = 8;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Show {
+    tape: Tape,
+    identity: Identity,
+    /// The world before the first tick.
+    begin: Vec<u8>,
+    /// Why no more ticks can be watched, if there is a reason besides the end of the file.
+    ended: Option<String>,
+    names: BTreeMap<PlayerId, String>,
+    marks: Vec<Mark>,
+    open: Option<Open>,
+}
+
+/// What is worth a mark on the time line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    /// The ticks completed when it has happened.
+    pub tick: u32,
+    /// What.
+    pub kind: MarkKind,
+    /// Who.
+    pub name: String,
+    /// Who killed; empty for the others, and if nobody did.
+    pub killer: String,
+}
+
+/// What a mark is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarkKind {
+    /// A player joined.
+    Joined,
+    /// A player left.
+    Left,
+    /// A player lost its connection; its body stays.
+    Away,
+    /// A player was killed.
+    Killed,
+}
+
+/// A checksum that differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Differs {
+    /// The ticks completed.
+    pub tick: u32,
+    /// The recorded checksum.
+    pub recorded: u64,
+    /// That of the world as this program runs it.
+    pub replayed: u64,
+}
+
+/// What is left to do, and what was done.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Whether something is left.
+    pub more: bool,
+    /// If a seek has come to its end, the welcome with which a client begins anew.
+    pub welcome: Option<Vec<u8>>,
+}
+
+/// What watching needs, once it has begun.
+#[derive(Debug)]
+struct Open {
+    dialect: Arc<Dialect>,
+    store: Store,
+    /// Runs each tick once.
+    index: Box<dyn Onlooker>,
+    differs: Option<Differs>,
+    /// What is seen.
+    screen: Option<Box<dyn Onlooker>>,
+    followed: Option<PlayerId>,
+    seek: Option<Seek>,
+}
+
+/// A seek under way.
+#[derive(Debug)]
+struct Seek {
+    goal: u32,
+    /// The world on its way there, once it has begun.
+    world: Option<Box<dyn Replica>>,
+}
+
+impl Show {
+    /// A room that begins with this world.
+    pub(super) fn new(about: &'static About, world: &dyn Replica) -> Show {
+        Show {
+            tape: Tape::new(about, world.tick()),
+            identity: world.identity(),
+            begin: world.snapshot(),
+            ended: None,
+            names: BTreeMap::new(),
+            marks: Vec::new(),
+            open: None,
+        }
+    }
+
+    /// Adds a tick, which has to follow the last one.
+    pub(super) fn add(&mut self, tick: u32, at_ns: u64, checksum: u64, frame: &[u8]) {
+        if self.ended.is_some() {
+            return;
+        }
+        let commands = match self.tape.add(tick, at_ns, checksum, frame) {
+            Ok(commands) => commands,
+            Err(why) => return self.end(&why),
+        };
+        for command in commands.iter().filter(|command| command.player == PlayerId::OPERATOR) {
+            if let Some(change) = (self.tape.about.membership)(&command.action) {
+                self.note(tick + 1, change);
+            }
+        }
+    }
+
+    fn note(&mut self, tick: u32, change: Membership) {
+        let (kind, player) = match change {
+            Membership::Joins(player, name) => {
+                self.names.insert(player, name);
+                (MarkKind::Joined, player)
+            }
+            Membership::Leaves(player) => (MarkKind::Left, player),
+            Membership::Away(player) => (MarkKind::Away, player),
+        };
+        let name = self.names.get(&player).cloned().unwrap_or_default();
+        mark(&mut self.marks, Mark { tick, kind, name, killer: String::new() });
+    }
+
+    /// Nothing more can be watched.
+    pub(super) fn end(&mut self, why: &str) {
+        self.ended.get_or_insert_with(|| why.to_owned());
+    }
+
+    /// The game.
+    pub fn about(&self) -> &'static About {
+        self.tape.about
+    }
+
+    /// The parameters of the world.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Ticks completed when the recording began.
+    pub fn first(&self) -> u32 {
+        self.tape.first
+    }
+
+    /// Ticks completed after the last tick that has come.
+    pub fn last(&self) -> u32 {
+        self.tape.last()
+    }
+
+    /// Why no more ticks can be watched, in words, if there is a reason besides the end of the file.
+    pub fn ended(&self) -> Option<&str> {
+        self.ended.as_deref()
+    }
+
+    /// The marks so far, in no order: joins and leaves of the ticks that have come, kills of those that
+    /// were run.
+    pub fn marks(&self) -> &[Mark] {
+        &self.marks
+    }
+
+    /// When the tick was recorded that runs when so many are completed, nanoseconds since 1970.
+    pub fn at_ns(&self, tick: u32) -> u64 {
+        self.tape.at_ns(tick)
+    }
+
+    /// The ticks completed at a time, nanoseconds since 1970.
+    pub fn tick_at(&self, at_ns: u64) -> u32 {
+        self.tape.tick_at(at_ns)
+    }
+
+    /// Begins to watch, as a client of this dialect.
+    ///
+    /// # Errors
+    /// The game has no such client, in words.
+    pub fn open(&mut self, dialect: &Arc<Dialect>) -> Result<(), String> {
+        if dialect.row(Direction::ToClient, "welcome").is_none() {
+            return Err(format!("the dialect {} has no welcome", dialect.name()));
+        }
+        let index = (self.tape.about.look)(&self.begin, dialect)?;
+        for (player, name) in index.names() {
+            self.names.entry(player).or_insert(name);
+        }
+        // The index runs from the beginning, and finds the kills again.
+        self.marks.retain(|mark| mark.kind != MarkKind::Killed);
+        let first = (self.tape.first, self.begin.clone());
+        self.open = Some(Open {
+            dialect: Arc::clone(dialect),
+            store: Store::new(first, limits::WATCH_SNAPSHOT_TICKS, limits::WATCH_SNAPSHOT_BYTES),
+            index,
+            differs: None,
+            screen: None,
+            followed: None,
+            seek: None,
+        });
+        Ok(())
+    }
+
+    /// Asks for the world after so many ticks, or the nearest of those that have come.
+    /// [`Show::work`] goes there.
+    pub fn seek(&mut self, tick: u32) {
+        let goal = tick.clamp(self.first() + 1, self.last().max(self.first() + 1));
+        self.open.iter_mut().for_each(|open| open.seek = Some(Seek { goal, world: None }));
+    }
+
+    /// Follows a player, from the next tick on; `None` for the leader.
+    pub fn follow(&mut self, player: Option<PlayerId>) {
+        self.open.iter_mut().for_each(|open| open.followed = player);
+    }
+
+    /// Runs about so many ticks: of a seek first, then of the index. At the end of a seek, appends what a
+    /// client that has just come is told after its welcome.
+    pub fn work(&mut self, ticks: u32, messages: &mut Messages) -> Work {
+        let Show { tape, identity, marks, names, open: Some(open), .. } = self else {
+            return Work::default();
+        };
+        let mut left = ticks;
+        let marks = &mut Marks { marks, names };
+        let shown = open.seek_on(tape, &mut left, marks, messages);
+        let welcome = shown.and_then(|tick| welcome(&open.dialect, tape.about, identity, tick));
+        open.index_on(tape, &mut left, None, marks);
+        Work { more: open.seek.is_some() || open.indexed() < tape.last(), welcome }
+    }
+
+    /// Runs what is seen on by so many ticks, at most [`limits::WATCH_PLAY_TICKS`] of those that have come,
+    /// and appends what the client is told of them. Returns how many it were.
+    pub fn play(&mut self, ticks: u32, messages: &mut Messages) -> u32 {
+        let Show { tape, open: Some(open), .. } = self else { return 0 };
+        let Some(screen) = &mut open.screen else { return 0 };
+        let left = tape.last().saturating_sub(screen.world().tick());
+        let ticks = ticks.min(left).min(limits::WATCH_PLAY_TICKS);
+        for run in 1..=ticks {
+            let Some(commands) = tape.commands(screen.world().tick()) else { return run - 1 };
+            if run < ticks {
+                screen.skip(&commands);
+            } else {
+                screen.step(&commands, None, open.followed, messages);
+            }
+        }
+        ticks
+    }
+
+    /// The ticks completed of what is seen; `None` before the first seek has come to its end.
+    pub fn tick(&self) -> Option<u32> {
+        self.screen().map(|screen| screen.world().tick())
+    }
+
+    /// The checksum of what is seen.
+    pub fn checksum(&self) -> Option<u64> {
+        self.screen().map(|screen| screen.world().checksum())
+    }
+
+    /// The recorded checksum after so many ticks; `None` if none was recorded.
+    pub fn recorded(&self, tick: u32) -> Option<u64> {
+        self.tape.checksum(tick)
+    }
+
+    /// The players that are there in what is seen, with their names.
+    pub fn players(&self) -> Vec<(PlayerId, String)> {
+        self.screen().map(|screen| screen.names()).unwrap_or_default()
+    }
+
+    /// The ticks completed up to which every checksum was compared.
+    pub fn indexed(&self) -> u32 {
+        self.open.as_ref().map_or(self.first(), Open::indexed)
+    }
+
+    /// The first checksum that differs.
+    pub fn differs(&self) -> Option<Differs> {
+        self.open.as_ref().and_then(|open| open.differs)
+    }
+
+    /// How many snapshots are kept, and their bytes.
+    pub fn snapshots(&self) -> (usize, usize) {
+        self.open.as_ref().map_or((0, 0), |open| open.store.size())
+    }
+
+    fn screen(&self) -> Option<&dyn Onlooker> {
+        self.open.as_ref()?.screen.as_deref()
+    }
+}
+
+fn mark(marks: &mut Vec<Mark>, mark: Mark) {
+    if marks.len() < limits::WATCH_MARKS {
+        marks.push(mark);
+    }
+}
+
+/// The welcome of a server that has completed so many ticks.
+fn welcome(dialect: &Dialect, about: &About, identity: &Identity, tick: u32) -> Option<Vec<u8>> {
+    let row = dialect.row(Direction::ToClient, "welcome")?;
+    let value = |name: &str| match name {
+        "version" => NATIVE_VERSION.into(),
+        "code_hash" => format!("{:016x}", (about.code_hash)()).into(),
+        "seed" => identity.seed.into(),
+        "tick_hz" | "update_hz" => identity.tick_hz.into(),
+        "epoch" => EPOCH.into(),
+        "tick" => tick.into(),
+        option => identity.option(option).map_or(Value::Nil, Value::from),
+    };
+    let values: Vec<Value> = row.arguments.iter().map(|argument| value(&argument.name)).collect();
+    dialect.encode(Direction::ToClient, "welcome", &values).ok()
+}
+
+impl Open {
+    fn indexed(&self) -> u32 {
+        self.index.world().tick()
+    }
+
+    /// Goes on with a seek. At its end, returns the ticks completed before the one that is shown.
+    fn seek_on(
+        &mut self,
+        tape: &Tape,
+        left: &mut u32,
+        marks: &mut Marks<'_>,
+        messages: &mut Messages,
+    ) -> Option<u32> {
+        let mut seek = self.seek.take()?;
+        let before = seek.goal - 1;
+        if self.indexed() < before {
+            // The way there is run once, by the index.
+            self.index_on(tape, left, Some(before), marks);
+        }
+        if self.indexed() >= before && seek.world.is_none() {
+            let (_, snapshot) = self.store.before(before);
+            seek.world = (tape.about.restore)(snapshot).ok();
+        }
+        while let Some(world) = seek.world.as_mut().filter(|world| *left > 0 && world.tick() < before) {
+            world.step(&tape.commands(world.tick())?);
+            *left -= 1;
+        }
+        let Some(world) = seek.world.take_if(|world| world.tick() >= before) else {
+            self.seek = Some(seek);
+            return None;
+        };
+        let mut screen = (tape.about.look)(&world.snapshot(), &self.dialect).ok()?;
+        screen.step(&tape.commands(before)?, None, self.followed, messages);
+        self.screen = Some(screen);
+        Some(before)
+    }
+
+    /// Goes on with the index, for so many ticks, or until so many are completed.
+    fn index_on(&mut self, tape: &Tape, left: &mut u32, until: Option<u32>, marks: &mut Marks<'_>) {
+        while *left > 0 && until.is_none_or(|until| self.indexed() < until) {
+            let tick = self.indexed();
+            let Some(commands) = tape.commands(tick) else { return };
+            if self.differs.is_none()
+                && let Some(recorded) = tape.checksum(tick)
+            {
+                let replayed = self.index.world().checksum();
+                self.differs = (recorded != replayed).then_some(Differs { tick, recorded, replayed });
+            }
+            if self.store.wants(tick) {
+                self.store.keep(tick, self.index.world().snapshot());
+            }
+            if tick.is_multiple_of(TOLD_TICKS) {
+                let mut told = Messages::default();
+                self.index.step(&commands, None, None, &mut told);
+                self.note_kills(tape.about, tick + 1, &told, marks);
+            } else {
+                self.index.skip(&commands);
+            }
+            *left -= 1;
+        }
+    }
+
+    fn note_kills(&self, about: &About, tick: u32, told: &Messages, marks: &mut Marks<'_>) {
+        let Some(kill) = about.kill else { return };
+        let Some((prefix, _)) = self.dialect.prefix(Direction::ToClient, kill.packet) else { return };
+        for message in told.iter().filter(|message| message.starts_with(prefix)) {
+            let Ok(packet) = self.dialect.decode(Direction::ToClient, message) else { continue };
+            let Some((name, killer)) = killed(kill, &packet, marks.names) else { continue };
+            mark(marks.marks, Mark { tick, kind: MarkKind::Killed, name, killer });
+        }
+    }
+}
+
+/// Where marks go, and the names of the players.
+struct Marks<'a> {
+    marks: &'a mut Vec<Mark>,
+    names: &'a BTreeMap<PlayerId, String>,
+}
+
+/// Who was killed by whom, if a packet tells of a kill: their names, empty if there is none.
+fn killed(kill: Kill, packet: &Decoded<'_>, names: &BTreeMap<PlayerId, String>) -> Option<(String, String)> {
+    let is_true = |name| packet.get(name).and_then(Value::as_bool).unwrap_or_default();
+    let who = |name| {
+        let value = packet.get(name)?;
+        let number = || value.as_u64().and_then(|number| u16::try_from(number).ok());
+        value.as_str().map(str::to_owned).or_else(|| names.get(&PlayerId(number()?)).cloned())
+    };
+    let is_kill = kill.only_if.is_none_or(is_true);
+    is_kill.then(|| (who(kill.victim).unwrap_or_default(), who(kill.killer).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::{Game, Simple};
+    use crate::games;
+    use crate::games::moo::Moo;
+    use crate::games::tanks::Tanks;
+
+    #[test]
+    fn kills_are_told_by_the_packet_that_the_game_names() {
+        let names = BTreeMap::from([(PlayerId(3), "Ann".to_owned()), (PlayerId(9), "Bo".to_owned())]);
+        let names_of = |victim: &str, killer: &str| Some((victim.to_owned(), killer.to_owned()));
+        let hit = |destroyed: bool| vec![3.into(), 9.into(), 40.into(), destroyed.into()];
+        let (tanks, moo) = (Simple::<Tanks>::ABOUT, Moo::ABOUT);
+        for (about, dialect, values, expected) in [
+            (tanks, "tanks", hit(true), names_of("Ann", "Bo")),
+            (tanks, "tanks", hit(false), None),
+            (tanks, "tanks", vec![7.into(), 9.into(), 40.into(), true.into()], names_of("", "Bo")),
+            (moo, "native", vec![9.into(), "Bo".into(), 3.into(), "Ann".into()], names_of("Ann", "Bo")),
+            (moo, "native", vec![Value::Nil, Value::Nil, 3.into(), "Ann".into()], names_of("Ann", "")),
+        ] {
+            let kill = about.kill.expect("it has kills");
+            let dialect = games::codes().dialect(dialect).expect("built in");
+            let message = dialect.encode(Direction::ToClient, kill.packet, &values).expect("by the table");
+            let packet = dialect.decode(Direction::ToClient, &message).expect("just encoded");
+            assert_eq!(killed(kill, &packet, &names), expected, "{packet}");
+        }
+    }
+
+    #[test]
+    fn a_room_that_is_opened_again_has_each_mark_once() {
+        let world = (Moo::ABOUT.begin)(&(Moo::ABOUT.identity)(1));
+        let mut show = Show::new(Moo::ABOUT, &*world);
+        let mark = |kind| Mark { tick: 5, kind, name: "Ann".to_owned(), killer: String::new() };
+        show.marks = vec![mark(MarkKind::Joined), mark(MarkKind::Killed)];
+        show.open(&games::codes().dialect("native").expect("built in")).expect("it has a welcome");
+        assert_eq!(show.marks(), [mark(MarkKind::Joined)], "the index finds the kill again");
+    }
+}

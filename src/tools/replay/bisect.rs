@@ -1,0 +1,296 @@
+//! Where two recordings of what should be the same world part: in the commands, in the worlds that this
+//! program makes of them, or in the recorded checksums.
+
+use tickwire_sim::state_tree::Difference as Place;
+use tickwire_sim::{Identity, Raw};
+
+use super::field_diff::NAMED;
+use super::recording::{Recording, Tick};
+use crate::game::{About, Replica};
+use crate::tools::capture::Untrusted;
+
+/// Two captures beside each other.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Bisected {
+    /// The rooms of both, and where they part.
+    pub rooms: Vec<(Untrusted, Parting)>,
+    /// The rooms that only one of them has: the first, the second.
+    pub only: [Vec<Untrusted>; 2],
+    /// The offsets at which they end in the middle of a block, if they do.
+    pub cut_at: [Option<usize>; 2],
+    /// The first packet of each that the capture has truncated, if any: the packets before it are compared.
+    pub truncated_at: [Option<usize>; 2],
+}
+
+impl Bisected {
+    /// Whether they have the same rooms, and nothing in them differs.
+    pub fn is_same(&self) -> bool {
+        self.only.iter().all(Vec::is_empty) && self.rooms.iter().all(|(_, parting)| parting.is_same())
+    }
+}
+
+/// A recorded checksum that is not that of the world to which the recorded frames lead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Foreign {
+    /// The first tick after which it is so.
+    pub tick: u32,
+    /// The recorded checksum.
+    pub recorded: u64,
+    /// The checksum that this program computes.
+    pub computed: u64,
+}
+
+/// Where two recordings of what should be the same world part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parting {
+    /// The first tick that both have.
+    pub first_tick: u32,
+    /// Ticks that were compared.
+    pub ticks: u32,
+    /// The ticks that each has completed at its end.
+    pub ends: [u32; 2],
+    /// What makes them different worlds from the beginning, in words: the seed, the tick rate, an option.
+    pub identity: Vec<String>,
+    /// Of the first and of the second: where the recorded checksums leave the world that is computed from
+    /// the recorded frames, up to the end of what was compared.
+    pub recorded: [Option<Foreign>; 2],
+    /// The first tick whose commands differ, and those that only one of them has, in words: of the
+    /// first, and of the second.
+    pub commands: Option<(u32, [Vec<Untrusted>; 2])>,
+    /// The first tick after which the worlds differ, their checksums, and the places: `ours` is the first
+    /// recording. The tick before the first one if they differ from the beginning.
+    pub worlds: Option<(u32, [u64; 2], Vec<Place>)>,
+}
+
+impl Parting {
+    /// Whether nothing differs.
+    pub fn is_same(&self) -> bool {
+        self.commands.is_none()
+            && self.worlds.is_none()
+            && self.identity.is_empty()
+            && self.recorded.iter().all(Option::is_none)
+    }
+}
+
+/// Compares two recordings, up to the first tick after which the worlds differ.
+///
+/// # Errors
+/// They are of different games, or have no tick in common, in words.
+pub(super) fn part(ours: Recording<'_>, theirs: Recording<'_>) -> Result<Parting, String> {
+    if ours.about != theirs.about {
+        return Err(format!("one is of {}, the other of {}", ours.about.name, theirs.about.name));
+    }
+    let about = ours.about;
+    let identity = unlike(&ours.world.identity(), &theirs.world.identity());
+    let (mut one, mut two) = (Side::new(ours), Side::new(theirs));
+    let first_tick = one.world.tick().max(two.world.tick());
+    let ends = [one.end(), two.end()];
+    let mut parting =
+        Parting { first_tick, ticks: 0, ends, identity, recorded: [None; 2], commands: None, worlds: None };
+    if !parting.identity.is_empty() {
+        return Ok(parting);
+    }
+    if ends.iter().any(|end| *end <= first_tick) {
+        let [ours, theirs] = [&one, &two].map(|side| format!("{} to {}", side.world.tick(), side.end()));
+        return Err(format!("they have no tick in common: the first has {ours}, the second {theirs}"));
+    }
+    one.run_to(first_tick);
+    two.run_to(first_tick);
+    loop {
+        one.hold();
+        two.hold();
+        parting.recorded = [one.foreign, two.foreign];
+        let checksums = [one.world.checksum(), two.world.checksum()];
+        if checksums[0] != checksums[1] {
+            let places = one.world.state().differences(&two.world.state(), NAMED);
+            parting.worlds = Some((one.world.tick().saturating_sub(1), checksums, places));
+            return Ok(parting);
+        }
+        let (Some(first), Some(second)) = (one.next(), two.next()) else { return Ok(parting) };
+        if parting.commands.is_none() {
+            let only = [alone(about, first, second), alone(about, second, first)];
+            if only.iter().any(|only| !only.is_empty()) {
+                parting.commands = Some((first.frame.tick, only));
+            }
+        }
+        one.step();
+        two.step();
+        parting.ticks += 1;
+    }
+}
+
+/// In what two worlds are not the same from the beginning, in words.
+fn unlike(ours: &Identity, theirs: &Identity) -> Vec<String> {
+    let numbers = |identity: &Identity| {
+        let own = [("seed", identity.seed), ("tick_hz", identity.tick_hz)];
+        own.into_iter().chain(identity.options.iter().copied()).collect::<Vec<_>>()
+    };
+    let differing = numbers(ours).into_iter().zip(numbers(theirs)).filter(|(ours, theirs)| ours != theirs);
+    differing.map(|((name, ours), (_, theirs))| format!("{name} {ours}, the second {theirs}")).collect()
+}
+
+/// The commands of a tick that another lacks, in words.
+fn alone(about: &About, tick: &Tick, other: &Tick) -> Vec<Untrusted> {
+    let mut left: Vec<&Raw> = other.frame.commands.iter().collect();
+    let mut only = Vec::new();
+    for command in &tick.frame.commands {
+        match left.iter().position(|other| *other == command) {
+            Some(at) => _ = left.swap_remove(at),
+            None => {
+                let (player, sequence) = (command.player.0, command.sequence);
+                let words = (about.words)(&command.action);
+                only.push(format!("player {player}, sequence {sequence}: {words}").into());
+            }
+        }
+    }
+    only
+}
+
+/// One of two recordings, run by its frames.
+struct Side {
+    world: Box<dyn Replica>,
+    ticks: Vec<Tick>,
+    at: usize,
+    foreign: Option<Foreign>,
+}
+
+impl Side {
+    fn new(recording: Recording<'_>) -> Side {
+        Side { world: recording.world, ticks: recording.ticks, at: 0, foreign: None }
+    }
+
+    fn next(&self) -> Option<&Tick> {
+        self.ticks.get(self.at)
+    }
+
+    /// The ticks that are completed at its end.
+    fn end(&self) -> u32 {
+        self.world.tick() + (self.ticks.len() - self.at) as u32
+    }
+
+    /// Holds the world against the checksum that is recorded before its next tick.
+    fn hold(&mut self) {
+        let (Some(tick), None) = (self.ticks.get(self.at), self.foreign) else { return };
+        let (recorded, computed) = (tick.checksum, self.world.checksum());
+        if recorded != computed {
+            self.foreign = Some(Foreign { tick: tick.frame.tick.saturating_sub(1), recorded, computed });
+        }
+    }
+
+    fn step(&mut self) {
+        if let Some(tick) = self.ticks.get(self.at) {
+            self.world.step(&tick.frame.commands);
+            self.at += 1;
+        }
+    }
+
+    fn run_to(&mut self, tick: u32) {
+        while self.world.tick() < tick && self.at < self.ticks.len() {
+            self.hold();
+            self.step();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use tickwire_sim::{Command, PlayerId};
+
+    use super::{Recording, Tick, part};
+    use crate::game::Game as _;
+    use crate::games::moo::Moo;
+    use crate::games::moo::world::{Action, Angle, Identity, TickHz, World};
+    use tickwire_sim::command_frame::Frame;
+
+    /// Ticks of a world in which a player walks, from one tick on another way.
+    fn recording(first: usize, turns: Option<(u32, u16)>) -> Recording<'static> {
+        let about = Moo::ABOUT;
+        let world = World::new(Identity { seed: 1, map_size_px: 2_000, tick_hz: TickHz::Hz30 });
+        let mut world = (about.restore)(&world.snapshot()).expect("a snapshot");
+        let mut ticks = Vec::new();
+        let mut begin = Vec::new();
+        for tick in 0..40 {
+            let ann = PlayerId(1);
+            let walk = |direction| Action::Move { direction: Some(Angle(direction)) };
+            let direction = turns.filter(|(from, _)| *from == tick).map_or(0, |(_, direction)| direction);
+            let command = match tick {
+                0 => {
+                    let action = Action::Join { player: ann, name: "Ann".to_owned(), skin: 0 };
+                    Command { player: PlayerId::OPERATOR, sequence: 1, action }
+                }
+                tick => Command { player: ann, sequence: tick.into(), action: walk(direction) },
+            };
+            if tick as usize == first {
+                begin = world.snapshot();
+            }
+            let frame = Frame { tick, commands: vec![command.encoded()] };
+            let checksum = world.checksum();
+            world.step(&frame.commands);
+            ticks.push(Tick { packet: tick as usize, checksum, frame });
+        }
+        let world = (about.restore)(&begin).expect("a snapshot");
+        Recording { about, world, ticks: ticks.split_off(first), clients: HashMap::new() }
+    }
+
+    #[test]
+    fn two_recordings_part_at_a_command_and_then_in_a_field() {
+        let same = part(recording(0, None), recording(5, None)).expect("of one game");
+        assert!(same.is_same());
+        assert_eq!((same.first_tick, same.ticks), (5, 35));
+
+        let parting = part(recording(3, None), recording(0, Some((20, 500)))).expect("of one game");
+        let (tick, [ours, theirs]) = parting.commands.as_ref().expect("another command");
+        assert_eq!(*tick, 20);
+        assert_eq!(ours.len() + theirs.len(), 2);
+        assert!(theirs[0].raw().starts_with("player 1, sequence 20: move direction=500 ("), "{theirs:?}");
+        let (tick, [ours, theirs], places) = parting.worlds.as_ref().expect("another world");
+        assert_eq!(*tick, 20);
+        assert_ne!(ours, theirs);
+        let words: Vec<String> = places.iter().map(ToString::to_string).collect();
+        assert!(words.contains(&"players[1] controller.direction: 0, not 500".to_owned()), "{words:?}");
+        assert_eq!(parting.ticks, 18);
+
+        let none = Recording { ticks: Vec::new(), ..recording(5, None) };
+        let none = part(recording(0, None), none).expect_err("nothing was compared");
+        assert_eq!(none, "they have no tick in common: the first has 0 to 40, the second 5 to 5");
+    }
+
+    #[test]
+    fn a_recorded_checksum_that_is_not_computed_is_a_difference_of_that_recording() {
+        let with = |mut recording: Recording<'static>, at: usize| {
+            recording.ticks[at].checksum ^= 1;
+            recording
+        };
+        // Before and after the first tick of both, in the first and in the second.
+        for (side, parting, tick) in [
+            (0, part(with(recording(0, None), 17), recording(5, None)), 16),
+            (1, part(recording(0, None), with(recording(5, None), 17)), 21),
+            (0, part(with(recording(0, None), 3), recording(5, None)), 2),
+        ] {
+            let parting = parting.expect("of one game");
+            assert!(!parting.is_same());
+            let foreign = parting.recorded[side].expect("another checksum");
+            assert_eq!((foreign.tick, foreign.recorded ^ foreign.computed), (tick, 1));
+            assert_eq!((parting.recorded[1 - side], parting.worlds, parting.ticks), (None, None, 35));
+        }
+        // The last tick has a checksum that only the longer recording has.
+        let mut shorter = recording(0, None);
+        shorter.ticks.truncate(39);
+        let parting = part(with(recording(0, None), 39), shorter).expect("of one game");
+        assert_eq!(parting.recorded[0].map(|foreign| foreign.tick), Some(38));
+        assert_eq!((parting.ticks, parting.ends), (39, [40, 39]));
+    }
+
+    #[test]
+    fn worlds_of_other_seeds_differ_from_the_beginning() {
+        let about = Moo::ABOUT;
+        let other = World::new(Identity { seed: 9, map_size_px: 2_500, tick_hz: TickHz::Hz30 });
+        let world = (about.restore)(&other.snapshot()).expect("a snapshot");
+        let parting =
+            part(recording(0, None), Recording { world, ..recording(0, None) }).expect("of one game");
+        assert!(!parting.is_same());
+        assert_eq!(parting.identity, ["seed 1, the second 9", "map_size_px 2000, the second 2500"]);
+    }
+}

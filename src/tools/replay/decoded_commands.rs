@@ -1,0 +1,308 @@
+//! The commands of a room's clients, decoded from their bytes, and held against those of the ticks.
+
+use core::net::SocketAddr;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use tickwire_sim::{Membership, PlayerId, Raw};
+
+use super::error::NotReplayable;
+use super::recording::{Recording, Tick};
+use super::replay_client::{self, Hearing, Said};
+use super::report::Report;
+use super::server_replies::Differing;
+use crate::game::{About, Replica};
+use crate::limits;
+use crate::tools::capture::Connection;
+
+/// The commands of all clients.
+#[derive(Default)]
+pub(super) struct Decoded {
+    /// How many clients there are.
+    clients: usize,
+    /// By player.
+    commands: HashMap<PlayerId, Commands>,
+    /// The owners of each player number that are in the capture.
+    owners: HashMap<PlayerId, Vec<Owner>>,
+    /// The packet of the tick in which the last owner of a number left: earlier commands are not
+    /// the next owner's.
+    left: HashMap<PlayerId, usize>,
+    /// Answers that are the same, and the first that differs.
+    answers: usize,
+    answer: Option<(SocketAddr, Differing)>,
+}
+
+/// The commands that were decoded for a player number.
+struct Commands {
+    /// By sequence, and then in the order in which they were heard: a number has successive owners, so there
+    /// may be several of one sequence.
+    said: Vec<Said>,
+    /// Which of them ran in a tick.
+    is_taken: Vec<bool>,
+    /// The one after the last that was taken: usually the next.
+    next: usize,
+}
+
+impl Commands {
+    fn new(mut said: Vec<Said>) -> Commands {
+        said.sort_by_key(|said| said.command.sequence);
+        Commands { is_taken: vec![false; said.len()], said, next: 0 }
+    }
+
+    /// Takes the last one with this sequence among these packets that was not taken.
+    fn take(&mut self, sequence: u64, packets: &Range<usize>) -> Option<Raw> {
+        let is_next = |at: usize| self.said.get(at).is_some_and(|said| said.command.sequence == sequence);
+        let end = if is_next(self.next) && !is_next(self.next + 1) {
+            self.next + 1
+        } else {
+            self.said.partition_point(|said| said.command.sequence <= sequence)
+        };
+        let mut same = (0..end).rev().take_while(|at| is_next(*at));
+        let at = same.find(|at| !self.is_taken[*at] && packets.contains(&self.said[*at].packet))?;
+        (self.is_taken[at], self.next) = (true, at + 1);
+        Some(self.said[at].command.clone())
+    }
+
+    /// Those that ran in no tick.
+    fn left(&self) -> impl Iterator<Item = &Said> {
+        self.said.iter().zip(&self.is_taken).filter(|(_, is_taken)| !**is_taken).map(|(said, _)| said)
+    }
+}
+
+/// A client of the capture that had a body.
+struct Owner {
+    /// The first packet at which the client has the body.
+    from_packet: usize,
+    /// The sequence up to which its commands were sent before the capture.
+    before: u64,
+}
+
+impl Decoded {
+    /// Hears the clients of a room, given its recording and their connections.
+    ///
+    /// # Errors
+    /// [`NotReplayable`]: a client cannot be heard.
+    pub(super) fn of_room<'a>(
+        hearing: &Hearing<'_>,
+        recording: &Recording<'_>,
+        connections: impl Iterator<Item = &'a Connection<'a>>,
+    ) -> Result<Decoded, NotReplayable> {
+        // In the order in which they got their bodies: a player may go to a connection that is older.
+        let mut connections: Vec<_> = connections.collect();
+        connections.sort_by_key(|one| {
+            let joined = recording.clients.get(&one.first_packet).and_then(|about| about.joined);
+            joined.map_or(one.first_packet, |(packet, _)| packet)
+        });
+        let mut decoded = Decoded { clients: connections.len(), ..Decoded::default() };
+        let mut said = HashMap::new();
+        for connection in connections {
+            decoded.hear(hearing, connection, recording, &mut said)?;
+        }
+        decoded.commands = said.into_iter().map(|(player, said)| (player, Commands::new(said))).collect();
+        Ok(decoded)
+    }
+
+    fn hear(
+        &mut self,
+        hearing: &Hearing<'_>,
+        connection: &Connection<'_>,
+        recording: &Recording<'_>,
+        all_said: &mut HashMap<PlayerId, Vec<Said>>,
+    ) -> Result<(), NotReplayable> {
+        let about = recording.clients.get(&connection.first_packet).copied().unwrap_or_default();
+        let heard = replay_client::hear(hearing, connection, about, recording.facts())?;
+        self.answers += heard.answers;
+        if self.answer.is_none() {
+            self.answer = heard.differing.map(|differing| (connection.client, differing));
+        }
+        if let Some(player) = about.player {
+            let from_packet = about.joined.map_or(connection.first_packet, |(packet, _)| packet);
+            self.owners.entry(player).or_default().push(Owner { from_packet, before: heard.before });
+        }
+        // A client has one body at a time.
+        for said in heard.said.chunk_by(|one, next| one.command.player == next.command.player) {
+            all_said.entry(said[0].command.player).or_default().extend_from_slice(said);
+        }
+        Ok(())
+    }
+
+    /// What is known of the room before its first tick, with the world then.
+    pub(super) fn report(&mut self, world: &dyn Replica) -> Report {
+        let (answers, answer) = (self.answers, self.answer.take());
+        let (first_tick, clients) = (world.tick(), self.clients);
+        Report { first_tick, clients, answers, answer, ..Report::default() }
+    }
+
+    /// The packets of the present owner of this number, before the packet of a tick.
+    fn packets(&self, player: PlayerId, tick: &Tick) -> Range<usize> {
+        self.left.get(&player).map_or(0, |left| left + 1)..tick.packet
+    }
+
+    /// The last command of this number's owner with this sequence, before the tick that ran it.
+    fn take(&mut self, recorded: &Raw, tick: &Tick) -> Option<Raw> {
+        let packets = self.packets(recorded.player, tick);
+        self.commands.get_mut(&recorded.player)?.take(recorded.sequence, &packets)
+    }
+
+    /// The client that has this number now, if it is in the capture.
+    fn owner(&self, player: PlayerId, tick: &Tick) -> Option<&Owner> {
+        let packets = self.packets(player, tick);
+        self.owners.get(&player)?.iter().find(|owner| packets.contains(&owner.from_packet))
+    }
+
+    /// Records the players that leave in a tick, or lose their connections: from then on their numbers
+    /// belong to other owners. A client that comes back may have sent commands before that tick.
+    pub(super) fn note_leaves(&mut self, about: &About, tick: &Tick) {
+        for player in leaves(about, tick) {
+            let packets = self.packets(player, tick);
+            let owners = self.owners.get(&player).map_or(&[][..], Vec::as_slice);
+            let mut since =
+                owners.iter().map(|owner| owner.from_packet).filter(|from| packets.contains(from));
+            let next = since.next().and_then(|_| since.max());
+            self.left.insert(player, next.map_or(tick.packet, |next| next - 1));
+        }
+    }
+}
+
+/// The players that leave in a tick, or whose connections are gone.
+fn leaves<'a>(about: &'a About, tick: &'a Tick) -> impl Iterator<Item = PlayerId> + 'a {
+    tick.frame.commands.iter().filter_map(|command| match (about.membership)(&command.action) {
+        Some(Membership::Leaves(player) | Membership::Away(player)) => Some(player),
+        _ => None,
+    })
+}
+
+/// How many commands of a tick the server itself gave (joins, leaves, and gifts), and how many the operator, under the same number. A
+/// gift is given with the join of a client that asks for it, so it stands right behind the join.
+pub(super) fn issued(about: &About, commands: &[Raw]) -> [usize; 2] {
+    // The player who joined last, and the sequence that its next gift has.
+    let mut gift: Option<(PlayerId, u64)> = None;
+    let mut counts = [0; 2];
+    for command in commands.iter().filter(|command| command.player == PlayerId::OPERATOR) {
+        let next = |player| Some((player, command.sequence.saturating_add(1)));
+        let is_of_server = match ((about.membership)(&command.action), gift) {
+            (Some(Membership::Joins(player, _)), _) => {
+                gift = next(player);
+                true
+            }
+            (Some(Membership::Leaves(_) | Membership::Away(_)), _) => true,
+            (None, Some((player, sequence)))
+                if sequence == command.sequence && (about.comes_with_join)(&command.action, player) =>
+            {
+                gift = next(player);
+                true
+            }
+            (None, _) => false,
+        };
+        counts[usize::from(!is_of_server)] += 1;
+    }
+    counts
+}
+
+/// The source of a tick's command: the client's bytes, or the recording if it is no client's or
+/// older than the capture. `None` if its client is in the capture and never sent it.
+pub(super) fn explain(
+    recorded: &Raw,
+    tick: &Tick,
+    decoded: &mut Decoded,
+    report: &mut Report,
+) -> Option<Raw> {
+    if recorded.player == PlayerId::OPERATOR {
+        return Some(recorded.clone());
+    }
+    if let Some(command) = decoded.take(recorded, tick) {
+        report.matched += 1;
+        return Some(command);
+    }
+    match decoded.owner(recorded.player, tick) {
+        None => report.not_captured += 1,
+        Some(owner) if recorded.sequence <= owner.before => report.sent_before += 1,
+        Some(_) => return None,
+    }
+    Some(recorded.clone())
+}
+
+/// Counts the decoded commands that are in no tick. A command waits for a second at most, so an
+/// older one was dropped.
+pub(super) fn count_left(about: &About, ticks: &[Tick], hz: u32, decoded: &Decoded, report: &mut Report) {
+    let ahead = (limits::COMMAND_AHEAD_MS * hz).div_ceil(1000) as usize + 1;
+    let last_safe = ticks.len().checked_sub(ahead).map_or(0, |at| ticks[at].packet);
+    let mut left: HashMap<PlayerId, Vec<usize>> = HashMap::new();
+    for (at, tick) in ticks.iter().enumerate() {
+        leaves(about, tick).for_each(|player| left.entry(player).or_default().push(at));
+    }
+    for said in decoded.commands.values().flat_map(Commands::left) {
+        let first = ticks.partition_point(|tick| tick.packet < said.packet);
+        let left = left.get(&said.command.player).map_or(&[][..], Vec::as_slice);
+        let count = if left.iter().any(|at| (first..=first + ahead).contains(at)) {
+            &mut report.dropped_on_leave
+        } else if said.packet < last_safe {
+            &mut report.not_taken
+        } else {
+            &mut report.behind_end
+        };
+        *count += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::Game as _;
+    use crate::games::moo::Moo;
+    use crate::games::moo::world::{Action, Angle, Command, Resource, rules};
+    use tickwire_sim::command_frame::Frame;
+
+    #[test]
+    fn joins_leaves_and_gifts_with_a_join_are_the_servers_commands_and_other_grants_the_operators() {
+        let (ann, bob) = (PlayerId(1), PlayerId(2));
+        let join = |player| Action::Join { player, name: String::new(), skin: 0 };
+        let grant = |player, amount| Action::Grant { player, resource: Resource::Wood, amount };
+        let gift = rules::MOOFOLL_GIFT;
+        for (actions, expected) in [
+            (vec![join(ann), Action::Leave { player: ann }], [2, 0]),
+            (vec![join(ann), grant(ann, gift), grant(ann, gift)], [3, 0]),
+            (vec![join(ann), grant(bob, gift)], [1, 1]),
+            (vec![join(ann), grant(ann, 5)], [1, 1]),
+            (vec![grant(ann, gift), Action::Say { text: String::new() }], [0, 2]),
+            (vec![join(ann), Action::Say { text: String::new() }, grant(ann, gift)], [1, 2]),
+        ] {
+            let command = |(sequence, action)| Command { player: PlayerId::OPERATOR, sequence, action };
+            let commands = (1..).zip(actions).map(command);
+            let mut commands: Vec<Raw> = commands.map(|command| command.encoded()).collect();
+            let leave = Command { player: ann, sequence: 1, action: Action::Leave { player: ann } };
+            commands.push(leave.encoded());
+            assert_eq!(issued(Moo::ABOUT, &commands), expected, "{commands:?}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_goes_from_a_captured_client_to_one_that_is_not_captured_is_no_difference() {
+        let ann = PlayerId(3);
+        let walk = |sequence, direction| {
+            Command { player: ann, sequence, action: Action::Move { direction } }.encoded()
+        };
+        let step = |sequence| walk(sequence, None);
+        let leave =
+            Command { player: PlayerId::OPERATOR, sequence: 9, action: Action::Leave { player: ann } }
+                .encoded();
+        let tick = |packet, command| Tick {
+            packet,
+            checksum: 0,
+            frame: Frame { tick: packet as u32, commands: vec![command] },
+        };
+        let mut decoded = Decoded::default();
+        decoded.owners.insert(ann, vec![Owner { from_packet: 1, before: 0 }]);
+        // The second command ran in no tick, and is not the one of that sequence that the next owner gives.
+        let turned = walk(2, Some(Angle(7)));
+        let said = [(step(1), 2), (turned, 4)].map(|(command, packet)| Said { command, packet });
+        decoded.commands.insert(ann, Commands::new(said.into()));
+        let mut report = Report::default();
+        for (packet, command) in [(3, step(1)), (5, leave), (9, step(2)), (10, step(3))] {
+            let tick = tick(packet, command.clone());
+            assert_eq!(explain(&command, &tick, &mut decoded, &mut report), Some(command), "packet {packet}");
+            decoded.note_leaves(Moo::ABOUT, &tick);
+        }
+        assert_eq!((report.matched, report.not_captured, report.sent_before), (1, 2, 0));
+    }
+}

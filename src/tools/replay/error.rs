@@ -1,0 +1,46 @@
+//! Why a capture cannot be replayed, and where in the file.
+
+use core::net::SocketAddr;
+use std::fmt;
+use std::time::Duration;
+
+use crate::tools::capture::{Capture, Untrusted};
+
+/// The reason, and the place of the problem.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotReplayable {
+    /// The reason in words.
+    pub reason: Untrusted,
+    /// The packet at which the problem shows, from 1, and its time since the first packet.
+    pub place: Option<(usize, Duration)>,
+    /// The client whose bytes are concerned.
+    pub client: Option<SocketAddr>,
+}
+
+impl NotReplayable {
+    /// A problem at a packet, given by its number and time.
+    pub fn at(
+        capture: &Capture<'_>,
+        (packet, at_ns): (usize, u64),
+        reason: impl Into<Untrusted>,
+    ) -> NotReplayable {
+        let first = capture.packets.iter().map(|packet| packet.at_ns).min().unwrap_or_default();
+        let place = Some((packet, Duration::from_nanos(at_ns.saturating_sub(first))));
+        NotReplayable { reason: reason.into(), place, client: None }
+    }
+}
+
+impl fmt::Display for NotReplayable {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}", self.reason)?;
+        if let Some(client) = self.client {
+            write!(out, ", client {client}")?;
+        }
+        if let Some((packet, after)) = self.place {
+            write!(out, ", packet {packet}, {:.3} s after the first", after.as_secs_f64())?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for NotReplayable {}

@@ -1,0 +1,50 @@
+//! Which entities and fields differ between a replay and its recording.
+
+use tickwire_sim::state_tree::Difference as Place;
+
+use super::recording::Tick;
+use crate::game::{About, Replica};
+
+/// Places that are named.
+pub(super) const NAMED: usize = 16;
+
+/// The fields in which the world of the decoded commands differs from that of the recorded command
+/// frames, both run by this program from the world at the beginning of the capture.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fields {
+    /// The first tick after which they differ; `None` if they never do.
+    pub tick: Option<u32>,
+    /// What differs after it: `ours` is recorded, `theirs` replayed.
+    pub places: Vec<Place>,
+    /// The first tick after which the recorded frames lead to another checksum than the recorded one:
+    /// the recording is of another program, and its state after that tick cannot be known.
+    pub foreign: Option<u32>,
+}
+
+/// Runs the recorded frames beside a replay.
+pub(super) struct Beside {
+    world: Box<dyn Replica>,
+    /// What was found so far.
+    pub found: Fields,
+}
+
+impl Beside {
+    /// Begins with the world of a recording.
+    pub fn new(about: &About, world: &dyn Replica) -> Option<Beside> {
+        let world = (about.restore)(&world.snapshot()).ok()?;
+        Some(Beside { world, found: Fields::default() })
+    }
+
+    /// The replay has run this tick, and the next one begins with this recorded checksum.
+    pub fn step(&mut self, tick: &Tick, recorded: Option<u64>, replayed: &dyn Replica) {
+        self.world.step(&tick.frame.commands);
+        let (checksum, at) = (self.world.checksum(), tick.frame.tick);
+        if self.found.tick.is_none() && checksum != replayed.checksum() {
+            self.found.tick = Some(at);
+            self.found.places = self.world.state().differences(&replayed.state(), NAMED);
+        }
+        if recorded.is_some_and(|recorded| recorded != checksum) {
+            self.found.foreign.get_or_insert(at);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The result of a replay as JSON, for `tickwire replay --json` and for a page.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tickwire_sim::state_tree::Difference as Place;
+
+use super::{Asked, Bisected, Changed, Differing, Foreign, Frame, NotReplayable, Report, codes, replay};
+use crate::connection::Endpoint;
+use crate::game::About;
+use crate::packet::Codes;
+use crate::tools::capture::{self, Untrusted};
+
+/// Bytes of an answer that are shown.
+const SHOWN_BYTES: usize = 64;
+
+/// Replays the bytes of a capture file: the reports of its rooms, or why it cannot be replayed. The
+/// given packet tables are those of a file that carries none; without them, the built-in ones are.
+/// `games` as in [`replay`].
+///
+/// # Errors
+/// One line that says why the file cannot be read.
+pub fn of_file(bytes: &[u8], games: &[&'static About], given: Option<Arc<Codes>>) -> Result<Value, String> {
+    let capture = capture::read(bytes).map_err(|error| error.to_string())?;
+    let replayed = codes(&capture, given).and_then(|codes| {
+        replay(
+            &capture,
+            games,
+            &|about, head| Endpoint::find(&codes, about.paths, head).ok(),
+            Asked::default(),
+        )
+    });
+    Ok(replayed.map_or_else(|reason| refused(&reason), |reports| rooms(&reports)))
+}
+
+/// The counts of a report: name in JSON, name in text, value.
+pub fn counts(report: &Report) -> [(&'static str, &'static str, usize); 11] {
+    [
+        ("ticks", "ticks", report.ticks as usize),
+        ("clients", "clients", report.clients),
+        ("matched", "client commands", report.matched),
+        ("server", "server commands", report.server),
+        ("operator", "operator commands", report.operator),
+        ("sent_before", "sent before the capture", report.sent_before),
+        ("not_captured", "from clients not captured", report.not_captured),
+        ("dropped_on_leave", "dropped when the client left", report.dropped_on_leave),
+        ("not_taken", "dropped while connected", report.not_taken),
+        ("behind_end", "for a tick after the end", report.behind_end),
+        ("answers", "server answers", report.answers),
+    ]
+}
+
+/// The reports of all rooms. That of a default room alone stands alone.
+pub fn rooms(rooms: &[(Untrusted, Report)]) -> Value {
+    if let [(name, report)] = rooms
+        && name.is_empty()
+    {
+        return as_json(report);
+    }
+    let room = |(name, report): &(Untrusted, Report)| {
+        let mut all = as_json(report);
+        all["room"] = name.raw().into();
+        all
+    };
+    let is_same = rooms.iter().all(|(_, report)| report.is_same());
+    let rooms: Vec<Value> = rooms.iter().map(room).collect();
+    json!({ "verdict": if is_same { "same" } else { "differs" }, "rooms": rooms })
+}
+
+fn as_json(report: &Report) -> Value {
+    let mut all = json!({
+        "verdict": if report.is_same() { "same" } else { "differs" },
+        "first_tick": report.first_tick,
+        "checksum": format!("{:016x}", report.checksum),
+        "cut_at_byte": report.cut_at,
+        "truncated_at_packet": report.truncated_at,
+    });
+    for (name, _, count) in counts(report) {
+        all[name] = count.into();
+    }
+    if let Some(tick) = report.ends_at {
+        all["ends_at_tick"] = tick.into();
+    }
+    if let Some((client, Differing { recorded, replayed })) = &report.answer {
+        all["answer"] = json!({
+            "client": client.to_string(),
+            "packet": recorded.as_ref().or(replayed.as_ref()).map(|frame| frame.packet),
+            "recorded": recorded.as_ref().map(|_| hex(recorded)),
+            "replayed": replayed.as_ref().map(|_| hex(replayed)),
+        });
+    }
+    if let Some(difference) = &report.difference {
+        let hex = |checksum: u64| format!("{checksum:016x}");
+        all["difference"] = json!({
+            "tick": difference.tick,
+            "recorded_checksum": difference.checksums.map(|(recorded, _)| hex(recorded)),
+            "replayed_checksum": difference.checksums.map(|(_, replayed)| hex(replayed)),
+            "command": difference.command.as_ref().map(|(tick, Changed { command, recorded, decoded })| json!({
+                "tick": tick,
+                "player": command.0.0,
+                "sequence": command.1,
+                "recorded": recorded.raw(),
+                "decoded": decoded.as_ref().map(Untrusted::raw),
+            })),
+        });
+    }
+    if let Some(fields) = &report.fields {
+        all["fields"] = json!({
+            "tick": fields.tick,
+            "foreign_from_tick": fields.foreign,
+            "recorded_and_replayed": places(&fields.places),
+        });
+    }
+    if let Some(state) = &report.state {
+        let entity = |(name, fields): &(String, Vec<(String, String)>)| {
+            let fields: serde_json::Map<_, _> =
+                fields.iter().map(|(field, value)| (field.clone(), value.as_str().into())).collect();
+            (name.clone(), Value::Object(fields))
+        };
+        all["state"] = Value::Object(state.iter().map(entity).collect());
+    }
+    all
+}
+
+/// Places, as in a report.
+fn places(places: &[Place]) -> Vec<Value> {
+    let place = |Place { entity, field, ours, theirs }: &Place| json!([entity, field, ours, theirs]);
+    places.iter().map(place).collect()
+}
+
+fn raw(texts: &[Untrusted]) -> Vec<&str> {
+    texts.iter().map(Untrusted::raw).collect()
+}
+
+/// Two recordings beside each other.
+pub fn bisected(bisected: &Bisected) -> Value {
+    let verdict = |is_same| if is_same { "same" } else { "differs" };
+    let hex = |checksum: u64| format!("{checksum:016x}");
+    let foreign = |foreign: &Option<Foreign>| {
+        foreign.map(|Foreign { tick, recorded, computed }| {
+            json!({ "tick": tick, "recorded_checksum": hex(recorded), "computed_checksum": hex(computed) })
+        })
+    };
+    let rooms = bisected.rooms.iter().map(|(name, parting)| {
+        json!({
+            "room": name.raw(),
+            "verdict": verdict(parting.is_same()),
+            "first_tick": parting.first_tick,
+            "ticks": parting.ticks,
+            "ends": parting.ends,
+            "identity": parting.identity,
+            "recorded": parting.recorded.iter().map(foreign).collect::<Vec<_>>(),
+            "commands": parting.commands.as_ref().map(|(tick, [ours, theirs])| json!({
+                "tick": tick, "only_first": raw(ours), "only_second": raw(theirs),
+            })),
+            "worlds": parting.worlds.as_ref().map(|(tick, [ours, theirs], list)| json!({
+                "tick": tick, "first_checksum": hex(*ours), "second_checksum": hex(*theirs), "fields": places(list),
+            })),
+        })
+    });
+    json!({
+        "verdict": verdict(bisected.is_same()),
+        "rooms": rooms.collect::<Vec<Value>>(),
+        "rooms_only_first": raw(&bisected.only[0]),
+        "rooms_only_second": raw(&bisected.only[1]),
+        "cut_at_byte": bisected.cut_at,
+        "truncated_at_packet": bisected.truncated_at,
+    })
+}
+
+/// The first bytes of a frame, in hexadecimal.
+pub fn hex(frame: &Option<Frame>) -> String {
+    let Some(Frame { bytes, .. }) = frame else { return "nothing".to_owned() };
+    let shown = &bytes[..bytes.len().min(SHOWN_BYTES)];
+    let hex: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
+    if shown.len() < bytes.len() { format!("{hex}… of {} bytes", bytes.len()) } else { hex }
+}
+
+/// Why there is no report.
+pub fn refused(refused: &NotReplayable) -> Value {
+    json!({
+        "verdict": "not replayable",
+        "reason": refused.reason.raw(),
+        "client": refused.client.map(|client| client.to_string()),
+        "packet": refused.place.map(|(packet, _)| packet),
+        "after_s": refused.place.map(|(_, after)| after.as_secs_f64()),
+    })
+}

@@ -1,0 +1,223 @@
+//! Replays a captured session: decodes the clients' bytes again, steps the world with the resulting
+//! commands, and checks each tick against the recorded one.
+//!
+//! ```text
+//!   capture ─┬─ clients' bytes ─► frames, packets, session ─► commands ─┐  by player and sequence
+//!            └─ world's records ─► snapshot, command frames ────────────┴─► world ─► checksum of each tick
+//! ```
+//!
+//! The result is a [`Report`] of each room, or the reason why the capture cannot be replayed
+//! ([`NotReplayable`]). The world is stepped with the commands that were **decoded** from the
+//! clients' bytes; the recorded commands say only which tick each belongs to. Recorded commands are
+//! used as they are if they come from the server or the operator, or if the capture cannot contain
+//! their bytes because they were sent before the capture began or by a client that it leaves out.
+//! Missing data is never guessed.
+
+mod bisect;
+mod decoded_commands;
+mod error;
+mod field_diff;
+pub mod json;
+pub mod recording;
+mod replay_client;
+mod report;
+mod server_replies;
+mod streaming;
+
+use core::net::SocketAddr;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use tickwire_sim::Raw;
+
+use crate::game::About;
+use crate::packet::Codes;
+use crate::tools::capture::packet::{self, LINK_WORLD};
+use crate::tools::capture::{Capture, Connection, End, Hole, Packet, Untrusted};
+use crate::util::plural::count;
+pub use bisect::{Bisected, Foreign, Parting};
+use decoded_commands::{Decoded, count_left, explain, issued};
+pub use error::NotReplayable;
+use field_diff::Beside;
+pub use field_diff::Fields;
+use recording::Recording;
+use replay_client::{Find, Hearing};
+pub use report::{Asked, Changed, Difference, Listed, Report};
+pub use server_replies::{Differing, Frame};
+pub use streaming::{Kept, Pass, Ran, Unfit, Worlds, at_once};
+
+/// The packet tables by which a capture is replayed: [its own](Codes::of_capture), if it carries any.
+///
+/// # Errors
+/// [`NotReplayable`]: they cannot be used, or others were given.
+pub fn codes(capture: &Capture<'_>, given: Option<Arc<Codes>>) -> Result<Arc<Codes>, NotReplayable> {
+    let codes = capture.tables().and_then(|carried| Codes::of_capture(carried, given));
+    codes.map_err(|reason| NotReplayable { reason: reason.into(), place: None, client: None })
+}
+
+/// Replays a capture, each room by itself: returns their names and reports. A room's game is the one of
+/// `games` that recognizes its world. `find` returns what a request asks for; `None` if it is for no
+/// game.
+///
+/// # Errors
+/// [`NotReplayable`]: data is missing, or the capture is not of a server with this code's rules.
+pub fn replay(
+    capture: &Capture<'_>,
+    games: &[&'static About],
+    find: Find<'_>,
+    asked: Asked,
+) -> Result<Vec<(Untrusted, Report)>, NotReplayable> {
+    let (before, truncated_at) = before_truncation(capture);
+    let capture = before.as_ref().unwrap_or(capture);
+    let connections = capture.connections();
+    let recordings = recording::read(capture, games, &connections)
+        .map_err(|refused| truncated_at.map_or(refused, beginning_truncated))?;
+    if let Some(tick) = asked.to_tick {
+        is_somewhere(tick, &recordings)?;
+    }
+    if let Some((client, hole)) = first_hole(&connections) {
+        let from = if hole.from == End::Client { "the client" } else { "the server" };
+        let reason = format!("the capture lacks {} from {from}", count(hole.bytes, "byte"));
+        let refused = NotReplayable::at(capture, (hole.packet, hole.at_ns), reason);
+        return Err(NotReplayable { client: Some(client), ..refused });
+    }
+    let rooms: Vec<Untrusted> = connections.iter().map(replay_client::room_of).collect();
+    let hearing = Hearing { capture, find, time_of: &|packet| replay_client::time_of(capture, packet) };
+    let replayed = recordings.into_iter().map(|(name, recording)| {
+        let theirs =
+            connections.iter().zip(&rooms).filter(|(_, room)| room.raw() == name.raw()).map(|(one, _)| one);
+        let decoded = Decoded::of_room(&hearing, &recording, theirs)?;
+        let cut_at = capture.cut_at;
+        Ok((name.to_owned(), Report { cut_at, truncated_at, ..run(recording, decoded, asked) }))
+    });
+    replayed.collect()
+}
+
+/// Compares the rooms of two captures by their command frames and checksums.
+///
+/// # Errors
+/// [`NotReplayable`]: one of them lacks data; or there is nothing to compare.
+pub fn bisect(
+    ours: &Capture<'_>,
+    theirs: &Capture<'_>,
+    games: &[&'static About],
+) -> Result<Bisected, NotReplayable> {
+    let refused = |reason: String| NotReplayable { reason: reason.into(), place: None, client: None };
+    let ((before_ours, our_cut), (before_theirs, their_cut)) =
+        (before_truncation(ours), before_truncation(theirs));
+    let (ours, theirs) = (before_ours.as_ref().unwrap_or(ours), before_theirs.as_ref().unwrap_or(theirs));
+    let first = recording::read(ours, games, &ours.connections())
+        .map_err(|refused| our_cut.map_or(refused, beginning_truncated))?;
+    let second = recording::read(theirs, games, &theirs.connections())
+        .map_err(|refused| their_cut.map_or(refused, beginning_truncated))?;
+    let mut second: HashMap<_, _> = second.into_iter().collect();
+    let (cut_at, truncated_at) = ([ours.cut_at, theirs.cut_at], [our_cut, their_cut]);
+    let mut bisected = Bisected { cut_at, truncated_at, ..Bisected::default() };
+    for (name, recording) in first {
+        let Some(other) = second.remove(name.raw()) else {
+            bisected.only[0].push(name.to_owned());
+            continue;
+        };
+        let parting = bisect::part(recording, other);
+        let parting = parting.map_err(|why| refused(format!("room {name:?} of the recordings: {why}")))?;
+        bisected.rooms.push((name.to_owned(), parting));
+    }
+    bisected.only[1] = second.into_keys().map(|name| name.to_owned()).collect();
+    bisected.only[1].sort_unstable();
+    if bisected.rooms.is_empty() {
+        return Err(refused("the recordings have no room in common".to_owned()));
+    }
+    Ok(bisected)
+}
+
+/// The packets before the first that the capture has truncated, and its number; `None` if all are whole. Packets of the world are
+/// needed whole, and TCP's as far as they carry data.
+fn before_truncation<'a>(capture: &Capture<'a>) -> (Option<Capture<'a>>, Option<usize>) {
+    let is_truncated = |packet: &Packet<'_>| {
+        packet.bytes.len() < packet.whole_bytes
+            && (packet.link == LINK_WORLD
+                || packet::decode(packet).is_none_or(|segment| segment.missing_bytes > 0))
+    };
+    let Some(first) = capture.packets.iter().position(is_truncated) else { return (None, None) };
+    let (packets, names) = (capture.packets[..first].to_vec(), capture.names.clone());
+    let number = capture.packets[first].number;
+    (Some(Capture { packets, names, cut_at: capture.cut_at }), Some(number))
+}
+
+/// The refusal of a capture of which nothing can be replayed before its first truncated packet.
+fn beginning_truncated(packet: usize) -> NotReplayable {
+    let reason = format!(
+        "the capture truncated packet {packet} (snapshot length), and the packets before it are no beginning of a session: \
+         replay the capture as the server wrote it"
+    );
+    NotReplayable { reason: reason.into(), place: None, client: None }
+}
+
+/// Refuses a tick that none of the recordings comes to.
+fn is_somewhere(
+    tick: u32,
+    recordings: &BTreeMap<Untrusted<&str>, Recording<'_>>,
+) -> Result<(), NotReplayable> {
+    let ranges: Vec<_> = recordings.values().map(Recording::range).collect();
+    if ranges.iter().any(|range| range.contains(&tick)) {
+        return Ok(());
+    }
+    let words: Vec<String> =
+        ranges.iter().map(|range| format!("{} to {}", range.start(), range.end())).collect();
+    let reason = format!("tick {tick} is not in this capture, which has the ticks {}", words.join(" and "));
+    Err(NotReplayable { reason: reason.into(), place: None, client: None })
+}
+
+fn first_hole(connections: &[Connection<'_>]) -> Option<(SocketAddr, Hole)> {
+    let holes = connections.iter().flat_map(|one| one.holes.iter().map(|hole| (one.client, *hole)));
+    holes.min_by_key(|(_, hole)| hole.packet)
+}
+
+fn run(recording: Recording<'_>, mut decoded: Decoded, asked: Asked) -> Report {
+    let range = recording.range();
+    let Recording { about, mut world, ticks, .. } = recording;
+    let mut beside = asked.fields.then(|| Beside::new(about, &*world)).flatten();
+    let run = asked.to_tick.map_or(ticks.len(), |last| last.saturating_sub(world.tick()) as usize);
+    let run = run.min(ticks.len());
+    let mut report = decoded.report(&*world);
+    report.ends_at = asked.to_tick.filter(|tick| !range.contains(tick)).map(|_| *range.end());
+    let (mut changed, mut differs): (Option<(u32, Changed)>, _) = (None, None);
+    for (at, tick) in ticks[..run].iter().enumerate() {
+        let mut commands: Vec<Raw> = Vec::new();
+        let [server, operator] = issued(about, &tick.frame.commands);
+        (report.server, report.operator) = (report.server + server, report.operator + operator);
+        for recorded in &tick.frame.commands {
+            let command = explain(recorded, tick, &mut decoded, &mut report);
+            if command.as_ref() != Some(recorded) && changed.is_none() {
+                let words = |command: &Raw| (about.words)(&command.action);
+                let change = Changed {
+                    command: (recorded.player, recorded.sequence),
+                    recorded: words(recorded).into(),
+                    decoded: command.as_ref().map(words).map(Untrusted::new),
+                };
+                changed = Some((tick.frame.tick, change));
+            }
+            commands.extend(command);
+        }
+        decoded.note_leaves(about, tick);
+        world.step(&commands);
+        report.ticks += 1;
+        let replayed = world.checksum();
+        let recorded = ticks.get(at + 1).map(|next| next.checksum);
+        if let Some(beside) = &mut beside {
+            beside.step(tick, recorded, &*world);
+        }
+        let recorded = recorded.unwrap_or(replayed);
+        if recorded != replayed {
+            differs = Some((tick.frame.tick, Some((recorded, replayed))));
+            break;
+        }
+    }
+    report.fields = beside.map(|beside| beside.found);
+    report.state = asked.state.then(|| world.state().listed());
+    let differs = differs.or_else(|| Some((changed.as_ref()?.0, None)));
+    report.difference = differs.map(|(tick, checksums)| Difference { tick, command: changed, checksums });
+    report.checksum = world.checksum();
+    count_left(about, &ticks[..run], world.identity().tick_hz, &decoded, &mut report);
+    report
+}

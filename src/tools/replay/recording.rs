@@ -1,0 +1,321 @@
+//! The records of a capture: the world at its beginning, its ticks, and its clients.
+//!
+//! The result is a [`Recording`] of each room, without gaps and with its ticks in order, or the
+//! reason why there is none.
+
+use core::net::SocketAddr;
+use core::ops::RangeInclusive;
+use std::collections::{BTreeMap, HashMap};
+
+use tickwire_sim::command_frame::Frame;
+use tickwire_sim::{Encoded, PlayerId, Reader};
+
+use super::error::NotReplayable;
+use crate::connection::receiver::RoomFacts;
+use crate::game::{About as Game, Replica};
+use crate::tools::capture::{Capture, Connection, Record, Untrusted, world_record};
+use crate::util::plural::count;
+
+/// See the [module](self).
+pub struct Recording<'a> {
+    /// The game.
+    pub about: &'static Game,
+    /// The world before the first tick.
+    pub world: Box<dyn Replica>,
+    /// The ticks, one after the other.
+    pub ticks: Vec<Tick>,
+    /// What is known of each client, by the first packet of its connection: ports are used again.
+    pub clients: HashMap<usize, About<'a>>,
+}
+
+/// A recorded tick.
+pub struct Tick {
+    /// Its packet's number.
+    pub packet: usize,
+    /// The checksum before it.
+    pub checksum: u64,
+    /// Its commands.
+    pub frame: Frame<Encoded>,
+}
+
+/// What is known of one client.
+#[derive(Clone, Copy, Default)]
+pub struct About<'a> {
+    /// Its body.
+    pub player: Option<PlayerId>,
+    /// The packet of the record that says it has a body, and the body; none if it had the body
+    /// before the capture, whenever the capture first said so.
+    pub joined: Option<(usize, PlayerId)>,
+    /// The saved session, if the client was connected before the capture.
+    pub resumed: Option<Resumed<'a>>,
+}
+
+/// A session that resumes.
+#[derive(Clone, Copy)]
+pub struct Resumed<'a> {
+    /// The record's packet.
+    pub packet: usize,
+    /// Its time.
+    pub at_ns: u64,
+    /// The saved session.
+    pub session: &'a [u8],
+}
+
+impl<'a> About<'a> {
+    /// Adds a later record of the same client.
+    fn add(&mut self, record: About<'a>) {
+        self.player = record.player.or(self.player);
+        self.joined = record.joined.or(self.joined);
+        self.resumed = record.resumed.or(self.resumed);
+        if record.resumed.is_some() && record.player.is_some() {
+            self.joined = None;
+        }
+    }
+}
+
+impl Recording<'_> {
+    /// The ticks that its world has completed, from the beginning to the end.
+    pub fn range(&self) -> RangeInclusive<u32> {
+        let first = self.world.tick();
+        first..=first + self.ticks.len() as u32
+    }
+
+    /// What a client may know of the room, as far as the records tell it.
+    pub fn facts(&self) -> RoomFacts {
+        let (about, identity) = (self.about, self.world.identity());
+        RoomFacts { about, epoch: String::new(), identity, update_hz: 0 }
+    }
+}
+
+/// The records of one room read so far.
+#[derive(Default)]
+struct Room<'a> {
+    /// The parts of the snapshot read so far, the number of the next one, and how many there are.
+    snapshot: Vec<u8>,
+    next_part: u16,
+    parts: u16,
+    /// The name of its game, if the capture says it.
+    game: Option<Untrusted<&'a str>>,
+    /// The fields of the world records, the same in each of them.
+    says: Says<'a>,
+    ticks: Vec<Read<'a>>,
+    clients: HashMap<usize, About<'a>>,
+}
+
+/// A tick whose commands are not read yet.
+#[derive(Clone, Copy)]
+struct Read<'a> {
+    packet: usize,
+    at_ns: u64,
+    tick: u32,
+    checksum: u64,
+    frame: &'a [u8],
+}
+
+/// The fields of a record beside its part of the snapshot, by their names in PROTOCOL.md, and the options.
+type Says<'a> = Vec<(Untrusted<&'a str>, u64)>;
+
+fn says<'a>(
+    seed: u32,
+    tick_hz: u32,
+    options: &[(Untrusted<&'a str>, u32)],
+    code_hash: u64,
+    tick: u32,
+) -> Says<'a> {
+    let own = |name, number| (Untrusted::new(name), number);
+    let numbers = [own("seed", seed), own("tick_hz", tick_hz), own("tick", tick)];
+    let numbers = options.iter().chain(&numbers).map(|(name, number)| (*name, u64::from(*number)));
+    numbers.chain([(Untrusted::new("code_hash"), code_hash)]).collect()
+}
+
+/// Reads the records of all rooms, and of their clients with these connections.
+pub fn read<'a>(
+    capture: &Capture<'a>,
+    games: &[&'static Game],
+    connections: &[Connection<'_>],
+) -> Result<BTreeMap<Untrusted<&'a str>, Recording<'a>>, NotReplayable> {
+    // Of each client, in the order of the file.
+    let mut begins: HashMap<SocketAddr, Vec<usize>> = HashMap::new();
+    for connection in connections {
+        begins.entry(connection.client).or_default().push(connection.first_packet);
+    }
+    let mut rooms: BTreeMap<Untrusted<&str>, Room<'a>> = BTreeMap::new();
+    for (packet, record) in capture.records() {
+        let refuse = |reason: String| NotReplayable::at(capture, (packet.number, packet.at_ns), reason);
+        let (here, whole) = (packet.bytes.len(), packet.whole_bytes);
+        if here < whole {
+            return Err(refuse(format!(
+                "the capture truncated this packet (snapshot length): only {here} of {whole} bytes of a record of the world are left"
+            )));
+        }
+        let (name, record) = record.map_err(|error| refuse(error.to_string()))?;
+        // The tables are of all rooms; the replay has read them.
+        if matches!(record, Record::Table { .. }) {
+            continue;
+        }
+        let room = rooms.entry(name).or_default();
+        let Some((address, about)) = room.add(record, (packet.number, packet.at_ns)).map_err(refuse)? else {
+            continue;
+        };
+        let address: SocketAddr = address
+            .raw()
+            .parse()
+            .map_err(|_| refuse(format!("{address:?} is not an address with a port")))?;
+        // It belongs to the last connection of that address that has begun.
+        let known = begins.get(&address).map_or(&[][..], Vec::as_slice);
+        let begun = known.partition_point(|first| *first < packet.number);
+        if let Some(first) = begun.checked_sub(1).map(|last| known[last]) {
+            room.clients.entry(first).or_default().add(about);
+        }
+    }
+    // Of such a room the capture has only what is played there.
+    rooms.retain(|_, room| room.parts > 0 || !room.ticks.is_empty() || !room.clients.is_empty());
+    if rooms.is_empty() {
+        rooms.insert(Untrusted::default(), Room::default());
+    }
+    let recording = |(name, room): (Untrusted<&'a str>, Room<'a>)| {
+        let (about, world) = room.world(games).map_err(|reason| {
+            let reason = if name.is_empty() { reason } else { format!("room {name}: {reason}") };
+            // A capture of another program has no world, and may have its TCP in packets that are not read.
+            let unread = if room.parts == 0 { capture.unread() } else { None };
+            let reason = unread.map_or(reason.clone(), |unread| format!("{reason}; {unread}"));
+            NotReplayable { reason: reason.into(), place: None, client: None }
+        })?;
+        let tick = |read: Read<'_>| {
+            let Read { packet, at_ns, checksum, frame, .. } = read;
+            let frame = (about.frame)(frame)
+                .map_err(|error| NotReplayable::at(capture, (packet, at_ns), error.to_string()))?;
+            Ok(Tick { packet, checksum, frame })
+        };
+        let ticks = room.ticks.into_iter().map(tick).collect::<Result<_, _>>()?;
+        Ok((name, Recording { about, world, ticks, clients: room.clients }))
+    };
+    rooms.into_iter().map(recording).collect()
+}
+
+/// The game and the world of a room, from its records up to the first tick: each with the number and time
+/// of its packet.
+///
+/// # Errors
+/// Why the room cannot be replayed.
+pub fn beginning<'a>(
+    records: impl Iterator<Item = ((usize, u64), &'a [u8])>,
+    games: &[&'static Game],
+) -> Result<(&'static Game, Box<dyn Replica>), String> {
+    let mut room = Room::default();
+    for (place, record) in records {
+        let (_, record) = world_record::decode(record).map_err(|error| error.to_string())?;
+        room.add(record, place)?;
+    }
+    room.world(games)
+}
+
+impl<'a> Room<'a> {
+    /// Adds a record, of a packet with this number and time. Returns what it says of the client at
+    /// an address, if it is of a client.
+    fn add(
+        &mut self,
+        record: Record<'a>,
+        (packet, at_ns): (usize, u64),
+    ) -> Result<Option<(Untrusted<&'a str>, About<'a>)>, String> {
+        let player_of = |number: u16| (number != 0).then_some(PlayerId(number));
+        match record {
+            Record::World { seed, tick_hz, options, code_hash, tick, part, parts, bytes } => {
+                if part != self.next_part || part > 0 && parts != self.parts {
+                    return Err("a second world begins, or part of the first one is missing".to_owned());
+                }
+                let says = says(seed, tick_hz, &options, code_hash, tick);
+                if part > 0 {
+                    agree("the previous record", &self.says, "this one", &says)?;
+                }
+                (self.next_part, self.parts, self.says) = (part + 1, parts, says);
+                self.snapshot.extend_from_slice(bytes);
+                Ok(None)
+            }
+            Record::Tick { checksum, frame } => {
+                let tick = Reader::new(frame).u32().map_err(|error| error.to_string())?;
+                if self.ticks.last().is_some_and(|last| last.tick.wrapping_add(1) != tick) {
+                    return Err(format!("tick {tick} does not follow the previous tick"));
+                }
+                self.ticks.push(Read { packet, at_ns, tick, checksum, frame });
+                Ok(None)
+            }
+            Record::Lost { messages, bytes, since_tick } => {
+                let (messages, bytes) = (count(messages, "message"), count(bytes, "byte"));
+                Err(format!("the capture lacks {messages} ({bytes}) since tick {since_tick}"))
+            }
+            Record::Client { address, player, session, .. } => {
+                let resumed = Some(Resumed { packet, at_ns, session });
+                Ok(Some((address, About { player: player_of(player), joined: None, resumed })))
+            }
+            Record::Join { address, player, .. } => {
+                let player = player_of(player);
+                let joined = player.map(|player| (packet, player));
+                Ok(Some((address, About { player, joined, resumed: None })))
+            }
+            Record::Room { game, .. } => {
+                // A page that saves a capture knows the paths alone.
+                self.game = Some(game).filter(|game| !game.is_empty());
+                Ok(None)
+            }
+            Record::Table { .. } => Ok(None),
+        }
+    }
+
+    /// The world of all parts, and its game; the first tick has to follow it.
+    fn world(&self, games: &[&'static Game]) -> Result<(&'static Game, Box<dyn Replica>), String> {
+        let first = self.ticks.first();
+        if let (0, Some(first)) = (self.parts, first) {
+            return Err(format!(
+                "the beginning of this capture is missing: it has ticks from {} on, but not the snapshot of the world before them",
+                first.tick
+            ));
+        }
+        if self.parts == 0 {
+            return Err(
+                "this capture has no record of the world: it was not written by a tickwire server".to_owned()
+            );
+        }
+        if self.next_part != self.parts {
+            return Err("the snapshot of the world is not complete".to_owned());
+        }
+        let is_it = |game: &&&Game| match self.game {
+            Some(name) => name == *game.name,
+            None => (game.recognizes)(&self.snapshot),
+        };
+        let Some(about) = games.iter().find(is_it).copied() else {
+            let names: Vec<&str> = games.iter().map(|game| game.name).collect();
+            let game = self.game.map_or("a game".to_owned(), |name| format!("the game {name:?}"));
+            return Err(format!(
+                "this capture is of {game} that this program does not have; it has {}",
+                names.join(" and ")
+            ));
+        };
+        let world = (about.restore)(&self.snapshot)?;
+        let (identity, tick) = (world.identity(), world.tick());
+        let options: Vec<_> =
+            identity.options.iter().map(|(name, value)| (Untrusted::new(*name), *value)).collect();
+        let own = says(identity.seed, identity.tick_hz, &options, (about.code_hash)(), tick);
+        agree("the record of the world", &self.says, "the snapshot in it", &own)?;
+        match first {
+            None => Err("there is no tick in this capture".to_owned()),
+            Some(first) if first.tick != tick || first.checksum != world.checksum() => {
+                Err("the first tick does not follow the snapshot".to_owned())
+            }
+            Some(_) => Ok((about, world)),
+        }
+    }
+}
+
+/// Checks that two records agree on the world; the error names the first field that differs.
+fn agree(one: &str, says: &Says<'_>, other: &str, also: &Says<'_>) -> Result<(), String> {
+    if says.len() != also.len() {
+        return Err(format!("{one} has other options than {other}"));
+    }
+    let differing = says.iter().zip(also).find(|(said, meant)| said != meant);
+    differing.map_or(Ok(()), |((field, said), (_, meant))| {
+        let shown =
+            |value: u64| if *field == *"code_hash" { format!("{value:016x}") } else { value.to_string() };
+        Err(format!("{one} has {field} {}, but {other} has {}", shown(*said), shown(*meant)))
+    })
+}

@@ -1,0 +1,204 @@
+//! One client of a capture: passes its bytes to a [`Receiver`], as the server did.
+//!
+//! The input is the pieces of the client's side in order, each with its time, its tick and, if the
+//! server then granted a join, its player; and the saved receiver from the capture, if any. The
+//! output is the commands ([`Said`]) and the server's answers. The replayed client ends for the
+//! same reason as on the server; later bytes are ignored.
+
+use std::time::Duration;
+
+use tickwire_sim::{PlayerId, Raw};
+
+use super::error::NotReplayable;
+use super::recording::About as Client;
+use super::server_replies::{self, Answers, Differing};
+use crate::connection::receiver::{At, Denied, RoomFacts};
+use crate::connection::{Driver, Endpoint, Receiver};
+use crate::game::{About, Profile, Shared};
+use crate::limits;
+use crate::packet::routes;
+use crate::tools::capture::{Capture, Connection, End, Untrusted};
+use crate::ws::http::{HeadReader, RequestHead};
+
+/// Returns what a request asks for in a room of a game; `None` if it is for no game.
+pub type Find<'a> = &'a dyn Fn(&About, &RequestHead) -> Option<Endpoint>;
+
+/// A command that a client asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said {
+    /// The command.
+    pub command: Raw,
+    /// The number of the packet that completed it.
+    pub packet: usize,
+}
+
+/// The client's commands, and the server's answers.
+pub struct Heard {
+    pub said: Vec<Said>,
+    /// The answers that are the same, and the first that differs.
+    pub answers: usize,
+    pub differing: Option<Differing>,
+    /// The sequence of its last command before the capture.
+    pub before: u64,
+}
+
+/// What clients are heard with.
+pub struct Hearing<'a> {
+    /// The capture.
+    pub capture: &'a Capture<'a>,
+    /// What a request asks for.
+    pub find: Find<'a>,
+    /// The ticks that the room had completed when a packet was captured.
+    pub time_of: &'a dyn Fn(usize) -> (u32, Duration),
+}
+
+/// Hears all bytes of a client of this room.
+pub fn hear(
+    hearing: &Hearing<'_>,
+    connection: &Connection<'_>,
+    about: Client<'_>,
+    mut room: RoomFacts,
+) -> Result<Heard, NotReplayable> {
+    let Hearing { capture, find, time_of } = hearing;
+    let (mut asked, mut before) = (Asked::default(), 0);
+    let (mut reader, mut endpoint, mut receiver) = (Some(HeadReader::new(limits::HEAD)), None, None);
+    let mut resumed = about.resumed;
+    let pieces: Vec<_> = connection.pieces.iter().filter(|piece| piece.from == End::Client).collect();
+    for (at, piece) in pieces.iter().enumerate() {
+        let now = Duration::from_nanos(piece.at_ns);
+        if let Some(past) = resumed.take_if(|past| past.packet < piece.packet) {
+            let past_now = Duration::from_nanos(past.at_ns);
+            let restore = |endpoint| Receiver::restore(endpoint, room.clone(), past.session, past_now);
+            let Some(restored) = endpoint.clone().and_then(restore) else {
+                let refused = NotReplayable::at(
+                    capture,
+                    (past.packet, past.at_ns),
+                    "the recorded state of the session cannot be decoded",
+                );
+                return Err(NotReplayable { client: Some(connection.client), ..refused });
+            };
+            // Answers before it are not known.
+            (before, asked.answers) = (restored.sequence(), Answers::from_packet(past.packet));
+            receiver = Some(restored);
+        }
+        // The server may reject a join. The record of a join comes before the client's next bytes.
+        let next = pieces.get(at + 1).map_or(usize::MAX, |next| next.packet);
+        let joins = about.joined.filter(|(packet, _)| (piece.packet..next).contains(packet));
+        (asked.packet, asked.joins) = (piece.packet, joins.map(|(_, player)| player));
+        let mut rest = None;
+        if let Some(reading) = &mut reader {
+            let head = match reading.receive(piece.bytes) {
+                Ok(None) => continue,
+                Ok(head) => head,
+                Err(_) => None,
+            };
+            rest = Some(reading.rest().to_vec());
+            reader = None;
+            endpoint = head.and_then(|head| find(room.about, &head));
+            if let Some(endpoint) = &endpoint {
+                let number = server_replies::learn(connection, endpoint, &mut room);
+                asked.is_turned_away = server_replies::is_turned_away(connection, endpoint);
+                let begun = receiver.insert(Receiver::new(endpoint.clone(), room.clone(), now));
+                if let Err(ending) = begun.begin(number, &mut asked) {
+                    asked.answers.add(piece.packet, &ending.frames(endpoint));
+                    receiver = None;
+                }
+            }
+        }
+        let (Some(open), Some(endpoint)) = (&mut receiver, &endpoint) else { continue };
+        let bytes = rest.as_deref().unwrap_or(piece.bytes);
+        let (tick, slack) = time_of(piece.packet);
+        let at = At { now, tick, slack };
+        if let Err(ending) = open.receive(bytes, at, &mut asked) {
+            asked.answers.add(piece.packet, &ending.frames(endpoint));
+            receiver = None;
+        }
+    }
+    let compared = endpoint.map(|endpoint| asked.answers.compare(connection, &endpoint));
+    let (answers, differing) = compared.unwrap_or_default();
+    Ok(Heard { said: asked.said, answers, differing, before })
+}
+
+/// The name of the room that the request of a connection asks for.
+pub fn room_of(connection: &Connection<'_>) -> Untrusted {
+    let mut reader = HeadReader::new(limits::HEAD);
+    let mut pieces = connection.pieces.iter().filter(|piece| piece.from == End::Client);
+    let head = pieces.find_map(|piece| reader.receive(piece.bytes).ok().flatten());
+    head.map_or_else(Untrusted::default, |head| routes::room_of(head.path()).0.into())
+}
+
+/// The ticks that the room had completed when a packet was captured, and the slack by which the server has
+/// judged its bytes.
+pub fn time_of(capture: &Capture<'_>, packet: usize) -> (u32, Duration) {
+    capture.packets.get(packet - 1).map_or((0, Duration::ZERO), |packet| said_time(&packet.comments))
+}
+
+/// The ticks that the room had completed and the slack, as the comments of a packet say; 0 if none does.
+/// The slack follows the tick: the same word in a player's name is none.
+pub fn said_time(comments: &[Untrusted<&str>]) -> (u32, Duration) {
+    let mut words = comments.iter().flat_map(|comment| comment.raw().split(' '));
+    let tick = words.find_map(|word| word.strip_prefix("tick=")?.parse().ok());
+    let slack = words.next().and_then(|word| word.strip_prefix("slack=")?.strip_suffix("ms")?.parse().ok());
+    (tick.unwrap_or_default(), slack.map_or(Duration::ZERO, Duration::from_millis))
+}
+
+/// What the client's bytes ask for, as the recording grants it.
+#[derive(Default)]
+struct Asked {
+    /// The packet of the bytes, and the player of a join that the server granted for them.
+    packet: usize,
+    joins: Option<PlayerId>,
+    /// The server did not greet the client, by a token that the recording does not have.
+    is_turned_away: bool,
+    said: Vec<Said>,
+    answers: Answers,
+}
+
+impl Driver for Asked {
+    fn answer(&mut self, frames: &[u8]) {
+        self.answers.add(self.packet, frames);
+    }
+
+    fn admit(&mut self, _token: Option<&str>, _lockstep: bool) -> Result<(), Denied> {
+        if self.is_turned_away { Err(Denied::Unanswered) } else { Ok(()) }
+    }
+
+    fn follow(&mut self, _lockstep: bool) {}
+
+    /// A join that the server rejected leaves the client watching, and the recording has the answer.
+    fn join(&mut self, _profile: Profile, _since: Option<u32>) -> Result<PlayerId, Denied> {
+        self.joins.ok_or(Denied::Unanswered)
+    }
+
+    fn command(
+        &mut self,
+        command: Raw,
+        _intended: Option<u32>,
+        _shared: Option<&'static Shared>,
+    ) -> Result<(), Denied> {
+        self.said.push(Said { command, packet: self.packet });
+        Ok(())
+    }
+
+    fn watch(&mut self, _player: Option<PlayerId>) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_says_tick_and_slack_and_a_name_says_neither() {
+        let ms = Duration::from_millis;
+        for (comments, expected) in [
+            (&["tick=9 slack=5000ms player=3 Ann"][..], (9, ms(5000))),
+            (&["tick=9 player=3 slack=5000ms"], (9, ms(0))),
+            (&["lost=7 bytes before", "tick=9 slack=1ms"], (9, ms(1))),
+            (&["tick=9 slack=1"], (9, ms(0))),
+            (&[], (0, ms(0))),
+        ] {
+            let comments: Vec<_> = comments.iter().copied().map(Untrusted::new).collect();
+            assert_eq!(said_time(&comments), expected, "{comments:?}");
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Compares the server's answers to one client in a capture with those in a replay.
+//!
+//! An answer is a frame that follows from the client's own bytes: a pong, the packets of
+//! [`PACKETS`], and the close frame. Updates of the room are not answers. Some answers depend on
+//! facts that a replay does not know, such as the rate limits of an address, a ban or a shutdown:
+//! for these the replay takes the recorded answer ([`is_external`]).
+
+use std::sync::Arc;
+
+use crate::connection::Endpoint;
+use crate::connection::receiver::RoomFacts;
+use crate::game::{Breach, PLAYER_GONE};
+use crate::packet::{Codes, Decoded, Dialect, Direction};
+use crate::tools::capture::{Connection, End};
+use crate::ws::Side;
+use crate::ws::close;
+use crate::ws::frame::{Header, Opcode};
+
+/// Packets that answer a client.
+const PACKETS: [&str; 6] = ["io_init", "init_data", "welcome", "pong", "error", "disconnect"];
+/// Those of them that a client may get without a greeting.
+const PARTINGS: [&str; 2] = ["error", "disconnect"];
+/// Why a client gets no greeting.
+const TURNED_AWAY: [Breach; 4] =
+    [Breach::TokenMissing, Breach::TokenWrong, Breach::TokenTooOften, Breach::LockstepOff];
+/// How the names of the rules of an address begin.
+const ADDRESS: &str = "address_";
+/// The answers of a replay, from a packet on.
+#[derive(Debug, Default)]
+pub struct Answers {
+    from_packet: usize,
+    frames: Vec<Frame>,
+}
+
+/// One frame of the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// The packet that brought its end, or that of the bytes that it answers.
+    pub packet: usize,
+    /// The frame.
+    pub bytes: Vec<u8>,
+}
+
+/// An answer that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Differing {
+    /// The recorded frame; `None` if there is none.
+    pub recorded: Option<Frame>,
+    /// The frame of the replay; `None` if there is none.
+    pub replayed: Option<Frame>,
+}
+
+impl Answers {
+    /// Answers of which those before this packet are not known.
+    pub fn from_packet(packet: usize) -> Answers {
+        Answers { from_packet: packet, frames: Vec::new() }
+    }
+
+    /// Adds whole frames that answer the bytes of a packet.
+    pub fn add(&mut self, packet: usize, frames: &[u8]) {
+        self.frames.extend(cut(&mut frames.to_vec(), packet));
+    }
+
+    /// Holds the answers against those of the connection. Returns how many are the same, and the
+    /// first that differs.
+    ///
+    /// A capture may end between a client's bytes and their answers, and a connection may end
+    /// before them: then answers to the last bytes may be missing in the recording.
+    pub fn compare(&self, connection: &Connection<'_>, endpoint: &Endpoint) -> (usize, Option<Differing>) {
+        let mut replayed = self.frames.iter().peekable();
+        let mut same = 0;
+        let known = Known::new(endpoint);
+        for recorded in answers(connection, &known) {
+            if recorded.packet < self.from_packet {
+                continue;
+            }
+            let Some(kind) = known.kind(&recorded.bytes) else { continue };
+            if replayed.next_if(|frame| frame.bytes == recorded.bytes).is_some() {
+                same += 1;
+            } else if !is_external(&kind) {
+                let replayed = replayed.next().cloned();
+                return (same, Some(Differing { recorded: Some(recorded), replayed }));
+            }
+            if matches!(kind, Kind::Close(_)) {
+                return (same, None);
+            }
+        }
+        let last = connection.pieces.iter().rfind(|piece| piece.from == End::Client);
+        let missing = replayed.next().filter(|frame| last.is_some_and(|last| frame.packet < last.packet));
+        let is_lost = connection.has_end;
+        let differing = missing.filter(|_| !is_lost).cloned();
+        (same, differing.map(|replayed| Differing { recorded: None, replayed: Some(replayed) }))
+    }
+}
+
+/// Learns from the recorded answers the room's epoch and the update rate of native clients. Returns
+/// the number of the client, which the MooMoo dialects name.
+pub fn learn(connection: &Connection<'_>, endpoint: &Endpoint, facts: &mut RoomFacts) -> u64 {
+    let Some(frame) = frames(connection).next() else { return 0 };
+    let Some(Kind::Packet(packet)) = Known::new(endpoint).kind(&frame.bytes) else { return 0 };
+    let text = |name| packet.get(name).and_then(|value| value.as_str());
+    if let Some((epoch, number)) = text("socket_id").and_then(|id| id.rsplit_once('-')) {
+        epoch.clone_into(&mut facts.epoch);
+        return number.parse().unwrap_or_default();
+    }
+    text("epoch").unwrap_or_default().clone_into(&mut facts.epoch);
+    let hz = packet.get("update_hz").and_then(|value| value.as_u64()).unwrap_or_default();
+    facts.update_hz = u8::try_from(hz).unwrap_or_default();
+    0
+}
+
+/// Whether the server has not greeted a client because of its token or its mode, as far as the recording goes.
+pub fn is_turned_away(connection: &Connection<'_>, endpoint: &Endpoint) -> bool {
+    let known = Known::new(endpoint);
+    for frame in frames(connection) {
+        match known.kind(&frame.bytes) {
+            Some(Kind::Packet(packet)) if !PARTINGS.contains(&packet.row.name.as_str()) => return false,
+            // Without a reason, it answers the client's own.
+            Some(Kind::Close(reason)) => {
+                return reason.is_empty() || TURNED_AWAY.iter().any(|breach| breach.name() == reason);
+            }
+            _ => {}
+        }
+    }
+    endpoint.is_native
+}
+
+/// What an answer is.
+enum Kind<'a> {
+    Pong,
+    Packet(Decoded<'a>),
+    /// The reason of a close frame.
+    Close(String),
+}
+
+/// How answers are told from updates, of which there are a hundred times as many.
+struct Known<'a> {
+    endpoint: &'a Endpoint,
+    /// How the packets that answer begin.
+    prefixes: Vec<&'a [u8]>,
+}
+
+impl<'a> Known<'a> {
+    fn new(endpoint: &'a Endpoint) -> Known<'a> {
+        let prefix = |name: &&str| Some(endpoint.dialect.prefix(Direction::ToClient, name)?.0);
+        Known { endpoint, prefixes: PACKETS.iter().filter_map(prefix).collect() }
+    }
+
+    /// Whether a frame may be an answer, at a glance.
+    fn may_be(&self, header: &Header, payload: &[u8]) -> bool {
+        match header.opcode {
+            Opcode::Binary => self.prefixes.iter().any(|prefix| payload.starts_with(prefix)),
+            Opcode::Pong | Opcode::Close | Opcode::Text => true,
+            _ => false,
+        }
+    }
+
+    /// What an answer is; `None` for a frame that is no answer.
+    fn kind(&self, frame: &[u8]) -> Option<Kind<'a>> {
+        let (header, at) = Header::decode(frame, Side::Server).ok()??;
+        let (dialect, payload) = (&self.endpoint.dialect, &frame[at..]);
+        if !self.may_be(&header, payload) {
+            return None;
+        }
+        let decoded = match header.opcode {
+            Opcode::Pong => return Some(Kind::Pong),
+            Opcode::Close => {
+                let reason = close::decode(payload).map(|close| close.reason.to_owned());
+                return Some(Kind::Close(reason.unwrap_or_default()));
+            }
+            Opcode::Binary => dialect.decode(Direction::ToClient, payload).ok()?,
+            _ => dialect.decode_json(Direction::ToClient, str::from_utf8(payload).ok()?).ok()?,
+        };
+        PACKETS.contains(&decoded.row.name.as_str()).then_some(Kind::Packet(decoded))
+    }
+}
+
+/// Tells which pieces of servers are needed to find their answers, without knowing the endpoints.
+pub struct Sieve {
+    /// How the packets that answer begin in any of the dialects: four bytes, and which of their bits count.
+    prefixes: Vec<(u32, u32)>,
+}
+
+/// The bytes of a server so far.
+#[derive(Debug, Default)]
+pub struct Sifted {
+    /// Those of a head or a frame that is not complete.
+    rest: Vec<u8>,
+    is_open: bool,
+    has_frame: bool,
+}
+
+impl Sieve {
+    /// For endpoints of these packet tables.
+    pub fn new(codes: &Codes) -> Sieve {
+        let prefix = |dialect: &Arc<Dialect>, name: &str| {
+            let (prefix, _) = dialect.prefix(Direction::ToClient, name)?;
+            let mask = u32::MAX.checked_shl(32 - 8 * prefix.len().min(4) as u32).unwrap_or(0);
+            Some((first_four(prefix), mask))
+        };
+        let of_dialect = |dialect| PACKETS.iter().filter_map(move |name| prefix(dialect, name));
+        let mut prefixes: Vec<_> = codes.dialects().flat_map(of_dialect).collect();
+        prefixes.sort_unstable();
+        prefixes.dedup();
+        Sieve { prefixes }
+    }
+
+    /// Whether the next piece of a server is needed: it has the first frame, or one that may be an answer,
+    /// or is not just whole frames.
+    pub fn keeps(&self, sifted: &mut Sifted, piece: &[u8]) -> bool {
+        let Sifted { rest, is_open, has_frame } = sifted;
+        let mut is_needed = !*has_frame;
+        let mut each = |header: &Header, at: usize, frame: &[u8]| {
+            *has_frame = true;
+            is_needed = is_needed || self.may_be(header, &frame[at..]);
+        };
+        if *is_open && rest.is_empty() {
+            let used = whole(piece, &mut each);
+            rest.extend_from_slice(&piece[used..]);
+            return is_needed || used < piece.len();
+        }
+        rest.extend_from_slice(piece);
+        *is_open = *is_open || behind_head(rest);
+        if *is_open {
+            let used = whole(rest, &mut each);
+            rest.drain(..used);
+        }
+        true
+    }
+
+    /// At least what [`Known::may_be`] finds.
+    fn may_be(&self, header: &Header, payload: &[u8]) -> bool {
+        let begin = first_four(payload);
+        match header.opcode {
+            Opcode::Binary => self.prefixes.iter().any(|(prefix, mask)| begin & mask == *prefix),
+            Opcode::Pong | Opcode::Close | Opcode::Text => true,
+            _ => false,
+        }
+    }
+}
+
+/// The first four bytes as a number; zeros for those that are not there.
+fn first_four(bytes: &[u8]) -> u32 {
+    if let Some(four) = bytes.first_chunk() {
+        return u32::from_be_bytes(*four);
+    }
+    bytes.iter().zip([24, 16, 8]).fold(0, |number, (byte, shift)| number | u32::from(*byte) << shift)
+}
+
+/// Whether an answer follows from what a replay does not know: the limits of an address, a deadline,
+/// a slow reader, the operator, the end of the server.
+fn is_external(answer: &Kind<'_>) -> bool {
+    let is_external = |rule: &str| {
+        let of_time = [Breach::HelloLate, Breach::SlowClient, Breach::Silent];
+        let breach = Breach::ALL.into_iter().find(|breach| breach.name() == rule);
+        rule.starts_with(ADDRESS)
+            || rule == PLAYER_GONE
+            || breach.is_some_and(|breach| !breach.is_of_the_client() || of_time.contains(&breach))
+    };
+    match answer {
+        Kind::Pong => false,
+        Kind::Close(reason) => is_external(reason),
+        Kind::Packet(packet) => {
+            let rule = packet.get("reason").or_else(|| packet.get("rule"));
+            rule.and_then(|value| value.as_str()).is_some_and(is_external)
+        }
+    }
+}
+
+/// The server's frames of a connection that may be answers, in order.
+fn answers(connection: &Connection<'_>, known: &Known<'_>) -> Vec<Frame> {
+    let (mut found, mut rest, mut is_open) = (Vec::new(), Vec::new(), false);
+    for piece in connection.pieces.iter().filter(|piece| piece.from == End::Server) {
+        let mut each = |header: &Header, at: usize, frame: &[u8]| {
+            if known.may_be(header, &frame[at..]) {
+                found.push(Frame { packet: piece.packet, bytes: frame.to_vec() });
+            }
+        };
+        // Nearly every piece is whole frames, which need no copy.
+        if is_open && rest.is_empty() {
+            let used = whole(piece.bytes, &mut each);
+            rest.extend_from_slice(&piece.bytes[used..]);
+            continue;
+        }
+        rest.extend_from_slice(piece.bytes);
+        is_open = is_open || behind_head(&mut rest);
+        if is_open {
+            let used = whole(&rest, &mut each);
+            rest.drain(..used);
+        }
+    }
+    found
+}
+
+/// Takes the head of the response off the server's bytes, if it is complete.
+fn behind_head(bytes: &mut Vec<u8>) -> bool {
+    let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { return false };
+    bytes.drain(..end + 4);
+    true
+}
+
+/// The server's frames of a connection, in order.
+fn frames<'a>(connection: &'a Connection<'_>) -> impl Iterator<Item = Frame> + 'a {
+    let (mut bytes, mut is_open) = (Vec::new(), false);
+    let pieces = connection.pieces.iter().filter(|piece| piece.from == End::Server);
+    pieces.flat_map(move |piece| {
+        bytes.extend_from_slice(piece.bytes);
+        is_open = is_open || behind_head(&mut bytes);
+        if is_open { cut(&mut bytes, piece.packet) } else { Vec::new() }
+    })
+}
+
+/// Cuts whole frames off the server's bytes, which this packet brought.
+fn cut(bytes: &mut Vec<u8>, packet: usize) -> Vec<Frame> {
+    let mut frames = Vec::new();
+    let used = whole(bytes, &mut |_, _, frame| frames.push(Frame { packet, bytes: frame.to_vec() }));
+    bytes.drain(..used);
+    frames
+}
+
+/// Calls for each whole frame at the front of the server's bytes, with its header and where its payload
+/// begins. Returns how many bytes these are.
+fn whole(bytes: &[u8], each: &mut dyn FnMut(&Header, usize, &[u8])) -> usize {
+    let mut start = 0;
+    while let Ok(Some((header, at))) = Header::decode(&bytes[start..], Side::Server)
+        && let Some(end) =
+            usize::try_from(header.length).ok().and_then(|length| length.checked_add(start + at))
+        && let Some(frame) = bytes.get(start..end)
+    {
+        each(&header, at, frame);
+        start = end;
+    }
+    start
+}

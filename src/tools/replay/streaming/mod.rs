@@ -1,0 +1,233 @@
+//! A replay in one pass over the file, whose bytes come piece by piece and are not kept.
+//!
+//! ```text
+//!   file ─► Pass ─┬─ bytes of clients, answers ─────────► commands ─┬─► all the same? ─► reports
+//!                 └─ world's records ─► Worlds ─► checksums ────────┘
+//! ```
+//!
+//! Nearly all of a capture is updates, which a replay does not look at: [`Pass`] leaves them as they go by.
+//! The worlds need not wait for the commands in the clients' bytes: [`Worlds`] runs the **recorded** ones, on
+//! another thread if the caller has one. Afterwards each of them is held against the decoded one. If none differs,
+//! the worlds of both are the same, and so is the report that [`replay`](super::replay) gives.
+//!
+//! If anything differs, or cannot be replayed, or does not come in order, this pass is [`Unfit`]:
+//! [`replay`](super::replay) has to read the file, and says what it is.
+
+mod needs_full_replay;
+mod worlds;
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::decoded_commands::{Decoded, count_left, explain, issued};
+use super::recording::{self, Recording};
+use super::replay_client::{self, Hearing};
+use super::server_replies::{Sieve, Sifted};
+use super::{Report, codes};
+use crate::connection::Endpoint;
+use crate::game::About;
+use crate::packet::Codes;
+use crate::tools::capture::Untrusted;
+use crate::tools::capture::packet::LINK_WORLD;
+use crate::tools::capture::{
+    Arriving, Capture, Connection, End, Packet, Passed, Passing, Piece, Record, world_record,
+};
+use crate::ws::http::RequestHead;
+pub use needs_full_replay::Unfit;
+pub use worlds::{Kept, Ran, Worlds};
+
+/// See the [module](self).
+pub struct Pass {
+    games: Vec<&'static About>,
+    given: Option<Arc<Codes>>,
+    arriving: Arriving,
+    passing: Passing,
+    /// The packet tables, as soon as there is traffic.
+    codes: Option<(Arc<Codes>, Sieve)>,
+    records: Vec<Arc<Kept>>,
+    /// How many of the records were taken for the worlds.
+    taken: usize,
+    talks: Vec<Talk>,
+    /// By the number of a packet of a client, the ticks that the room had completed, and the slack; 0 for others.
+    times: Vec<(u32, Duration)>,
+}
+
+/// What is kept of a connection.
+#[derive(Default)]
+struct Talk {
+    bytes: Vec<u8>,
+    pieces: Vec<Part>,
+    sifted: Sifted,
+}
+
+struct Part {
+    from: End,
+    at_ns: u64,
+    packet: usize,
+    bytes: Range<usize>,
+}
+
+impl Pass {
+    /// A file whose bytes are to come. `games` as in [`replay`](super::replay), `given` as in [`codes`].
+    pub fn new(games: &[&'static About], given: Option<Arc<Codes>>) -> Pass {
+        Pass {
+            games: games.to_vec(),
+            given,
+            arriving: Arriving::default(),
+            passing: Passing::default(),
+            codes: None,
+            records: Vec::new(),
+            taken: 0,
+            talks: Vec::new(),
+            times: Vec::new(),
+        }
+    }
+
+    /// Takes the next bytes of the file. Returns how many of them were used; the next call begins with
+    /// the others.
+    ///
+    /// # Errors
+    /// [`Unfit`].
+    pub fn receive(&mut self, bytes: &[u8]) -> Result<usize, Unfit> {
+        let mut arriving = std::mem::take(&mut self.arriving);
+        let mut taken = Ok(());
+        let used = arriving.receive(bytes, &mut |packet| {
+            if taken.is_ok() {
+                taken = self.take(packet);
+            }
+        })?;
+        self.arriving = arriving;
+        taken.map(|()| used)
+    }
+
+    fn take(&mut self, packet: &Packet<'_>) -> Result<(), Unfit> {
+        if packet.link == LINK_WORLD {
+            let is_table = matches!(world_record::decode(packet.bytes), Ok((_, Record::Table { .. })));
+            if packet.bytes.len() < packet.whole_bytes || is_table && self.codes.is_some() {
+                return Err(Unfit);
+            }
+            let (number, at_ns, bytes) = (packet.number, packet.at_ns, packet.bytes.to_vec());
+            self.records.push(Arc::new(Kept { number, at_ns, bytes }));
+            return Ok(());
+        }
+        let Some(Passed { connection, from, bytes }) = self.passing.receive(packet)? else { return Ok(()) };
+        if self.codes.is_none() {
+            let codes = codes(&self.world(), self.given.clone())?;
+            let sieve = Sieve::new(&codes);
+            self.codes = Some((codes, sieve));
+        }
+        let Some((_, sieve)) = &self.codes else { return Err(Unfit) };
+        if self.talks.len() <= connection {
+            self.talks.resize_with(connection + 1, Talk::default);
+        }
+        let talk = &mut self.talks[connection];
+        if from == End::Server && !sieve.keeps(&mut talk.sifted, bytes) {
+            return Ok(());
+        }
+        if from == End::Client {
+            self.times.resize(packet.number, (0, Duration::ZERO));
+            self.times.push(replay_client::said_time(&packet.comments));
+        }
+        let begin = talk.bytes.len();
+        talk.bytes.extend_from_slice(bytes);
+        let bytes = begin..talk.bytes.len();
+        talk.pieces.push(Part { from, at_ns: packet.at_ns, packet: packet.number, bytes });
+        Ok(())
+    }
+
+    /// The records of the world that came since the last call, for [`Worlds::run`].
+    pub fn records(&mut self) -> Vec<Arc<Kept>> {
+        let new = self.records[self.taken..].to_vec();
+        self.taken = self.records.len();
+        new
+    }
+
+    /// The records of the world as a capture.
+    fn world(&self) -> Capture<'_> {
+        Capture { packets: self.records.iter().map(|kept| kept.packet()).collect(), ..Capture::default() }
+    }
+
+    /// All bytes have come; `rest` of them are not used. Returns the reports, as
+    /// [`replay`](super::replay) does. `ran` waits until the worlds of all records have run.
+    ///
+    /// # Errors
+    /// [`Unfit`].
+    pub fn finish(
+        mut self,
+        rest: usize,
+        ran: impl FnOnce() -> Result<Ran, Unfit>,
+    ) -> Result<Vec<(Untrusted, Report)>, Unfit> {
+        let ended = std::mem::take(&mut self.passing).finish()?;
+        let nothing = Talk::default();
+        let talks = self.talks.iter().chain(std::iter::repeat(&nothing));
+        let connections: Vec<_> = ended.into_iter().zip(talks).map(|(one, talk)| talk.told(one)).collect();
+        let capture = self.world();
+        let codes = match &self.codes {
+            Some((codes, _)) => Arc::clone(codes),
+            None => codes(&capture, self.given.clone())?,
+        };
+        let recordings = recording::read(&capture, &self.games, &connections)?;
+        let rooms: Vec<Untrusted> = connections.iter().map(replay_client::room_of).collect();
+        let find = |about: &About, head: &RequestHead| Endpoint::find(&codes, about.paths, head).ok();
+        let time_of = |packet: usize| self.times.get(packet).copied().unwrap_or_default();
+        let hearing = Hearing { capture: &capture, find: &find, time_of: &time_of };
+        let mut reports = Vec::new();
+        for (name, recording) in recordings {
+            let theirs = connections.iter().zip(&rooms).filter(|(_, room)| room.raw() == name.raw());
+            let decoded = Decoded::of_room(&hearing, &recording, theirs.map(|(one, _)| one))?;
+            let cut_at = (rest > 0).then_some(self.arriving.offset());
+            reports.push((name.to_owned(), Report { cut_at, ..agreed(recording, decoded)? }));
+        }
+        let ran = ran()?;
+        for (name, report) in &mut reports {
+            report.checksum = ran.checksum(name.raw(), report.ticks)?;
+        }
+        Ok(reports)
+    }
+}
+
+impl Talk {
+    /// The connection with what was kept of it.
+    fn told<'a>(&'a self, ended: Connection<'static>) -> Connection<'a> {
+        let piece = |part: &Part| {
+            let Part { from, at_ns, packet, ref bytes } = *part;
+            Piece { from, at_ns, packet, bytes: &self.bytes[bytes.clone()], hole_before: false }
+        };
+        Connection { pieces: self.pieces.iter().map(piece).collect(), ..ended }
+    }
+}
+
+/// The report of a room whose recorded commands and answers are those of its clients.
+fn agreed(recording: Recording<'_>, mut decoded: Decoded) -> Result<Report, Unfit> {
+    let Recording { about, world, ticks, .. } = recording;
+    let mut report = decoded.report(&*world);
+    for tick in &ticks {
+        let [server, operator] = issued(about, &tick.frame.commands);
+        (report.server, report.operator) = (report.server + server, report.operator + operator);
+        for recorded in &tick.frame.commands {
+            if explain(recorded, tick, &mut decoded, &mut report).as_ref() != Some(recorded) {
+                return Err(Unfit);
+            }
+        }
+        decoded.note_leaves(about, tick);
+        report.ticks += 1;
+    }
+    count_left(about, &ticks, world.identity().tick_hz, &decoded, &mut report);
+    if report.is_same() { Ok(report) } else { Err(Unfit) }
+}
+
+/// Replays a file that is all there, one thing after the other.
+///
+/// # Errors
+/// [`Unfit`].
+pub fn at_once(
+    bytes: &[u8],
+    games: &[&'static About],
+    given: Option<Arc<Codes>>,
+) -> Result<Vec<(Untrusted, Report)>, Unfit> {
+    let (mut pass, mut worlds) = (Pass::new(games, given), Worlds::new(games));
+    let used = pass.receive(bytes)?;
+    worlds.run(&pass.records())?;
+    pass.finish(bytes.len() - used, || Ok(worlds.ran()))
+}

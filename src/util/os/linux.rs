@@ -1,0 +1,387 @@
+//! The Linux system calls, through `rustix`.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, IoSlice, Read};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SendAncillaryBuffer, SendFlags, SocketFlags, SocketType, sockopt};
+use rustix::process::Resource;
+use rustix::rand::GetRandomFlags;
+
+use super::capacity::Ceilings;
+use super::readiness::{Ready, Watched};
+use super::signals;
+use crate::limits;
+
+/// Whether [`connect`] can choose the source address.
+pub const CHOOSES_SOURCE: bool = true;
+
+/// Read and write for the owner, no access for others.
+const PRIVATE_MODE: u32 = 0o600;
+/// Events that one wait of a [`Poller`] returns.
+const EVENTS: usize = 1024;
+
+/// Sends as many bytes of these slices as the kernel accepts now, in one call; 0 if it accepts none.
+///
+/// Works while another thread is blocked in `read` on the same socket. `O_NONBLOCK` would not,
+/// because clones of the socket share it.
+///
+/// # Errors
+/// Any error of the socket except "would block": the peer is gone.
+pub fn send_now<'a>(stream: &TcpStream, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+    let mut all = [IoSlice::new(&[]); limits::SEND_PIECES];
+    let mut count = 0;
+    for (place, bytes) in all.iter_mut().zip(slices) {
+        *place = IoSlice::new(bytes);
+        count += 1;
+    }
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    loop {
+        let taken = match &all[..count] {
+            [one] => rustix::net::send(stream, one, flags),
+            several => rustix::net::sendmsg(stream, several, &mut SendAncillaryBuffer::default(), flags),
+        };
+        return match taken {
+            Ok(taken) => Ok(taken),
+            Err(Errno::INTR) => continue,
+            Err(Errno::AGAIN) => Ok(0),
+            Err(error) => Err(error.into()),
+        };
+    }
+}
+
+/// Reads from a blocking socket whose other half another thread uses with [`send_now`].
+///
+/// # Errors
+/// `WouldBlock` or `TimedOut` after the socket's read timeout, or any error of the socket.
+pub fn read(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
+    stream.read(buffer)
+}
+
+/// Gives a bound listener the backlog of [`limits::LISTEN_BACKLOG`] instead of the 128 of `std`.
+///
+/// # Errors
+/// Any error of `listen(2)`.
+pub fn widen_backlog(listener: &TcpListener) -> io::Result<()> {
+    Ok(rustix::net::listen(listener, limits::LISTEN_BACKLOG)?)
+}
+
+/// Prepares an accepted socket: no delay for small writes, and a small kernel buffer for a peer that does not read.
+///
+/// # Errors
+/// Any error of `setsockopt(2)`.
+pub fn prepare(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    Ok(sockopt::set_socket_send_buffer_size(stream, limits::SEND_BUFFER_BYTES)?)
+}
+
+/// Makes the socket reset its connection when it is closed, as if its owner had crashed.
+///
+/// # Errors
+/// Any error of `setsockopt(2)`.
+pub fn reset(stream: &TcpStream) -> io::Result<()> {
+    Ok(sockopt::set_socket_linger(stream, Some(Duration::ZERO))?)
+}
+
+/// Wakes a thread that is blocked in `accept` on this listener: it gets `EINVAL`.
+pub fn shut_listener(listener: &TcpListener) {
+    let _ = rustix::net::shutdown(listener, rustix::net::Shutdown::Both);
+}
+
+/// Waits at most this long until the peer has gone or reset the connection; bytes that arrive
+/// meanwhile are left unread.
+pub fn wait_until_gone(stream: &TcpStream, time: Duration) {
+    // Errors and the end of both directions are told without being asked for.
+    let mut files = [PollFd::new(stream, PollFlags::empty())];
+    let _ = rustix::event::poll(&mut files, Some(&timespec(time)));
+}
+
+/// Connects, from `from` if it is given, within [`limits::DIAL_TIME`]. The socket is non-blocking,
+/// and sends small writes at once. `room_bytes` is the size of the kernel's receive buffer, to limit
+/// what a peer can send to a client that does not read.
+///
+/// # Errors
+/// The error of `socket`, `bind` or `connect`, or `TimedOut`.
+pub fn connect(to: SocketAddr, from: Option<IpAddr>, room_bytes: Option<usize>) -> io::Result<TcpStream> {
+    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    if let Some(bytes) = room_bytes {
+        sockopt::set_socket_recv_buffer_size(&socket, bytes)?;
+    }
+    if let Some(address) = from {
+        rustix::net::bind(&socket, &SocketAddr::new(address, 0))?;
+    }
+    let stream = match rustix::net::connect(&socket, &to) {
+        Ok(()) => TcpStream::from(socket),
+        Err(Errno::INPROGRESS) => {
+            let stream = TcpStream::from(socket);
+            if !poll(&[Watched::writing(&stream)], limits::DIAL_TIME)?[0].is_any() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            stream.take_error()?.map_or(Ok(()), Err)?;
+            stream
+        }
+        Err(error) => return Err(error.into()),
+    };
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+/// Waits until one of the sockets is ready, at most this long; returns what each is ready for.
+///
+/// # Errors
+/// Any error of `poll(2)`.
+pub fn poll(sockets: &[Watched<'_>], time: Duration) -> io::Result<Vec<Ready>> {
+    let mut files: Vec<PollFd<'_>> = sockets.iter().map(file).collect();
+    wait(&mut files, time)?;
+    Ok(files.iter().map(|file| ready(file.revents())).collect())
+}
+
+fn file<'a>(socket: &Watched<'a>) -> PollFd<'a> {
+    let mut flags = PollFlags::empty();
+    flags.set(PollFlags::IN | PollFlags::RDHUP, socket.reads);
+    flags.set(PollFlags::OUT, socket.writes);
+    PollFd::new(socket.stream, flags)
+}
+
+fn ready(happened: PollFlags) -> Ready {
+    let ended = happened.intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR);
+    Ready { reads: happened.contains(PollFlags::IN), writes: happened.contains(PollFlags::OUT), ended }
+}
+
+fn wait(files: &mut [PollFd<'_>], time: Duration) -> io::Result<()> {
+    let deadline = Instant::now() + time;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match rustix::event::poll(files, Some(&timespec(left))) {
+            Ok(_) => return Ok(()),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() }
+}
+
+/// Many non-blocking sockets, each with a number: an `epoll`. A socket leaves it by being dropped.
+#[derive(Debug)]
+pub struct Poller(OwnedFd);
+
+impl Poller {
+    /// Without any socket.
+    ///
+    /// # Errors
+    /// The kernel cannot create an `epoll`.
+    pub fn new() -> io::Result<Poller> {
+        Ok(Poller(epoll::create(CreateFlags::CLOEXEC)?))
+    }
+
+    /// Adds a socket that is read.
+    ///
+    /// # Errors
+    /// Any error of `epoll_ctl(2)`.
+    pub fn add(&mut self, stream: &Arc<TcpStream>, number: usize) -> io::Result<()> {
+        let flags = EventFlags::IN | EventFlags::RDHUP;
+        Ok(epoll::add(&self.0, stream, EventData::new_u64(number as u64), flags)?)
+    }
+
+    /// Waits until sockets can be read, at most this long; returns their numbers.
+    ///
+    /// # Errors
+    /// Any error of `epoll_wait(2)`.
+    pub fn wait(&mut self, time: Duration) -> io::Result<Vec<usize>> {
+        let mut events = Vec::with_capacity(EVENTS);
+        match epoll::wait(&self.0, spare_capacity(&mut events), Some(&timespec(time))) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(events.iter().map(|event| event.data.u64() as usize).collect())
+    }
+}
+
+/// Standard input, read without the buffer of `std`, whose contents a wait could not see.
+#[derive(Debug)]
+pub struct StandardInput(io::Stdin);
+
+impl StandardInput {
+    /// Opens standard input.
+    ///
+    /// # Errors
+    /// None on this system.
+    pub fn open() -> io::Result<StandardInput> {
+        Ok(StandardInput(io::stdin()))
+    }
+
+    /// Waits at most this long until a read would not block, because of data or the end. Returns
+    /// whether it would not.
+    ///
+    /// # Errors
+    /// Any error of `poll(2)`.
+    pub fn wait(&mut self, time: Duration) -> io::Result<bool> {
+        let mut files = [PollFd::new(&self.0, PollFlags::IN)];
+        wait(&mut files, time)?;
+        Ok(!files[0].revents().is_empty())
+    }
+
+    /// Reads available bytes; 0 is the end.
+    ///
+    /// # Errors
+    /// Any error of `read(2)`.
+    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        Ok(rustix::io::read(&self.0, buffer)?)
+    }
+}
+
+/// Waits at most this long until the socket or the input can be read; returns whether each can.
+///
+/// # Errors
+/// Any error of `poll(2)`.
+pub fn poll_with_input(
+    stream: Option<&TcpStream>,
+    input: Option<&mut StandardInput>,
+    time: Duration,
+) -> io::Result<(bool, bool)> {
+    let stream = stream.map(|stream| PollFd::new(stream, PollFlags::IN));
+    let input = input.map(|input| PollFd::new(&input.0, PollFlags::IN));
+    let (has_stream, has_input) = (stream.is_some(), input.is_some());
+    let mut files: Vec<PollFd<'_>> = stream.into_iter().chain(input).collect();
+    wait(&mut files, time)?;
+    let is_ready = |file: Option<&PollFd<'_>>| file.is_some_and(|file| !file.revents().is_empty());
+    let reads = has_stream && is_ready(files.first());
+    Ok((reads, has_input && is_ready(files.last())))
+}
+
+/// Whether this program is in the foreground of its terminal. A background program that reads would
+/// be stopped (`SIGTTIN`). Returns true if the state cannot be determined.
+pub fn is_in_front() -> bool {
+    let status = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    is_group_in_front(&status).unwrap_or(true)
+}
+
+/// As in proc(5): behind the name in brackets follow state, parent, group, session, terminal, and the group in front of it.
+fn is_group_in_front(status: &str) -> Option<bool> {
+    let fields: Vec<&str> = status.rsplit_once(')')?.1.split_whitespace().collect();
+    Some(fields.get(2)? == fields.get(5)?)
+}
+
+/// Lets the terminal show colours; one of Linux does so by itself.
+pub fn prepare_terminal() {}
+
+/// Creates a file that only its owner may read and write, whatever the umask.
+///
+/// # Errors
+/// The file exists, or any error of the disk.
+pub fn create_private(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE_MODE).open(path)?;
+    // The umask may have taken bits of the owner's.
+    file.set_permissions(fs::Permissions::from_mode(PRIVATE_MODE))?;
+    Ok(file)
+}
+
+/// Opens a file to read and write it, or creates it as [`create_private`] does.
+///
+/// # Errors
+/// Any error of the disk.
+pub fn open_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(PRIVATE_MODE).open(path)
+}
+
+/// Whether this path still leads to the open file, and not to another one of its name.
+pub fn is_at(file: &File, path: &Path) -> bool {
+    let number = |about: Metadata| (about.dev(), about.ino());
+    let (open, named) = (file.metadata().map(number), fs::metadata(path).map(number));
+    open.ok().zip(named.ok()).is_some_and(|(open, named)| open == named)
+}
+
+/// Calls `handler` for each Ctrl-C, SIGTERM and SIGHUP, except those that this program's parent ignores.
+///
+/// # Errors
+/// A signal cannot be handled, or a thread cannot be started.
+pub fn on_stop(handler: impl FnMut() + Send + 'static) -> io::Result<()> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    signals::on_stop(signals::ignored(&status), handler)
+}
+
+/// Whether every user of the machine may read this file.
+pub fn everyone_reads(about: &Metadata) -> bool {
+    about.permissions().mode() & 0o004 != 0
+}
+
+/// Whether this is a named pipe, which cannot be opened for writing before it has a reader.
+pub fn is_named_pipe(about: &Metadata) -> bool {
+    about.file_type().is_fifo()
+}
+
+/// Random bytes from the kernel, which nobody can predict: for the server's epoch, tokens, and the
+/// masking keys of our clients.
+///
+/// # Panics
+/// If the kernel has no random source, which a running Linux always has.
+pub fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    let mut filled = 0;
+    while filled < N {
+        filled += rustix::rand::getrandom(&mut bytes[filled..], GetRandomFlags::empty())
+            .expect("the kernel has a random source");
+    }
+    bytes
+}
+
+/// The CPU time of this thread so far, if the kernel counts it.
+pub fn thread_cpu_time() -> Option<Duration> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+}
+
+/// Raises the open-files limit as far as allowed and reads the ceilings. A ceiling that cannot be
+/// read counts as Linux's default.
+pub fn ceilings() -> Ceilings {
+    let mut files = rustix::process::getrlimit(Resource::Nofile);
+    files.current = files.maximum;
+    let _ = rustix::process::setrlimit(Resource::Nofile, files);
+    let open_files = rustix::process::getrlimit(Resource::Nofile).current;
+    Ceilings {
+        open_files: open_files.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX)),
+        mappings: read_number("/proc/sys/vm/max_map_count").unwrap_or(65_530),
+        threads: read_number("/proc/sys/kernel/pid_max").unwrap_or(32_768),
+    }
+}
+
+fn read_number(path: &str) -> Option<usize> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_foreground_of_a_terminal_is_known_by_its_process_group() {
+        assert_eq!(is_group_in_front("7 (a) b) c) S 1 7 7 34816 7 4194304"), Some(true));
+        assert_eq!(is_group_in_front("7 (tickwire) S 1 7 5 34816 5 4194304"), Some(false));
+        assert_eq!(is_group_in_front("7 (tickwire) S 1"), None);
+    }
+
+    #[test]
+    fn a_socket_comes_from_the_address_it_was_given() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let from = Some("127.0.7.9".parse().unwrap());
+        let stream = connect(listener.local_addr().unwrap(), from, None).unwrap();
+        let (_, peer) = listener.accept().unwrap();
+        assert_eq!(peer, stream.local_addr().unwrap());
+        assert_eq!(peer.ip().to_string(), "127.0.7.9");
+    }
+}

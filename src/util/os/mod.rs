@@ -1,0 +1,45 @@
+//! Calls of the operating system that `std` does not offer, behind one interface.
+//!
+//! `linux.rs` makes them, with `rustix`. `plain.rs` does without them, for macOS, Windows and any
+//! other system that has threads and sockets; each of its functions says what it lacks. No other
+//! file depends on the system, which `tests/tidy` checks. The functions take and return sockets,
+//! plain values and `io::Error`. They decide nothing about the protocol.
+//!
+//! A server built with `RUSTFLAGS="--cfg tickwire_plain"` uses `plain.rs` on Linux too, so that it
+//! can be tried there; its unit tests always run there.
+
+mod capacity;
+mod readiness;
+#[cfg(unix)]
+mod signals;
+
+#[cfg(all(target_os = "linux", not(tickwire_plain)))]
+mod linux;
+#[cfg(any(test, tickwire_plain, not(target_os = "linux")))]
+#[cfg_attr(test, allow(dead_code, reason = "what only the program uses has no test here"))]
+mod portable;
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(all(target_os = "linux", not(tickwire_plain)))]
+use linux as system;
+#[cfg(any(tickwire_plain, not(target_os = "linux")))]
+use portable as system;
+
+pub use capacity::Ceilings;
+pub use readiness::{Ready, Watched};
+pub use system::{
+    CHOOSES_SOURCE, Poller, StandardInput, ceilings, connect, create_private, everyone_reads, is_at,
+    is_in_front, is_named_pipe, on_stop, open_private, poll, poll_with_input, prepare, prepare_terminal,
+    random, read, reset, send_now, shut_listener, thread_cpu_time, wait_until_gone, widen_backlog,
+};
+
+use std::fs::File;
+use std::path::Path;
+
+/// Writes a directory's names to the disk, so that a renamed file survives a power failure. Without an
+/// error: the file exists all the same, and not every system can do this.
+pub fn sync_directory(directory: &Path) {
+    let _ = File::open(directory).and_then(|directory| directory.sync_all());
+}

@@ -1,0 +1,437 @@
+//! The same interface with `std` alone, for systems other than Linux. What it lacks:
+//!
+//! - **The source address of a connection** cannot be chosen, nor the size of a kernel buffer: a
+//!   client that does not read holds as much memory as the system gives a socket.
+//! - **Readiness** cannot be waited for: a thread looks every [`limits::PLAIN_LOOK`]. The server
+//!   does not need it; bots and `talk` do.
+//! - **Ceilings** of the machine cannot be read: low values are assumed.
+//! - **The backlog** of a listener stays at 128, the value of `std`.
+//! - **Ignored signals** of the parent are not known: SIGHUP stops the server also under `nohup`.
+//! - **A private file** is private on Unix; on Windows it has the rights of its folder.
+//!
+//! A room's thread waits for no client here either: see [`send_now`].
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::capacity::Ceilings;
+use super::readiness::{Ready, Watched};
+use crate::limits;
+
+/// Whether [`connect`] can choose the source address.
+pub const CHOOSES_SOURCE: bool = false;
+
+/// Sends as many bytes of these slices as the kernel accepts now; 0 if it accepts none.
+///
+/// `std` can make a socket non-blocking, but not a single send. So the socket is non-blocking during
+/// the send. A thread that is blocked in [`read`] stays blocked, because the system looks at the
+/// mode when a call begins; a `read` that begins meanwhile fails at once, and is begun again. The
+/// other ways lose: a write timeout is at least a millisecond, which a room's thread would wait for
+/// each client that does not read, and on Windows a socket is not to be used after one; a writing
+/// thread for each client would double the threads. Only one thread may send at a time, as `peer`
+/// sees to.
+///
+/// # Errors
+/// Any error of the socket except "would block": the peer is gone.
+pub fn send_now<'a>(mut stream: &TcpStream, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+    let mut all = [IoSlice::new(&[]); limits::SEND_PIECES];
+    let mut count = 0;
+    for (place, bytes) in all.iter_mut().zip(slices) {
+        *place = IoSlice::new(bytes);
+        count += 1;
+    }
+    stream.set_nonblocking(true)?;
+    let taken = loop {
+        match stream.write_vectored(&all[..count]) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => break Ok(0),
+            taken => break taken,
+        }
+    };
+    stream.set_nonblocking(false)?;
+    taken
+}
+
+/// Reads from a blocking socket whose other half another thread uses with [`send_now`].
+///
+/// It waits in `peek`, which takes no bytes: on Windows, a read that times out may lose some. It
+/// looks up every [`limits::PLAIN_READ`], because there a shutdown by another thread does not wake
+/// it.
+///
+/// # Errors
+/// `TimedOut` after the socket's read timeout, or any error of the socket.
+pub fn read(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
+    let patience = stream.read_timeout()?;
+    let began = Instant::now();
+    let heard = loop {
+        let left = patience.map(|patience| patience.saturating_sub(began.elapsed()));
+        if left.is_some_and(|left| left.is_zero()) {
+            break Err(ErrorKind::TimedOut.into());
+        }
+        stream
+            .set_read_timeout(Some(left.map_or(limits::PLAIN_READ, |left| left.min(limits::PLAIN_READ))))?;
+        match stream.peek(&mut [0]).and_then(|_| stream.read(buffer)) {
+            // Also when a send has just made the socket non-blocking: then let it finish.
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                thread::yield_now();
+            }
+            heard => break heard,
+        }
+    };
+    stream.set_read_timeout(patience)?;
+    heard
+}
+
+/// Leaves the backlog as `std` chose it.
+///
+/// # Errors
+/// None.
+pub fn widen_backlog(_: &TcpListener) -> io::Result<()> {
+    Ok(())
+}
+
+/// Prepares an accepted socket: no delay for small writes.
+///
+/// # Errors
+/// The peer has gone already.
+pub fn prepare(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)
+}
+
+/// Ends the connection in both directions: `std` cannot reset one.
+///
+/// # Errors
+/// The connection has ended already.
+pub fn reset(stream: &TcpStream) -> io::Result<()> {
+    stream.shutdown(Shutdown::Both)
+}
+
+/// Wakes a thread that is blocked in `accept` on this listener, by a connection of our own.
+pub fn shut_listener(listener: &TcpListener) {
+    let Ok(mut address) = listener.local_addr() else { return };
+    match address.ip() {
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    let _ = TcpStream::connect_timeout(&address, limits::STOP_TIME);
+}
+
+/// Waits at most this long until the peer has gone or reset the connection; bytes that arrive
+/// meanwhile are left unread. If bytes are left unread, it always waits this long.
+pub fn wait_until_gone(stream: &TcpStream, time: Duration) {
+    let deadline = Instant::now() + time;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() || stream.set_read_timeout(Some(left)).is_err() {
+            return;
+        }
+        match stream.peek(&mut [0]) {
+            Ok(1..) => thread::sleep(left.min(limits::PLAIN_LOOK)),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Ok(0) | Err(_) => return,
+        }
+    }
+}
+
+/// Connects within [`limits::DIAL_TIME`]. The socket is non-blocking, and sends small writes at
+/// once. The kernel's receive buffer keeps its size.
+///
+/// # Errors
+/// The error of `connect`, or `TimedOut`; `Unsupported` with a source address.
+pub fn connect(to: SocketAddr, from: Option<IpAddr>, _room_bytes: Option<usize>) -> io::Result<TcpStream> {
+    if from.is_some() {
+        let rule = "the source address of a connection can be chosen only on Linux";
+        return Err(io::Error::new(ErrorKind::Unsupported, rule));
+    }
+    let stream = TcpStream::connect_timeout(&to, limits::DIAL_TIME)?;
+    stream.set_nodelay(true)?;
+    stream.set_nonblocking(true)?;
+    Ok(stream)
+}
+
+/// Waits until one of the sockets is ready, at most this long; returns what each is ready for.
+/// Whether a socket can be written is unknown: it counts as ready after one pause.
+///
+/// # Errors
+/// None.
+pub fn poll(sockets: &[Watched<'_>], time: Duration) -> io::Result<Vec<Ready>> {
+    let (deadline, mut has_paused) = (Instant::now() + time, false);
+    loop {
+        let look = |socket: &Watched<'_>| Ready { writes: socket.writes && has_paused, ..look(socket) };
+        let found: Vec<Ready> = sockets.iter().map(look).collect();
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() || found.iter().any(|ready| ready.is_any()) {
+            return Ok(found);
+        }
+        thread::sleep(left.min(limits::PLAIN_LOOK));
+        has_paused = true;
+    }
+}
+
+/// What a socket that does not block is ready for, as far as a look tells.
+fn look(socket: &Watched<'_>) -> Ready {
+    if !socket.reads {
+        return Ready::default();
+    }
+    match socket.stream.peek(&mut [0]) {
+        Ok(1..) => Ready { reads: true, ..Ready::default() },
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+            Ready::default()
+        }
+        Ok(0) | Err(_) => Ready { reads: true, ended: true, writes: false },
+    }
+}
+
+/// Many non-blocking sockets, each with a number. A socket leaves it by being dropped.
+#[derive(Debug, Default)]
+pub struct Poller {
+    sockets: Vec<(usize, Weak<TcpStream>)>,
+}
+
+impl Poller {
+    /// Without any socket.
+    ///
+    /// # Errors
+    /// None.
+    pub fn new() -> io::Result<Poller> {
+        Ok(Poller::default())
+    }
+
+    /// Adds a socket that is read.
+    ///
+    /// # Errors
+    /// None.
+    pub fn add(&mut self, stream: &Arc<TcpStream>, number: usize) -> io::Result<()> {
+        self.sockets.push((number, Arc::downgrade(stream)));
+        Ok(())
+    }
+
+    /// Waits until sockets can be read, at most this long; returns their numbers.
+    ///
+    /// # Errors
+    /// None.
+    pub fn wait(&mut self, time: Duration) -> io::Result<Vec<usize>> {
+        let deadline = Instant::now() + time;
+        loop {
+            self.sockets.retain(|(_, stream)| stream.strong_count() > 0);
+            let is_ready = |stream: Arc<TcpStream>| look(&Watched::reading(&stream)).is_any();
+            let is_ready = |stream: &Weak<TcpStream>| stream.upgrade().is_some_and(is_ready);
+            let found = self.sockets.iter().filter(|(_, stream)| is_ready(stream));
+            let found: Vec<usize> = found.map(|(number, _)| *number).collect();
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || !found.is_empty() {
+                return Ok(found);
+            }
+            thread::sleep(left.min(limits::PLAIN_LOOK));
+        }
+    }
+}
+
+/// Standard input, read by a thread of its own, since `std` can only wait for it by reading.
+#[derive(Debug)]
+pub struct StandardInput {
+    pieces: Receiver<io::Result<Vec<u8>>>,
+    /// The piece that is read next; an empty one is the end.
+    piece: Option<io::Result<Vec<u8>>>,
+}
+
+impl StandardInput {
+    /// Opens standard input.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn open() -> io::Result<StandardInput> {
+        StandardInput::of(io::stdin())
+    }
+
+    pub(super) fn of(mut source: impl Read + Send + 'static) -> io::Result<StandardInput> {
+        let (sender, pieces) = sync_channel(1);
+        let read_all = move || {
+            let mut buffer = [0; limits::READ_BYTES];
+            loop {
+                let piece = source.read(&mut buffer).map(|count| buffer[..count].to_vec());
+                let is_over = piece
+                    .as_ref()
+                    .map_or_else(|error| error.kind() != ErrorKind::Interrupted, |piece| piece.is_empty());
+                if sender.send(piece).is_err() || is_over {
+                    return;
+                }
+            }
+        };
+        thread::Builder::new().name("input".to_owned()).spawn(read_all)?;
+        Ok(StandardInput { pieces, piece: None })
+    }
+
+    /// Waits at most this long until a read would not block, because of data or the end. Returns
+    /// whether it would not.
+    ///
+    /// # Errors
+    /// None.
+    pub fn wait(&mut self, time: Duration) -> io::Result<bool> {
+        if self.piece.is_none() {
+            self.piece = match self.pieces.recv_timeout(time) {
+                Ok(piece) => Some(piece),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => Some(Ok(Vec::new())),
+            };
+        }
+        Ok(self.piece.is_some())
+    }
+
+    /// Reads available bytes; 0 is the end.
+    ///
+    /// # Errors
+    /// Any error of the input.
+    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let piece = self.piece.take().unwrap_or_else(|| self.pieces.recv().unwrap_or(Ok(Vec::new())))?;
+        let count = piece.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&piece[..count]);
+        self.piece = Some(Ok(piece[count..].to_vec())).filter(|_| count < piece.len());
+        Ok(count)
+    }
+}
+
+/// Waits at most this long until the socket or the input can be read; returns whether each can.
+///
+/// # Errors
+/// None.
+pub fn poll_with_input(
+    stream: Option<&TcpStream>,
+    mut input: Option<&mut StandardInput>,
+    time: Duration,
+) -> io::Result<(bool, bool)> {
+    let deadline = Instant::now() + time;
+    loop {
+        let is_heard = stream.is_some_and(|stream| look(&Watched::reading(stream)).is_any());
+        let is_typed = input.as_mut().map_or(Ok(false), |input| input.wait(Duration::ZERO))?;
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() || is_heard || is_typed {
+            return Ok((is_heard, is_typed));
+        }
+        thread::sleep(left.min(limits::PLAIN_LOOK));
+    }
+}
+
+/// Always true: whether this program is in the foreground of its terminal is unknown.
+pub fn is_in_front() -> bool {
+    true
+}
+
+/// Lets the console of Windows show colours, which others do by themselves.
+pub fn prepare_terminal() {
+    #[cfg(windows)]
+    anstyle_query::windows::enable_ansi_colors();
+}
+
+/// Creates a file that only its owner may read and write; on Windows, with the rights of its folder.
+///
+/// # Errors
+/// The file exists, or any error of the disk.
+pub fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.write(true).create_new(true).open(path)
+}
+
+/// Opens a file to read and write it, or creates it as [`create_private`] does.
+///
+/// # Errors
+/// Any error of the disk.
+pub fn open_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.read(true).write(true).create(true).truncate(false).open(path)
+}
+
+/// Whether this path still leads to the open file; on Windows, whether it leads to any.
+pub fn is_at(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let number = |about: Metadata| (about.dev(), about.ino());
+        let (open, named) = (file.metadata().map(number), path.metadata().map(number));
+        open.ok().zip(named.ok()).is_some_and(|(open, named)| open == named)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        path.exists()
+    }
+}
+
+/// Calls `handler` for each Ctrl-C, and on Unix for each SIGTERM and SIGHUP.
+///
+/// # Errors
+/// A signal cannot be handled, or a thread cannot be started.
+#[cfg(unix)]
+pub fn on_stop(handler: impl FnMut() + Send + 'static) -> io::Result<()> {
+    super::signals::on_stop(0, handler)
+}
+
+/// Calls `handler` for each Ctrl-C.
+///
+/// # Errors
+/// Ctrl-C cannot be handled.
+#[cfg(not(unix))]
+pub fn on_stop(handler: impl FnMut() + Send + 'static) -> io::Result<()> {
+    ctrlc::set_handler(handler).map_err(io::Error::other)
+}
+
+/// Whether every user of the machine may read this file; not known except on Unix.
+pub fn everyone_reads(about: &Metadata) -> bool {
+    #[cfg(unix)]
+    return std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o004 != 0;
+    #[cfg(not(unix))]
+    {
+        let _ = about;
+        false
+    }
+}
+
+/// Whether this is a named pipe, which cannot be opened for writing before it has a reader.
+#[cfg(unix)]
+pub fn is_named_pipe(about: &Metadata) -> bool {
+    std::os::unix::fs::FileTypeExt::is_fifo(&about.file_type())
+}
+
+/// Whether this is a named pipe; a file of Windows is none.
+#[cfg(not(unix))]
+pub fn is_named_pipe(_: &Metadata) -> bool {
+    false
+}
+
+/// Random bytes from the system, which nobody can predict: for the server's epoch, tokens, and the
+/// masking keys of our clients.
+///
+/// # Panics
+/// If the system has no random source.
+pub fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    #[cfg(unix)]
+    let filled = File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes));
+    #[cfg(not(unix))]
+    let filled = getrandom::fill(&mut bytes);
+    filled.expect("the system has a random source");
+    bytes
+}
+
+/// Unknown: the CPU time of this thread.
+pub fn thread_cpu_time() -> Option<Duration> {
+    None
+}
+
+/// Assumed, not read: the 256 descriptors that macOS gives a program, and the threads that a system
+/// of today carries. A server on Windows needs no descriptors.
+pub fn ceilings() -> Ceilings {
+    let open_files = if cfg!(windows) { usize::MAX } else { 256 };
+    Ceilings { open_files, mappings: usize::MAX, threads: 4_096 }
+}

@@ -1,0 +1,56 @@
+//! The bare world of any game, without a server: command frames in, checksums out.
+//!
+//! No page calls this. `tests/wasm/games.mjs` does, to compare what the browser runs with the native
+//! build.
+
+use std::cell::RefCell;
+
+use tickwire::game::{About, Replica};
+use tickwire::internal::server::embedded;
+
+use super::buffers::with;
+
+/// The frame was executed.
+const DONE: u32 = 0;
+/// There is no world.
+const NO_WORLD: u32 = 1;
+/// The input is not a command frame of the game, or it is for another tick.
+const BAD_INPUT: u32 = 2;
+
+thread_local! {
+    static WORLD: RefCell<Option<(&'static About, Box<dyn Replica>)>> = RefCell::default();
+}
+
+/// Begins the world of the game whose name is the input, in place of the last one. Returns 0; or 1 if
+/// there is no such game.
+#[unsafe(no_mangle)]
+pub extern "C" fn game_begin(seed: u32) -> u32 {
+    let kind = with(|buffers| embedded::game(std::str::from_utf8(&buffers.input).ok()));
+    let Some(about) = kind.map(|kind| kind.about) else { return NO_WORLD };
+    WORLD.set(Some((about, (about.begin)(&(about.identity)(seed)))));
+    DONE
+}
+
+/// Steps it with the command frame in the input. Returns 0; 1 without a world; or 2 if the input is no
+/// frame for its next tick, and then nothing happens.
+#[unsafe(no_mangle)]
+pub extern "C" fn game_step() -> u32 {
+    with(|buffers| {
+        WORLD.with_borrow_mut(|world| {
+            let Some((about, world)) = world else { return NO_WORLD };
+            match (about.frame)(&buffers.input) {
+                Ok(frame) if frame.tick == world.tick() => {
+                    world.step(&frame.commands);
+                    DONE
+                }
+                _ => BAD_INPUT,
+            }
+        })
+    })
+}
+
+/// Its checksum; 0 without a world.
+#[unsafe(no_mangle)]
+pub extern "C" fn game_checksum() -> u64 {
+    WORLD.with_borrow(|world| world.as_ref().map_or(0, |(_, world)| world.checksum()))
+}

@@ -1,0 +1,145 @@
+//! The page's end of connections: the upgrade and the masked frames, by the code that bots use.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use tickwire::client::connection::{self, Event, Link};
+use tickwire::internal::packet::credentials;
+use tickwire::internal::server::clients::inspector_session;
+use tickwire::limits;
+
+use super::buffers::with;
+use super::random;
+
+const OPEN: u8 = 1;
+const BINARY: u8 = 2;
+const TEXT: u8 = 3;
+const CLOSED: u8 = 4;
+const ENDED: u8 = 5;
+
+/// The links, by number.
+#[derive(Default)]
+struct Links {
+    links: BTreeMap<u32, Link>,
+    last: u32,
+}
+
+thread_local! {
+    static LINKS: RefCell<Links> = RefCell::default();
+}
+
+/// Calls with a link and the input; the default if there is no such link.
+fn call<T: Default>(number: u32, call: impl FnOnce(&mut Link, &[u8]) -> T) -> T {
+    with(|buffers| {
+        LINKS.with_borrow_mut(|links| {
+            links.links.get_mut(&number).map(|link| call(link, &buffers.input)).unwrap_or_default()
+        })
+    })
+}
+
+/// Begins a link; the input is `{"host":"…","target":"/play","protocols":["…"]}`, of which the first
+/// protocol that is ours is offered, and those with a token or a key. Returns its number, 0 if the input makes no sense or there are
+/// too many.
+#[unsafe(no_mangle)]
+pub extern "C" fn link_open() -> u32 {
+    with(|buffers| open(&buffers.input)).unwrap_or(0)
+}
+
+fn open(input: &[u8]) -> Option<u32> {
+    let given: Value = serde_json::from_slice(input).ok()?;
+    let (host, target) = (given["host"].as_str()?, given["target"].as_str()?);
+    let wanted = || given["protocols"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let ours = [connection::SUBPROTOCOL, inspector_session::SUBPROTOCOL];
+    let protocol = wanted().find_map(|name| ours.into_iter().find(|known| *known == name));
+    let credentials: Vec<&str> = wanted().filter(|name| credentials::is_credential(name)).collect();
+    LINKS.with_borrow_mut(|Links { links, last }| {
+        if links.len() >= limits::EMBEDDED_CONNECTIONS {
+            return None;
+        }
+        *last += 1;
+        links.insert(*last, Link::with_protocol(host, target, protocol, &credentials, random::keys()));
+        Some(*last)
+    })
+}
+
+/// Forgets a link.
+#[unsafe(no_mangle)]
+pub extern "C" fn link_drop(number: u32) {
+    LINKS.with_borrow_mut(|links| links.links.remove(&number));
+}
+
+/// Sends the input as a binary message.
+#[unsafe(no_mangle)]
+pub extern "C" fn link_send_binary(number: u32) {
+    call(number, |link, input| link.send_binary(input));
+}
+
+/// Sends the input, which is UTF-8, as a text message.
+#[unsafe(no_mangle)]
+pub extern "C" fn link_send_text(number: u32) {
+    call(number, |link, input| {
+        if let Ok(text) = std::str::from_utf8(input) {
+            link.send_text(text);
+        }
+    });
+}
+
+/// Begins to close a link.
+#[unsafe(no_mangle)]
+pub extern "C" fn link_close(number: u32) {
+    call(number, |link, _| link.close());
+}
+
+/// Puts out the bytes to send.
+#[unsafe(no_mangle)]
+pub extern "C" fn link_take(number: u32) -> usize {
+    let bytes = call(number, |link, _| {
+        let mut bytes = Vec::new();
+        link.drain_output(&mut bytes);
+        bytes
+    });
+    with(|buffers| buffers.put_out(bytes))
+}
+
+/// Takes the input as bytes of the server. Puts out the events: for each its kind, the length of its
+/// body as u32 (most significant byte first), and its body: 1 open; 2 a binary message; 3 a text; 4
+/// closed: the code as u16 or 0, and the reason; 5 ended: why.
+#[unsafe(no_mangle)]
+pub extern "C" fn link_receive(number: u32) -> usize {
+    let events = call(number, |link, input| {
+        let mut events = Vec::new();
+        link.receive(input);
+        while take_event(link, &mut events) {}
+        events
+    });
+    with(|buffers| buffers.put_out(events))
+}
+
+/// Appends the next event; `false` if there is none.
+fn take_event(link: &mut Link, out: &mut Vec<u8>) -> bool {
+    match link.next_event() {
+        Ok(None) => return false,
+        Ok(Some(Event::Open)) => put(out, OPEN, &[]),
+        Ok(Some(Event::Binary(message))) => put(out, BINARY, &[message]),
+        Ok(Some(Event::Text(text))) => put(out, TEXT, &[text.as_bytes()]),
+        Ok(Some(Event::Control)) => {}
+        Ok(Some(Event::Closed { code, reason })) => {
+            let code = code.map_or(0, |code| code.get());
+            put(out, CLOSED, &[&code.to_be_bytes(), reason.raw().as_bytes()]);
+        }
+        Ok(Some(Event::Ended)) => put(out, ENDED, &[]),
+        Err(error) => {
+            put(out, ENDED, &[error.to_string().as_bytes()]);
+            return false;
+        }
+    }
+    true
+}
+
+fn put(out: &mut Vec<u8>, kind: u8, body: &[&[u8]]) {
+    let size: usize = body.iter().map(|part| part.len()).sum();
+    out.push(kind);
+    out.extend_from_slice(&(size as u32).to_be_bytes());
+    body.iter().for_each(|part| out.extend_from_slice(part));
+}

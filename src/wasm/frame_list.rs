@@ -1,0 +1,169 @@
+//! The list of frames of the watched client, a capture file or a link: rows, filters and
+//! explanations. Each instance of the module shows one such list; a page creates one instance for
+//! each list.
+
+use serde_json::{Value, json};
+use tickwire::internal::tools::inspector::capture_file::File;
+use tickwire::internal::tools::inspector::{FilterError, List, Wish};
+use tickwire::limits;
+
+use super::inspector::{Tab, answer, with_tab};
+
+/// The list that is shown.
+fn list(tab: &Tab) -> Option<&List> {
+    tab.file
+        .as_ref()
+        .map(File::list)
+        .or_else(|| tab.inspector.as_ref().and_then(|inspector| inspector.list()))
+}
+
+fn with_list(call: impl FnOnce(&List) -> String) -> usize {
+    answer(|tab, _| {
+        let told = list(tab).map_or_else(|| "{}".to_owned(), call);
+        Ok(told.into_bytes())
+    })
+}
+
+/// Room for the bytes of a capture file; 0 if these are too many.
+#[unsafe(no_mangle)]
+pub extern "C" fn file_input(length: usize) -> *mut u8 {
+    with_tab(|tab| {
+        if length > limits::INSPECTOR_FILE_BYTES {
+            return std::ptr::null_mut();
+        }
+        tab.file = None;
+        tab.file_input = vec![0; length];
+        tab.file_input.as_mut_ptr()
+    })
+}
+
+/// How many bytes a capture file may have.
+#[unsafe(no_mangle)]
+pub extern "C" fn file_most() -> usize {
+    limits::INSPECTOR_FILE_BYTES
+}
+
+/// Opens the capture file whose bytes came; from now on it is shown. Puts out what `file_about` does.
+#[unsafe(no_mangle)]
+pub extern "C" fn file_open() -> usize {
+    answer(|tab, _| {
+        let file = File::open(std::mem::take(&mut tab.file_input))?;
+        let about = file.about().to_string();
+        tab.file = Some(file);
+        Ok(about.into_bytes())
+    })
+}
+
+/// Puts out how far the file was read, its notes and its connections.
+#[unsafe(no_mangle)]
+pub extern "C" fn file_about() -> usize {
+    answer(|tab, _| {
+        let file = tab.file.as_ref().ok_or("no file is open")?;
+        Ok(file.about().to_string().into_bytes())
+    })
+}
+
+/// Reads on in the file, and filters on, until so many bytes were looked at. Puts out `{"more":bool}`,
+/// with the counts of `count`, and of a file also `pieces` and `read`.
+#[unsafe(no_mangle)]
+pub extern "C" fn work(bytes: usize) -> usize {
+    answer(|tab, _| {
+        let (more, progress) = match (&mut tab.file, &mut tab.inspector) {
+            (Some(file), _) => (file.work(bytes), file.progress()),
+            (None, Some(inspector)) => (inspector.work(bytes), json!({})),
+            (None, None) => (false, json!({})),
+        };
+        let mut told = list(tab).map_or_else(|| json!({}), List::count);
+        told["more"] = more.into();
+        if let (Value::Object(told), Value::Object(progress)) = (&mut told, progress) {
+            told.extend(progress);
+        }
+        Ok(told.to_string().into_bytes())
+    })
+}
+
+/// Sets the filter in the input: `{"text":…,"from":…,"client":…,"automatic":…}`. Puts out `{}`, or
+/// `{"wrong":…,"begin":…,"end":…}` with the place in the text.
+#[unsafe(no_mangle)]
+pub extern "C" fn filter() -> usize {
+    answer(|tab, input| {
+        let wish: Value = serde_json::from_slice(input).map_err(|error| error.to_string())?;
+        let wish = match Wish::read(&wish) {
+            Ok(wish) => wish,
+            Err(FilterError { sentence, place }) => {
+                let told = json!({ "wrong": sentence, "begin": place.start, "end": place.end });
+                return Ok(told.to_string().into_bytes());
+            }
+        };
+        match (&mut tab.file, &mut tab.inspector) {
+            (Some(file), _) => file.filter(&wish),
+            (None, inspector) => inspector.get_or_insert_default().filter(wish),
+        }
+        Ok(b"{}".to_vec())
+    })
+}
+
+/// Puts out how many frames there are and are seen; if none is seen, `why`.
+#[unsafe(no_mangle)]
+pub extern "C" fn count() -> usize {
+    with_list(|list| list.count().to_string())
+}
+
+/// Puts out so many of the seen entries, from this place on.
+#[unsafe(no_mangle)]
+pub extern "C" fn rows(first: usize, count: usize) -> usize {
+    with_list(|list| json!({ "rows": list.rows(first, count) }).to_string())
+}
+
+/// The place of a frame among those that are seen, or `-1 - place` of the next one.
+#[unsafe(no_mangle)]
+pub extern "C" fn place(n: u64) -> f64 {
+    with_tab(|tab| list(tab).map_or(-1.0, |list| list.place(n) as f64))
+}
+
+/// Puts out the entry of a frame, whether it is seen or not.
+#[unsafe(no_mangle)]
+pub extern "C" fn entry(n: u64) -> usize {
+    with_list(|list| list.entry(n))
+}
+
+/// Puts out the updates of a client up to a frame: `{"normal_ms":…,"updates":[[n, at, gap, bytes, ticks],…]}`.
+#[unsafe(no_mangle)]
+pub extern "C" fn timeline(client: u32, until: u64, count: usize) -> usize {
+    with_list(|list| list.timeline(client, until, count).to_string())
+}
+
+/// Puts out what changed since the previous frame of the same packet.
+#[unsafe(no_mangle)]
+pub extern "C" fn difference(n: u64) -> usize {
+    answer(|tab, _| {
+        let told = match (&mut tab.file, &tab.inspector) {
+            (Some(file), _) => file.difference(n),
+            (None, Some(inspector)) => inspector.difference(n),
+            (None, None) => "{}".to_owned(),
+        };
+        Ok(told.into_bytes())
+    })
+}
+
+/// Puts out the fragment of a link to a frame, as `{"link":…}`.
+#[unsafe(no_mangle)]
+pub extern "C" fn link(n: u64) -> usize {
+    answer(|tab, _| {
+        let link = match (&mut tab.file, &tab.inspector) {
+            (Some(file), _) => file.link(n)?,
+            (None, inspector) => inspector.as_ref().ok_or("no client is watched")?.link(n)?,
+        };
+        Ok(json!({ "link": link }).to_string().into_bytes())
+    })
+}
+
+/// Shows the frame of the link in the input. Puts out `{}`.
+#[unsafe(no_mangle)]
+pub extern "C" fn open_link() -> usize {
+    answer(|tab, input| {
+        let text = std::str::from_utf8(input).map_err(|error| error.to_string())?;
+        tab.inspector.get_or_insert_default().open_link(text)?;
+        Ok(b"{}".to_vec())
+    })
+}

@@ -1,0 +1,172 @@
+//! Lockstep for a page: its own copy of the room's world.
+//!
+//! Messages come out as records, one after the other: a byte, 0 for what a server would have said to a client that does not run the
+//! world, 1 for what is to be sent to the server; the length in 32 bits, the least significant byte first; the message, as
+//! MessagePack.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tickwire::client::lockstep_follower::{Follower, Heard, Report};
+use tickwire::game::Messages;
+use tickwire::internal::server::embedded;
+use tickwire::packet::{self, Codes, Dialect, Direction};
+use tickwire::sim::PlayerId;
+
+use super::buffers::with;
+
+/// A record of what the server would have said.
+pub const TOLD: u8 = 0;
+/// A record of what is to be sent.
+const SAY: u8 = 1;
+
+struct Page {
+    follower: Follower,
+    dialect: Arc<Dialect>,
+    /// The welcome of the connection. A world that begins again is told like a new one, after another welcome: what the page knew of
+    /// the old one may never have been.
+    welcome: Vec<packet::Value>,
+    /// Whether that is due.
+    is_again: bool,
+    /// The last report.
+    report: Option<Report>,
+    /// Why it cannot follow.
+    error: Option<String>,
+}
+
+thread_local! {
+    static PAGE: RefCell<Option<Page>> = RefCell::default();
+}
+
+/// Begins anew. The input has a line with the name of the game, empty for that of the program, a line with that of the dialect, and then the packet table. Returns 1; or
+/// 0 if there is no such game, or the table is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn follow_begin() -> u32 {
+    let page = with(|buffers| {
+        let text = std::str::from_utf8(&buffers.input).ok()?;
+        let (game, rest) = text.split_once('\n')?;
+        let (dialect, table) = rest.split_once('\n')?;
+        let codes = Codes::from_texts(&[("table.tsv", table)]).ok()?;
+        let dialect: Arc<_> = codes.dialect(dialect)?;
+        let about = embedded::game((!game.is_empty()).then_some(game))?.about;
+        let follower = Follower::new(about, Arc::clone(&dialect));
+        Some(Page { follower, dialect, welcome: Vec::new(), is_again: false, report: None, error: None })
+    });
+    let is_there = page.is_some();
+    PAGE.set(page);
+    u32::from(is_there)
+}
+
+/// Takes the input as a message of the server. Puts out the records of what follows from it; a message that is not one of lockstep comes out as
+/// it is.
+#[unsafe(no_mangle)]
+pub extern "C" fn follow_hear() -> usize {
+    with(|buffers| {
+        let message = std::mem::take(&mut buffers.input);
+        let records = PAGE.with_borrow_mut(|page| page.as_mut().map(|page| page.hear(&message)));
+        buffers.put_out(records.unwrap_or_default())
+    })
+}
+
+/// The ticks that are completed; 0 before the first snapshot.
+#[unsafe(no_mangle)]
+pub extern "C" fn follow_tick() -> u32 {
+    PAGE.with_borrow(|page| {
+        page.as_ref().and_then(|page| page.follower.world()).map_or(0, |world| world.tick())
+    })
+}
+
+/// Watches a player while it does not play; 0 for the leader.
+#[unsafe(no_mangle)]
+pub extern "C" fn follow_watch(player: u32) {
+    let player = u16::try_from(player).ok().and_then(|player| PlayerId(player).somebody());
+    PAGE.with_borrow_mut(|page| page.iter_mut().for_each(|page| page.follower.watch(player)));
+}
+
+/// Changes a field of the own world at the next checksum tick.
+#[unsafe(no_mangle)]
+pub extern "C" fn follow_corrupt(seed: u32) {
+    PAGE.with_borrow_mut(|page| page.iter_mut().for_each(|page| page.follower.corrupt(seed.into())));
+}
+
+/// Puts out what there is to show, as JSON: the ticks completed, counts, the field that was corrupted last, the last report.
+#[unsafe(no_mangle)]
+pub extern "C" fn follow_status() -> usize {
+    let status = PAGE.with_borrow(|page| page.as_ref().map_or(Value::Null, Page::status));
+    with(|buffers| buffers.put_out(status.to_string().into_bytes()))
+}
+
+impl Page {
+    fn hear(&mut self, message: &[u8]) -> Vec<u8> {
+        let Page { follower, dialect, welcome, is_again, report, error } = self;
+        let (mut records, mut say, mut told) = (Vec::new(), Vec::new(), Messages::default());
+        let Ok(packet) = dialect.decode(Direction::ToClient, message) else {
+            // The page says so of a packet that it cannot read.
+            record(TOLD, message, &mut records);
+            return records;
+        };
+        if packet.row.name == "welcome" {
+            welcome.clone_from(&packet.values);
+        }
+        match follower.hear(&packet, &mut say, &mut told) {
+            Ok(Heard::Noted) => {}
+            Ok(Heard::Began(_)) => *is_again = follower.counts().syncs > 1,
+            Ok(Heard::Stepped(tick)) if *is_again && !told.is_empty() => {
+                *is_again = false;
+                let again = welcomed(dialect, welcome, tick);
+                again.into_iter().for_each(|message| record(TOLD, &message, &mut records));
+            }
+            Ok(Heard::Stepped(_)) => {}
+            Ok(Heard::Other) => record(TOLD, message, &mut records),
+            Ok(Heard::Report(new)) => *report = Some(new),
+            Err(reason) => *error = Some(reason),
+        }
+        told.iter().for_each(|message| record(TOLD, message, &mut records));
+        say.iter().for_each(|message| record(SAY, message, &mut records));
+        records
+    }
+
+    fn status(&self) -> Value {
+        let Page { follower, report, error, .. } = self;
+        let counts = follower.counts();
+        let corrupted = follower.corrupted().map(|(tick, field)| {
+            json!({ "tick": tick, "entity": field.entity, "field": field.field, "before": field.ours, "after": field.theirs })
+        });
+        let report = report.as_ref().map(|report| {
+            let fields = report.fields.iter().map(|(participant, field)| {
+                json!({ "participant": participant, "entity": field.entity, "field": field.field,
+                        "server": field.ours, "own": field.theirs })
+            });
+            let fields: Vec<Value> = fields.collect();
+            json!({ "tick": report.tick, "groups": report.groups, "more": report.more, "fields": fields })
+        });
+        json!({
+            "tick": follower.world().map(|world| world.tick()),
+            "player": follower.player().map(|player| player.0),
+            "ticks": counts.ticks,
+            "syncs": counts.syncs,
+            "checksums": counts.checksums,
+            "differed": counts.differed,
+            "bytes": counts.bytes,
+            "corrupted": corrupted,
+            "report": report,
+            "error": error,
+        })
+    }
+}
+
+/// The welcome of a server that has completed so many ticks.
+fn welcomed(dialect: &Dialect, values: &[packet::Value], tick: u32) -> Option<Vec<u8>> {
+    let at = dialect.row(Direction::ToClient, "welcome")?.argument("tick");
+    let mut values = values.to_vec();
+    at.and_then(|at| values.get_mut(at)).into_iter().for_each(|value| *value = tick.into());
+    dialect.encode(Direction::ToClient, "welcome", &values).ok()
+}
+
+/// Appends a record.
+pub fn record(kind: u8, message: &[u8], out: &mut Vec<u8>) {
+    out.push(kind);
+    out.extend((message.len() as u32).to_le_bytes());
+    out.extend_from_slice(message);
+}

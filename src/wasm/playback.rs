@@ -1,0 +1,236 @@
+//! A capture that a page watches again. A module instance watches one file, and one room of it.
+//!
+//! What a client would be told comes out as records, as in [`lockstep`](super::lockstep); all of them are of the
+//! kind 0.
+
+use std::cell::RefCell;
+
+use serde_json::{Value, json};
+use tickwire::game::{About, Messages};
+use tickwire::internal::games;
+use tickwire::internal::server::embedded;
+use tickwire::internal::tools::playback::{End, MarkKind, Room, Show, Watch};
+use tickwire::packet::Codes;
+use tickwire::sim::PlayerId;
+
+use super::buffers::with;
+use super::lockstep::{TOLD, record};
+
+#[derive(Default)]
+struct Page {
+    watch: Option<Watch>,
+    /// The room that is watched.
+    room: String,
+}
+
+thread_local! {
+    static PAGE: RefCell<Page> = RefCell::default();
+}
+
+fn call<T: Default>(call: impl FnOnce(&mut Page, &mut Watch) -> T) -> T {
+    PAGE.with_borrow_mut(|page| {
+        let Some(mut watch) = page.watch.take() else { return T::default() };
+        let told = call(page, &mut watch);
+        page.watch = Some(watch);
+        told
+    })
+}
+
+fn call_show<T: Default>(act: impl FnOnce(&mut Show) -> T) -> T {
+    call(|page, watch| watch.show(&page.room).map(act).unwrap_or_default())
+}
+
+/// Begins with a file whose bytes are to come.
+#[unsafe(no_mangle)]
+pub extern "C" fn watch_begin() {
+    let own = embedded::game(None).map(|kind| kind.about);
+    let mut all: Vec<&'static About> = own.into_iter().collect();
+    for about in games::ABOUT {
+        if !all.contains(about) {
+            all.push(about);
+        }
+    }
+    PAGE.set(Page { watch: Some(Watch::new(all)), room: String::new() });
+}
+
+/// Takes the input as the next bytes of the file.
+#[unsafe(no_mangle)]
+pub extern "C" fn watch_feed() {
+    with(|buffers| call(|_, watch| watch.feed(&buffers.input)));
+}
+
+/// All bytes of the file have come.
+#[unsafe(no_mangle)]
+pub extern "C" fn watch_finish() {
+    call(|_, watch| watch.finish());
+}
+
+/// Puts out what is known of the file: its bytes read, how it ended, its rooms.
+#[unsafe(no_mangle)]
+pub extern "C" fn watch_file() -> usize {
+    let told = call(|_, watch| Some(file(watch))).unwrap_or_else(|| json!({ "error": NONE }));
+    with(|buffers| buffers.put_out(told.to_string().into_bytes()))
+}
+
+const NONE: &str = "no capture was opened";
+
+fn file(watch: &Watch) -> Value {
+    let end = watch.end().map(|end| match end {
+        End::Whole => json!({ "whole": true }),
+        End::Cut(at) => json!({ "cut_at": at }),
+        End::Damaged(why) => json!({ "why": why }),
+    });
+    let rooms = watch.rooms().iter().map(|(name, room)| match room {
+        Room::Coming(_) => json!({ "name": name.raw() }),
+        Room::Refused(why) => json!({ "name": name.raw(), "why": why.raw() }),
+        Room::Ready(show) => {
+            json!({ "name": name.raw(), "game": show.about().name, "tick_hz": show.identity().tick_hz,
+                    "first": show.first(), "last": show.last() })
+        }
+    });
+    let rooms: Vec<Value> = rooms.collect();
+    json!({ "bytes": watch.bytes(), "end": end, "why": watch.why_nothing(), "rooms": rooms })
+}
+
+/// Watches a room. The input has a line with its name, a line with that of the dialect, and then the packet table.
+/// Puts out `{}`.
+#[unsafe(no_mangle)]
+pub extern "C" fn watch_open() -> usize {
+    with(|buffers| {
+        let told = open(&buffers.input).map_or_else(|error| json!({ "error": error }), |()| json!({}));
+        buffers.put_out(told.to_string().into_bytes())
+    })
+}
+
+fn open(input: &[u8]) -> Result<(), String> {
+    let text = std::str::from_utf8(input).map_err(|error| error.to_string())?;
+    let mut parts = text.splitn(3, '\n');
+    let [room, dialect, table] = std::array::from_fn(|_| parts.next().unwrap_or_default());
+    let codes = Codes::from_texts(&[("table.tsv", table)]).map_err(|error| error.to_string())?;
+    let dialect = codes.dialect(dialect).ok_or("the tables lack the dialect")?;
+    let opened = call(|page, watch| {
+        room.clone_into(&mut page.room);
+        watch.show(room).map(|show| show.open(&dialect))
+    });
+    opened.unwrap_or_else(|| Err("this room cannot be watched".to_owned()))
+}
+
+/// Puts out how far the room is, and its marks from a number on.
+#[unsafe(no_mangle)]
+pub extern "C" fn watch_status(marks_from: usize) -> usize {
+    let told = call(|page, watch| {
+        let begin_ns = watch.begin_ns();
+        Some(status(watch.show(&page.room)?, begin_ns, marks_from))
+    });
+    let told = told.unwrap_or_else(|| json!({ "error": NONE }));
+    with(|buffers| buffers.put_out(told.to_string().into_bytes()))
+}
+
+fn status(show: &Show, begin_ns: u64, marks_from: usize) -> Value {
+    let marks = show.marks().iter().skip(marks_from).map(|mark| {
+        let kind = match mark.kind {
+            MarkKind::Joined => "joined",
+            MarkKind::Left => "left",
+            MarkKind::Away => "away",
+            MarkKind::Killed => "killed",
+        };
+        json!([mark.tick, kind, mark.name, mark.killer])
+    });
+    let marks: Vec<Value> = marks.collect();
+    let hex = |checksum: u64| format!("{checksum:016x}");
+    let differs = show.differs().map(|found| {
+        json!({ "tick": found.tick, "recorded": hex(found.recorded), "replayed": hex(found.replayed) })
+    });
+    let (snapshots, snapshot_bytes) = show.snapshots();
+    json!({
+        "tick": show.tick(),
+        "first": show.first(),
+        "last": show.last(),
+        "tick_hz": show.identity().tick_hz,
+        "ended": show.ended(),
+        "indexed": show.indexed(),
+        "differs": differs,
+        "snapshots": snapshots,
+        "snapshot_bytes": snapshot_bytes,
+        "begin_ms": begin_ns as f64 / 1e6,
+        "marks": marks,
+    })
+}
+
+/// Asks for the world after so many ticks.
+#[unsafe(no_mangle)]
+pub extern "C" fn watch_seek(tick: u32) {
+    call_show(|show| show.seek(tick));
+}
+
+/// Follows a player, or the leader by 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn watch_follow(player: u32) {
+    let player = u16::try_from(player).ok().and_then(|player| PlayerId(player).somebody());
+    call_show(|show| show.follow(player));
+}
+
+/// Works on, for about so many ticks. Puts out a byte that is 1 if something is left; and if a seek has come to its
+/// end, the records of a client that begins anew.
+#[unsafe(no_mangle)]
+pub extern "C" fn watch_work(ticks: u32) -> usize {
+    let mut told = Messages::default();
+    let done = call_show(|show| show.work(ticks, &mut told));
+    let mut out = vec![u8::from(done.more)];
+    done.welcome.iter().for_each(|message| record(TOLD, message, &mut out));
+    told.iter().for_each(|message| record(TOLD, message, &mut out));
+    with(|buffers| buffers.put_out(out))
+}
+
+/// Plays so many ticks. Puts out the records of what a client is told of them.
+#[unsafe(no_mangle)]
+pub extern "C" fn watch_play(ticks: u32) -> usize {
+    let (mut told, mut out) = (Messages::default(), Vec::new());
+    call_show(|show| show.play(ticks, &mut told));
+    told.iter().for_each(|message| record(TOLD, message, &mut out));
+    with(|buffers| buffers.put_out(out))
+}
+
+/// The ticks completed of what is seen; 0 before there is anything.
+#[unsafe(no_mangle)]
+pub extern "C" fn watch_tick() -> u32 {
+    call_show(|show| show.tick().unwrap_or_default())
+}
+
+/// The checksum of what is seen; 0 before there is anything.
+#[unsafe(no_mangle)]
+pub extern "C" fn watch_checksum() -> u64 {
+    call_show(|show| show.checksum().unwrap_or_default())
+}
+
+/// The recorded checksum after so many ticks; 0 if none was recorded.
+#[unsafe(no_mangle)]
+pub extern "C" fn watch_recorded(tick: u32) -> u64 {
+    call_show(|show| show.recorded(tick).unwrap_or_default())
+}
+
+/// Puts out the players in what is seen: numbers and names.
+#[unsafe(no_mangle)]
+pub extern "C" fn watch_players() -> usize {
+    let players = call_show(|show| show.players());
+    let players: Vec<Value> = players.iter().map(|(player, name)| json!([player.0, name])).collect();
+    with(|buffers| buffers.put_out(json!({ "players": players }).to_string().into_bytes()))
+}
+
+/// When a tick was recorded, in milliseconds since the first packet of the file.
+#[unsafe(no_mangle)]
+pub extern "C" fn watch_ms_of(tick: u32) -> f64 {
+    call(|page, watch| {
+        let begin_ns = watch.begin_ns();
+        watch.show(&page.room).map_or(0.0, |show| show.at_ns(tick).saturating_sub(begin_ns) as f64 / 1e6)
+    })
+}
+
+/// The ticks completed at a time, in milliseconds since the first packet of the file.
+#[unsafe(no_mangle)]
+pub extern "C" fn watch_tick_at(ms: f64) -> u32 {
+    call(|page, watch| {
+        let at_ns = watch.begin_ns().saturating_add((ms.max(0.0) * 1e6) as u64);
+        watch.show(&page.room).map_or(0, |show| show.tick_at(at_ns))
+    })
+}

@@ -1,0 +1,87 @@
+//! Prediction for a page: its own player, ahead of the server.
+//!
+//! It is a file of its own, `predict.wasm`, built from this folder without the server: a page of a
+//! server with sockets loads no more than it needs.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tickwire::game::prediction::{Predictor, Switches};
+use tickwire::internal::games;
+use tickwire::limits;
+use tickwire::packet::Codes;
+
+use super::buffers::with;
+
+thread_local! {
+    static PREDICTOR: RefCell<Option<Box<dyn Predictor>>> = RefCell::default();
+}
+
+/// A time of the page's clock, in milliseconds.
+fn time(ms: f64) -> Duration {
+    Duration::try_from_secs_f64(ms / 1000.0).unwrap_or_default()
+}
+
+/// Calls with the predictor and the input.
+fn call<T: Default>(call: impl FnOnce(&mut dyn Predictor, &[u8]) -> T) -> T {
+    with(|buffers| {
+        PREDICTOR.with_borrow_mut(|predictor| {
+            predictor.as_mut().map(|predictor| call(&mut **predictor, &buffers.input)).unwrap_or_default()
+        })
+    })
+}
+
+/// Begins. The input has a line with the name of the game, a line with that of the dialect, and then
+/// the packet table. Returns 1; or 0 if the game has no prediction, or the table is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn predict_begin() -> u32 {
+    let predictor = with(|buffers| {
+        let text = std::str::from_utf8(&buffers.input).ok()?;
+        let (game, rest) = text.split_once('\n')?;
+        let (dialect, table) = rest.split_once('\n')?;
+        let codes = Codes::from_texts(&[("table.tsv", table)]).ok()?;
+        let dialect: Arc<_> = codes.dialect(dialect)?;
+        games::predictor(game).map(|start| start(dialect))
+    });
+    let is_there = predictor.is_some();
+    PREDICTOR.set(predictor);
+    u32::from(is_there)
+}
+
+/// Takes the input as a message of the server. Returns 1 if it is a packet.
+#[unsafe(no_mangle)]
+pub extern "C" fn predict_hear(now_ms: f64) -> u32 {
+    u32::from(call(|predictor, message| predictor.hear(message, time(now_ms))))
+}
+
+/// Takes the input as a message that the page sends. Returns 1 if it is a packet.
+#[unsafe(no_mangle)]
+pub extern "C" fn predict_say(now_ms: f64) -> u32 {
+    u32::from(call(|predictor, message| predictor.say(message, time(now_ms))))
+}
+
+/// Moves on. Puts out numbers of 32 bits, the least significant byte first, as
+/// `src/game/prediction/exported_numbers.rs` lists them.
+#[unsafe(no_mangle)]
+pub extern "C" fn predict_advance(now_ms: f64) -> usize {
+    let mut numbers = Vec::new();
+    call(|predictor, _| predictor.advance(time(now_ms), &mut numbers));
+    with(|buffers| buffers.put_out(numbers.iter().flat_map(|number| number.to_le_bytes()).collect()))
+}
+
+/// Where somebody is after so many ticks who moves from a place, with a velocity per tick, all in
+/// 1/65,536 px. Puts out two numbers of 32 bits.
+#[unsafe(no_mangle)]
+pub extern "C" fn predict_walk_on(x: i32, y: i32, vx: i32, vy: i32, ticks: u32) -> usize {
+    let ticks = ticks.min(limits::PREDICTED_TICKS);
+    let (x, y) = call(|predictor, _| predictor.walk_on((x, y), (vx, vy), ticks));
+    with(|buffers| buffers.put_out([x, y].iter().flat_map(|number| number.to_le_bytes()).collect()))
+}
+
+/// Turns prediction and reconciliation on or off.
+#[unsafe(no_mangle)]
+pub extern "C" fn predict_switch(prediction: u32, reconciliation: u32) {
+    let switches = Switches { prediction: prediction != 0, reconciliation: reconciliation != 0 };
+    call(|predictor, _| predictor.switch(switches));
+}

@@ -1,0 +1,126 @@
+//! The server in the tab: its connections are streams of bytes that the page carries.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tickwire::internal::server::embedded::{self, Options, Server, Stats};
+use tickwire::internal::util::netem::{Conditions, PRESETS};
+
+use super::buffers::with;
+use super::random;
+
+thread_local! {
+    static SERVER: RefCell<Option<Server>> = RefCell::default();
+}
+
+/// Calls with the server and the input; the default if no server was started.
+fn serve<T: Default>(call: impl FnOnce(&mut Server, &[u8]) -> T) -> T {
+    with(|buffers| {
+        SERVER.with_borrow_mut(|server| {
+            server.as_mut().map(|server| call(server, &buffers.input)).unwrap_or_default()
+        })
+    })
+}
+
+/// Starts a server; one that runs is forgotten. The input is
+/// `{"seed":…,"bots":…,"epoch_ms":…,"game":"…"}`: `epoch_ms` is the time of day, and without `game` it is
+/// the one of the program, or the default. Puts out the named network conditions,
+/// `{"presets":[{"name":"…","about":"…"}]}`, or `{"error":"…"}`.
+#[unsafe(no_mangle)]
+pub extern "C" fn server_start(now: f64) -> usize {
+    with(|buffers| {
+        let started = options(&buffers.input, now).and_then(|options| Server::new(&options, time(now)));
+        let output = match started {
+            Ok(server) => {
+                SERVER.set(Some(server));
+                let presets = PRESETS.map(|preset| json!({ "name": preset.name, "about": preset.about }));
+                json!({ "presets": presets })
+            }
+            Err(error) => json!({ "error": error }),
+        };
+        buffers.put_out(output.to_string().into_bytes())
+    })
+}
+
+fn options(input: &[u8], now: f64) -> Result<Options, String> {
+    let given: Value = serde_json::from_slice(input).map_err(|error| error.to_string())?;
+    let number = |name: &str| given[name].as_f64().ok_or_else(|| format!("{name} is not a number"));
+    let began_us = ((number("epoch_ms")? - now) * 1000.0).max(0.0) as u64;
+    let name = given["game"].as_str();
+    let game = embedded::game(name).ok_or_else(|| format!("unknown game {name:?}"))?;
+    let (seed, bots) = (number("seed")? as u32, number("bots")? as usize);
+    Ok(Options { game, seed, bots, began_us, keys: random::keys, net: Conditions::default() })
+}
+
+/// Takes the input as the network conditions of the page's connections, such as `wifi`; none for a perfect
+/// line. Puts out `{"net":"…"}` with all figures, or `{"error":"…"}`; then nothing changes.
+#[unsafe(no_mangle)]
+pub extern "C" fn server_net() -> usize {
+    let output = serve(|server, input| {
+        let text = String::from_utf8_lossy(input);
+        let conditions = if text.is_empty() { Ok(Conditions::default()) } else { text.parse() };
+        match conditions {
+            Ok(conditions) => {
+                server.set_net(conditions);
+                json!({ "net": conditions.to_string() })
+            }
+            Err(error) => json!({ "error": error }),
+        }
+    });
+    with(|buffers| buffers.put_out(output.to_string().into_bytes()))
+}
+
+/// Opens a connection; 0 if there is no place.
+#[unsafe(no_mangle)]
+pub extern "C" fn server_open() -> u32 {
+    serve(|server, _| server.open().unwrap_or(0))
+}
+
+/// Takes the input as bytes of the page's end of a connection.
+#[unsafe(no_mangle)]
+pub extern "C" fn server_receive(connection: u32, now: f64) {
+    serve(|server, input| server.receive(connection, input, time(now)));
+}
+
+/// The page's end of a connection is gone.
+#[unsafe(no_mangle)]
+pub extern "C" fn server_close(connection: u32, now: f64) {
+    serve(|server, _| server.close(connection, time(now)));
+}
+
+/// Runs what is due; returns the milliseconds until the next tick.
+#[unsafe(no_mangle)]
+pub extern "C" fn server_advance(now: f64) -> f64 {
+    serve(|server, _| server.advance(time(now)).as_secs_f64() * 1000.0)
+}
+
+/// Puts out the bytes for the page's end of a connection.
+#[unsafe(no_mangle)]
+pub extern "C" fn server_take(connection: u32) -> usize {
+    let bytes = serve(|server, _| {
+        let mut bytes = Vec::new();
+        server.take(connection, &mut bytes);
+        bytes
+    });
+    with(|buffers| buffers.put_out(bytes))
+}
+
+/// Whether the server has ended a connection, and all of its bytes were taken.
+#[unsafe(no_mangle)]
+pub extern "C" fn server_is_over(connection: u32) -> u32 {
+    u32::from(!serve(|server, _| server.is_open(connection)))
+}
+
+/// Puts out the counters: `{"tick":…,"clients":…,"players":…,"skipped":…}`.
+#[unsafe(no_mangle)]
+pub extern "C" fn server_stats() -> usize {
+    let Stats { tick, clients, players, skipped } = serve(|server, _| server.stats());
+    let output = json!({ "tick": tick, "clients": clients, "players": players, "skipped": skipped });
+    with(|buffers| buffers.put_out(output.to_string().into_bytes()))
+}
+
+/// A time of the page's clock.
+fn time(ms: f64) -> Duration {
+    Duration::try_from_secs_f64(ms / 1000.0).unwrap_or_default()
+}
