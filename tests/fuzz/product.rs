@@ -39,11 +39,21 @@ pub use tickwire_sim as sim;
 /// Private modules under the names that `tickwire::internal` gives them.
 pub mod internal {
     pub mod packet {
-        pub use crate::packet::routes;
+        pub mod routes {
+            pub use crate::packet::routes::*;
+        }
     }
     pub mod tools {
         pub mod capture {
-            pub use crate::tools::capture::{packet, pcapng, world_record};
+            pub mod packet {
+                pub use crate::tools::capture::packet::*;
+            }
+            pub mod pcapng {
+                pub use crate::tools::capture::pcapng::*;
+            }
+            pub mod world_record {
+                pub use crate::tools::capture::world_record::*;
+            }
         }
     }
 }
