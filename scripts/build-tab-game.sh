@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the server in a tab for a game of one's own: WebAssembly of a program whose `main` calls tickwire::serve, and of src/tab, from a
+# Builds the server in a tab for a game of one's own: WebAssembly of a program whose `main` calls tickwire::serve, and of src/wasm, from a
 # generated package in target/tab-game/. Its only dependency is tickwire.
 #
 # usage: scripts/build-tab-game.sh PROGRAM.rs OUT.wasm

@@ -1,8 +1,8 @@
 //! Clients and bots.
 //!
-//! To send packets by name and wait for answers, on a socket, use [`Talk`](talk::Talk); the page of
+//! To send packets by name and wait for answers, on a socket, use [`Talk`](blocking_client::Talk); the page of
 //! [`Server`](crate::Server) has an example. To let a bot play, or to move the bytes yourself, use
-//! [`Bot`](bot::Bot), which is explained below.
+//! [`Bot`](bots::Bot), which is explained below.
 //!
 //! ```text
 //!  socket ──► link ──► message ──► bot ──► agent ──► packet ──► link ──► socket
@@ -21,7 +21,7 @@
 //!
 //! # A bot of your own
 //!
-//! An [`Agent`](crate::game::bots::Agent) decides; a [`Bot`](bot::Bot) does the rest. The bot's
+//! An [`Agent`](crate::game::bots::Agent) decides; a [`Bot`](bots::Bot) does the rest. The bot's
 //! driver moves bytes: after each input it sends the bytes from `drain_output`, and it calls `act`
 //! about ten times a second. In this example, the server is a few lines of code; with a socket,
 //! connect with [`dial::dial`] and take the keys from [`dial::keys`].

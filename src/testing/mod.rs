@@ -1,17 +1,14 @@
-//! Tests of a server from outside: bots that check what they receive, crowds of them, and clients
-//! that misbehave.
+//! Tests of a server: simulations in virtual time, and bots that check what they receive over a network.
 //!
 //! ```text
-//!  checked bot ──► crowd ──► tally               hostile ──► attack          sink
-//!  client::bot     many      what they           one         many at once    a server that
-//!  and a tally     at once   measured                                        drops all input
+//!  checking_bot ──► crowd ──► report          misbehavior ──► attack        sink
+//!  a bot and its    many      what they       one client      many          a server that
+//!  measurements     at once   measured                        at once       drops all input
 //! ```
 //!
-//! A [`Bot`](crate::client::bots::Bot)'s agent judges a server's packets; [`checked`] counts its faults and measures the traffic,
-//! and is pure: bytes, packets and the time are arguments.
-//! [`crowd`] (many checking bots on few threads), [`returning`] (clients that come back by their keys), [`hostile`], [`attack`] and [`sink`] touch
-//! sockets and clocks. [`source_addresses`] chooses their source addresses. Only `tickwire bots`, the tests and
-//! the benchmarks use this layer.
+//! `simulate` runs a server and its clients in virtual time, and [`synctest`] finds what a snapshot lacks; both
+//! are pure. `load` and `abuse` use sockets and clocks; a bot's agent judges the server's packets, and
+//! `load::checking_bot` counts faults and measures traffic. `source_addresses` chooses their source addresses.
 
 #[cfg(not(target_family = "wasm"))]
 pub mod abuse;

@@ -1,4 +1,5 @@
-//! TODO: util
+//! What several layers share and none owns: locks, address prefixes, escaped text, plurals, a model of a
+//! bad network, and calls of the operating system.
 
 pub mod address_prefix;
 pub mod escape;

@@ -9,11 +9,12 @@ use super::rust::{self, Kind};
 use super::tree::{Breach, File};
 
 /// Files that name a game all the same, and why.
-pub const ALLOWED: [(&str, &str); 11] = [
+pub const ALLOWED: [(&str, &str); 12] = [
     ("src/limits/mod.rs", "every limit is there, also those of games"),
     ("src/packet/tables.rs", "captures of before they carried their tables are read by those of moo"),
     ("src/packet/routes.rs", "a path in a capture that names no game is read as one of moo"),
     ("src/server/net/pages/mod.rs", "the files of src/web, whose page of the game is that of moo"),
+    ("src/wasm/lib.rs", "declares the file of moo's world"),
     ("src/wasm/moo_world.rs", "exports moo's world to its page; only this package may export"),
     ("src/client/local_worlds.rs", "a client in Rust names the game whose rules it runs"),
     ("src/testing/abuse/attack/mod.rs", "misbehaving clients play moo"),

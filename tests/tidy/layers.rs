@@ -8,160 +8,224 @@ use super::tree::{Breach, File};
 
 /// Each layer, and the layers that it may name besides itself, in the order of the flow.
 const LAYERS: [(&str, &[&str]); 33] = [
-    ("sync", &[]),
-    ("household", &[]),
-    ("visible", &[]),
-    ("plural", &[]),
+    ("sim", &[]),
     ("ws", &[]),
     ("limits", &["ws"]),
-    ("packet", &["visible", "plural", "limits"]),
-    ("sim", &[]),
-    ("link", &["sim", "limits"]),
+    ("util/netem", &["sim", "limits"]),
+    ("util/os", &["limits"]),
+    ("util", &[]),
+    ("packet", &["limits", "util"]),
+    ("game", &["sim", "limits", "packet"]),
+    ("connection", &["sim", "ws", "limits", "util", "packet", "game"]),
     ("games/*/world", &["sim"]),
-    ("game", &["packet", "sim", "limits"]),
-    ("session", &["packet", "game", "sim", "limits"]),
-    ("peer", &["ws", "packet", "session", "game", "sim", "sync", "limits"]),
-    ("room", &["visible", "game", "sim", "household", "sync", "limits"]),
-    ("host", &["ws", "packet", "session", "peer", "game", "room", "sim", "household", "sync", "limits"]),
-    ("games/*/feed", &["packet", "game", "games/*/world", "sim", "limits"]),
-    ("games", &["packet", "session", "game", "host", "games/*/feed", "games/*/world", "sim", "limits"]),
-    ("capture", &["visible", "plural", "limits"]),
-    ("explain", &["ws", "packet", "capture", "visible", "plural", "limits"]),
-    ("inspector", &["explain", "capture", "ws", "packet", "plural", "limits"]),
-    ("platform", &["limits"]),
-    ("replay", &["capture", "ws", "packet", "session", "peer", "game", "sim", "plural", "limits"]),
-    ("client", &["ws", "visible", "packet", "game", "games", "sim", "sync", "explain", "platform", "limits"]),
+    ("games/*/feed", &["sim", "limits", "packet", "game", "games/*/world"]),
     (
-        "embedded",
+        "games",
+        &["server/clients", "sim", "limits", "packet", "game", "connection", "games/*/world", "games/*/feed"],
+    ),
+    ("tools/capture", &["limits", "util"]),
+    ("tools/explain", &["ws", "limits", "util", "packet", "tools/capture"]),
+    ("tools/inspector", &["ws", "limits", "util", "packet", "tools/capture", "tools/explain"]),
+    ("tools/replay", &["sim", "ws", "limits", "util", "packet", "game", "connection", "tools/capture"]),
+    (
+        "tools/playback",
+        &["sim", "limits", "util", "packet", "game", "connection", "tools/capture", "tools/replay"],
+    ),
+    ("client", &["sim", "ws", "limits", "util/os", "util", "packet", "game", "games"]),
+    ("server/room", &["sim", "limits", "util", "game"]),
+    ("server/admission", &["ws", "limits", "util", "packet", "game", "connection", "server/room"]),
+    (
+        "server/clients",
         &[
-            "link",
-            "client",
-            "inspector",
-            "games",
-            "host",
-            "room",
-            "peer",
-            "session",
-            "game",
+            "sim",
             "ws",
-            "packet",
-            "sim",
-            "household",
-            "sync",
             "limits",
-        ],
-    ),
-    (
-        "tab",
-        &[
-            "link",
-            "embedded",
-            "client",
-            "sim",
-            "inspector",
-            "host",
+            "util",
+            "packet",
             "game",
+            "connection",
             "games",
-            "replay",
-            "packet",
-            "games/*/world",
-            "limits",
+            "server/room",
+            "server/admission",
         ],
     ),
-    ("testkit", &["client", "ws", "packet", "session", "game", "games", "platform", "plural", "limits"]),
-    ("self_check", &["client", "host", "room", "peer", "game", "packet", "ws", "sim", "household", "limits"]),
-    ("synctest", &["embedded", "client", "link", "games", "game", "packet", "sim"]),
     (
-        "simulate",
+        "server/self_check",
         &[
-            "link",
-            "host",
-            "client",
+            "sim",
             "ws",
-            "packet",
-            "session",
-            "peer",
-            "game",
-            "games",
-            "room",
-            "sim",
-            "household",
-            "sync",
             "limits",
+            "util",
+            "packet",
+            "game",
+            "connection",
+            "client",
+            "server/room",
+            "server/clients",
         ],
     ),
     (
-        "net",
+        "server/embedded",
         &[
-            "link",
-            "self_check",
-            "ws",
-            "packet",
-            "session",
-            "peer",
-            "game",
-            "games",
-            "room",
-            "host",
-            "capture",
-            "inspector",
-            "platform",
-            "plural",
             "sim",
-            "household",
-            "sync",
+            "ws",
             "limits",
+            "util/netem",
+            "util",
+            "packet",
+            "game",
+            "connection",
+            "games",
+            "tools/inspector",
+            "client",
+            "server/room",
+            "server/admission",
+            "server/clients",
         ],
     ),
-    ("server", &["packet", "game", "room", "net", "sim", "limits"]),
+    (
+        "server/net",
+        &[
+            "sim",
+            "ws",
+            "limits",
+            "util/netem",
+            "util/os",
+            "util",
+            "packet",
+            "game",
+            "connection",
+            "games",
+            "tools/capture",
+            "tools/inspector",
+            "server/room",
+            "server/admission",
+            "server/clients",
+            "server/self_check",
+        ],
+    ),
+    ("server/builder", &["sim", "limits", "packet", "game", "server/room", "server/admission", "server/net"]),
+    (
+        "testing/simulate",
+        &[
+            "sim",
+            "ws",
+            "limits",
+            "util/netem",
+            "util",
+            "packet",
+            "game",
+            "games",
+            "connection",
+            "client",
+            "server/room",
+            "server/admission",
+            "server/clients",
+        ],
+    ),
+    ("testing/synctest", &["sim", "util/netem", "packet", "game", "games", "client", "server/embedded"]),
+    ("testing/source_addresses", &[]),
+    (
+        "testing/abuse",
+        &[
+            "ws",
+            "limits",
+            "util/os",
+            "util",
+            "packet",
+            "game",
+            "connection",
+            "games",
+            "client",
+            "testing/source_addresses",
+        ],
+    ),
+    (
+        "testing/load",
+        &[
+            "ws",
+            "util/os",
+            "util",
+            "packet",
+            "game",
+            "connection",
+            "games",
+            "client",
+            "testing/abuse",
+            "testing/source_addresses",
+        ],
+    ),
     (
         "cli",
         &[
-            "link",
-            "ws",
-            "packet",
-            "games/*/world",
-            "session",
-            "peer",
-            "games/*/feed",
-            "game",
-            "games",
-            "room",
-            "host",
-            "explain",
-            "capture",
-            "inspector",
-            "replay",
-            "limits",
-            "client",
-            "testkit",
-            "embedded",
-            "synctest",
-            "simulate",
-            "platform",
-            "net",
             "sim",
-            "household",
-            "sync",
-            "visible",
-            "plural",
+            "ws",
+            "limits",
+            "util/netem",
+            "util/os",
+            "util",
+            "packet",
+            "game",
+            "connection",
+            "games",
+            "tools/capture",
+            "tools/explain",
+            "tools/replay",
+            "tools/playback",
+            "client",
+            "server/room",
+            "server/admission",
+            "server/embedded",
+            "server/net",
+            "testing/simulate",
+            "testing/synctest",
+            "testing/abuse",
+            "testing/load",
+            "testing/source_addresses",
+        ],
+    ),
+    (
+        "wasm",
+        &[
+            "sim",
+            "limits",
+            "util/netem",
+            "packet",
+            "game",
+            "games/*/world",
+            "games",
+            "tools/inspector",
+            "tools/replay",
+            "tools/playback",
+            "client",
+            "server/clients",
+            "server/embedded",
         ],
     ),
     ("main", &["cli"]),
 ];
 
 /// The layers that may touch the machine.
-const IMPURE: [&str; 6] = ["platform", "net", "client", "testkit", "server", "cli"];
+const IMPURE: [&str; 8] = [
+    "util/os",
+    "client",
+    "server/net",
+    "server/builder",
+    "testing/source_addresses",
+    "testing/abuse",
+    "testing/load",
+    "cli",
+];
 
 /// Files and folders of those layers that are pure nevertheless: a client or a checking bot runs without a socket and without a clock.
 const PURE: [&str; 7] = [
-    "client/bot",
-    "client/link",
-    "client/own",
-    "client/player",
+    "client/bots/mod",
+    "client/connection",
+    "client/local_worlds",
+    "client/predicting_client",
     "client/url",
-    "testkit/checked",
-    "testkit/tally",
+    "testing/load/checking_bot",
+    "testing/load/report",
 ];
 
 /// What touches the machine: modules of `std`, types that read a clock, libraries that wrap system calls.
@@ -193,13 +257,13 @@ const SYSTEM: [&[&str]; 8] = [
 ];
 
 /// The layers that decode packets to the server: the one way from a client's bytes to commands, and what explains.
-const DECODERS: [&str; 4] = ["packet", "peer", "explain", "inspector"];
+const DECODERS: [&str; 4] = ["packet", "connection", "tools/explain", "tools/inspector"];
 
 /// Places outside [`DECODERS`] that decode packets to the server.
 pub fn decoders(file: &File) -> Vec<Breach> {
     // A client's own packets, before they are sent.
     let own = [
-        "src/game/predict",
+        "src/game/prediction",
         "src/client/bots/lockstep_agent.rs",
         "src/server/self_check.rs",
         "src/testing/simulate/lockstep_bot.rs",
@@ -225,7 +289,7 @@ pub fn decoders(file: &File) -> Vec<Breach> {
             Breach::new(
                 file,
                 tokens[at].line,
-                "only peer, explain and inspector decode packets to the server",
+                "only connection, explain and inspector decode packets to the server",
             )
         })
         .collect()
@@ -235,11 +299,32 @@ pub fn decoders(file: &File) -> Vec<Breach> {
 const CRATES: [(&str, &[&str]); 3] =
     [("tickwire", &[]), ("tickwire_sim", &["sim"]), ("tickwire_moo_world", &["games", "moo", "world"])];
 
-/// The layer of a file, or nothing for `src/lib.rs` and `src/internal`, which only declare, and for what is not under `src/`.
+/// The layer of a file, or nothing for files that only declare modules, and for what is not under `src/`.
 fn layer(file: &File) -> Option<&str> {
     let path = file.path.strip_prefix("src/")?.strip_suffix(".rs")?;
     let path: Vec<&str> = path.split('/').collect();
-    (!matches!(path[0], "lib" | "internal")).then(|| layer_at(&path))
+    let declares = matches!(path[..], ["lib"] | ["server" | "testing" | "tools" | "util", "mod"]);
+    (!declares).then(|| layer_at(&path))
+}
+
+/// The layers of one folder, as `LAYERS` names them.
+const SERVER: [&str; 7] = [
+    "server/room",
+    "server/admission",
+    "server/clients",
+    "server/self_check",
+    "server/embedded",
+    "server/net",
+    "server/builder",
+];
+const TESTING: [&str; 5] =
+    ["testing/simulate", "testing/synctest", "testing/source_addresses", "testing/abuse", "testing/load"];
+const TOOLS: [&str; 5] =
+    ["tools/capture", "tools/explain", "tools/inspector", "tools/replay", "tools/playback"];
+
+/// The layer of a folder's part by the name of the part, or the name, which is no layer.
+fn part_of<'a>(name: &'a str, layers: &[&'static str]) -> &'a str {
+    layers.iter().copied().find(|layer| layer.rsplit('/').next() == Some(name)).unwrap_or(name)
 }
 
 /// The layer of a path from the root of `src/`: its first part, or the part of a game that is a layer of its own.
@@ -249,6 +334,11 @@ fn layer_at<'a>(path: &[&'a str]) -> &'a str {
         ["internal", path @ ..] => layer_at(path),
         ["games", _, "world", ..] => "games/*/world",
         ["games", _, "feed", ..] => "games/*/feed",
+        ["server", second, ..] => part_of(second, &SERVER),
+        ["testing", second, ..] => part_of(second, &TESTING),
+        ["tools", second, ..] => part_of(second, &TOOLS),
+        ["util", "netem", ..] => "util/netem",
+        ["util", "os", ..] => "util/os",
         [first, ..] => first,
         [] => "the whole crate",
     }
@@ -291,7 +381,7 @@ pub fn imports(file: &File) -> Vec<Breach> {
 
 /// Code for one operating system outside the files that are for it.
 pub fn systems(file: &File) -> Vec<Breach> {
-    if layer(file).is_none_or(|layer| layer == "platform") || file.is_test() {
+    if layer(file).is_none_or(|layer| layer == "util/os") || file.is_test() {
         return Vec::new();
     }
     let tokens = rust::tokens(&file.text);

@@ -49,16 +49,21 @@ fn layers_see_only_what_they_may() {
         &[1],
     );
     finds(layers::imports, "src/ws/frame.rs", "use crate::packet::Codes;\n", &[1]);
-    finds(layers::imports, "src/ws/frame.rs", "fn f(x: crate::net::Config) {}\n", &[1]);
-    finds(layers::imports, "src/ws/frame.rs", "use super::super::net;\n", &[1]);
+    finds(layers::imports, "src/ws/frame.rs", "fn f(x: crate::server::net::Config) {}\n", &[1]);
+    finds(layers::imports, "src/ws/frame.rs", "use super::super::server::net;\n", &[1]);
     finds(
         layers::imports,
         "src/ws/frame.rs",
         "mod tests {\n    use super::*;\n    use super::super::conn;\n}\n",
         &[],
     );
-    finds(layers::imports, "src/ws/frame.rs", "mod tests {\n    use super::super::super::net;\n}\n", &[2]);
-    finds(layers::imports, "src/packet/tables.rs", "use crate::{limits, net::{Angle, Body}};\n", &[1, 1]);
+    finds(
+        layers::imports,
+        "src/ws/frame.rs",
+        "mod tests {\n    use super::super::super::server::net;\n}\n",
+        &[2],
+    );
+    finds(layers::imports, "src/packet/tables.rs", "use crate::{limits, server::{Angle, Body}};\n", &[1, 1]);
     finds(layers::imports, "src/games/moo/feed/view.rs", "use crate::*;\n", &[1]);
     finds(
         layers::imports,
@@ -72,9 +77,9 @@ fn layers_see_only_what_they_may() {
         "use super::inbox;\nuse crate::client::Bot;\n",
         &[2],
     );
-    finds(layers::imports, "src/client/bots/mod.rs", "let a = crate::net::Server::start;\n", &[1]);
-    finds(layers::imports, "src/client/bots/mod.rs", "use crate::testkit::check::Check;\n", &[1]);
-    finds(layers::imports, "src/testing/load/crowd.rs", "use crate::client::bot::Bot;\n", &[]);
+    finds(layers::imports, "src/client/bots/mod.rs", "let a = crate::server::net::Server::start;\n", &[1]);
+    finds(layers::imports, "src/client/bots/mod.rs", "use crate::testing::abuse::sink::Sink;\n", &[1]);
+    finds(layers::imports, "src/testing/load/crowd.rs", "use crate::client::bots::Bot;\n", &[]);
     finds(layers::imports, "src/games/moo/world/state.rs", "use crate::fixed::Angle;\n", &[]);
     finds(layers::imports, "src/games/moo/world/state.rs", "use tickwire::limits;\n", &[1]);
     finds(layers::imports, "src/limits/mod.rs", "use super::packet;\n", &[1]);

@@ -178,7 +178,7 @@ pub fn exact_world(file: &File) -> Vec<Breach> {
 
 /// In the layers of the server that face the network a time or a size is a name from `limits`, so that all bounds stand in one place.
 pub fn bounds(file: &File) -> Vec<Breach> {
-    let facing = ["src/net", "src/ws", "src/session", "src/connection/session.rs"];
+    let facing = ["src/server/net", "src/ws", "src/connection/session.rs"];
     // Those who use the WebSocket layer alone have no `limits`; a server names its own.
     let is_default = file.path == "src/ws/defaults.rs";
     let is_facing = !is_default && facing.iter().any(|folder| file.is_in(folder));

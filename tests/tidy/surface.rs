@@ -16,6 +16,11 @@ pub fn modules(lib: &File) -> Vec<Breach> {
         let name = module.or(package.map(|(_, name)| name));
         let is_hidden = at > 0 && lines[at - 1] == "#[doc(hidden)]";
         public.extend(name.filter(|_| !is_hidden).map(|name| (at + 1, name)));
+        // Public modules of a private folder: `pub use tools::{capture, explain};`.
+        let group = line.strip_prefix("pub use ").and_then(|rest| rest.strip_suffix("};")?.split_once("::{"));
+        let is_inline = at > 0 && lines[at - 1] == "#[doc(inline)]";
+        let names = group.filter(|_| is_inline).map_or("", |(_, names)| names);
+        public.extend(names.split(", ").filter(|name| !name.is_empty()).map(|name| (at + 1, name)));
     }
     let entries = lines.iter().enumerate().filter_map(|(at, line)| {
         let (name, _) = line.strip_prefix("//! - [`")?.split_once("`]")?;

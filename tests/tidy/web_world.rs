@@ -21,18 +21,17 @@ const TAB: Built = Built {
 /// The same package without the server, beside it: the most bytes that the page of a server loads for it.
 const PREDICT: (&str, usize) = ("src/web/predict.wasm", 448 * 1024);
 /// What is not built for a browser, or no part of the file.
-const LEFT_OUT: [&str; 11] = [
+const LEFT_OUT: [&str; 10] = [
     "src/cli",
     "src/limits",
-    "src/limits/mod.rs",
     "src/main.rs",
-    "src/net",
-    "src/platform",
-    "src/util/os/mod.rs",
-    "src/server",
-    "src/server/builder/mod.rs",
-    "src/simulate",
-    "src/testkit",
+    "src/server/builder",
+    "src/server/net",
+    "src/testing/abuse",
+    "src/testing/load",
+    "src/testing/simulate",
+    "src/testing/source_addresses.rs",
+    "src/util/os",
 ];
 
 fn root() -> &'static Path {

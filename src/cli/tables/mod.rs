@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use self::print::Format;
 use super::game_list::Games;
 use super::output::{Failure, print};
-use super::tables::print::Format;
 use crate::client::url::Url;
 use crate::connection::Endpoint;
 use crate::limits;
@@ -53,7 +53,7 @@ pub fn run(args: &CodesArgs, games: &Games) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The tables of the games, or the [given](given) ones.
+/// The tables of the games, or the ones in [`given`].
 ///
 /// # Errors
 /// As [`given`].

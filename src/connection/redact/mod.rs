@@ -12,7 +12,7 @@ pub(super) mod unused_texts;
 
 use core::ops::Range;
 
-use super::redact::texts::COVER;
+use self::texts::COVER;
 
 use crate::limits;
 use crate::packet::msgpack::{self, Kind, Token};

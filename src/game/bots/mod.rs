@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use tickwire_sim::{Encoded, PlayerId};
 
-use super::bots::rng::Dice;
+use self::rng::Dice;
 use super::dyn_tick::Tick;
 use crate::packet::{Decoded, Dialect};
 

@@ -2,7 +2,7 @@
 //!
 //! An accepted connection gets a [`Permit`], or the reason for a 503 or 403. A permit counts as
 //! *pending* until its request is answered, or until it becomes a *client* or a *watcher*; dropping
-//! the permit gives its place back. [`pool`](super::admission::pool) decides which connection gets a place,
+//! the permit gives its place back. [`pool`] decides which connection gets a place,
 //! and which pending connection loses its place to a new one.
 //!
 //! A connection from a trusted proxy counts towards no address until its head names the client's
@@ -20,7 +20,7 @@ pub mod upgrade_check;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::admission::pool::{NoPlace, Pool, Shares};
+use self::pool::{NoPlace, Pool, Shares};
 use crate::limits;
 use crate::util::address_prefix::Household;
 use crate::util::sync::{Condvar, Mutex};

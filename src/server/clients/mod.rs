@@ -1,19 +1,9 @@
-//! A server's logic for its connections and rooms, without I/O.
+//! The clients of a room, without I/O.
 //!
-//! ```text
-//!  request ─► budgets, admission ─► door ─► client ─► conversation ─► seats and commands of its room
-//!                                             ▲
-//!             ticks of its room ─► audience ──┘  updates
-//! ```
-//!
-//! The modules, in the order in which a connection meets them: [`budgets`] (rate limits per
-//! address), [`admission`] with its [`pool`]s (which connections get a thread), [`door`] (which
-//! requests become clients), [`refused`], [`client`] (a connection that is in a room),
-//! [`client_driver`] (what its bytes ask of the room), [`backlog`] (ticks that wait for a worker),
-//! [`update_group`] (updates), [`snapshots`] (which client in lockstep is sent one next). A request for `/wire` becomes a [`inspector_session`]. The drivers are `net` (sockets,
-//! threads, a clock), `embedded` (function calls) and `simulate` (a model of the network in virtual
-//! time). [`tokens`] say who may play, and a [`gate`] limits how often an address may guess a [`secret`].
-//! [`secrets`] are overwritten before anybody sees a request.
+//! [`client`] is a connection that has joined a room, [`client_driver`] decides what its packets ask of
+//! the room, [`backlog`] holds ticks that wait for a worker, [`update_group`] encodes updates, and
+//! [`lockstep_feed`] sends commands and snapshots to clients in lockstep. A request for `/wire` becomes
+//! an [`inspector_session`]. [`dyn_room`] is a room whose game's types are erased.
 
 pub mod backlog;
 pub mod client;

@@ -12,7 +12,7 @@
 //! endpoint), [`client_thread`], [`room_thread`], [`update_worker`]. [`server_handle`] starts and stops them,
 //! [`server_state`] holds what they share, with its [`rooms`], [`rooms_on_demand`] makes rooms that a path asks for, [`console`] executes operator commands, [`tap`] copies traffic
 //! for [`recorder`] and [`inspector`], and [`echo`] is a separate server without the game. [`netem_proxy`]
-//! passes connections on to a server under other network conditions, and [`watched`] serves a capture to be watched again.
+//! passes connections on to a server under other network conditions, and [`pages::playback_server`] serves a capture to be watched again.
 
 pub mod accept;
 pub mod access;

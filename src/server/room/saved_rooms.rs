@@ -5,7 +5,7 @@
 //!   name: length u8, bytes · world: length u32, bytes · keys: count u16, of each the key (16 bytes), the player u16, and the
 //!   address of its last connection as one of IPv6 (16 bytes)
 //! ```
-//! Numbers are little-endian. The world is as [`carry`](tickwire_sim::carry) writes it.
+//! Numbers are little-endian. The world is as [`carry`](tickwire_sim::migrate) writes it.
 
 // `core`: an address is a value.
 use core::net::{IpAddr, Ipv6Addr};

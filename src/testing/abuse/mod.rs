@@ -1,4 +1,4 @@
-//! TODO: testing/abuse
+//! Clients that break rules, alone and in masses, and a server that drops all input.
 
 pub mod attack;
 pub mod misbehavior;

@@ -1,4 +1,4 @@
-//! TODO: testing/load
+//! Many bots that check what they receive, and measurements of them.
 
 pub mod checking_bot;
 pub mod crowd;

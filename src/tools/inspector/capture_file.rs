@@ -299,7 +299,7 @@ impl File {
         difference().unwrap_or_else(|| json!({})).to_string()
     }
 
-    /// The frame with this number as a [link], as JSON.
+    /// The frame with this number as a [link](super::share_link), as JSON.
     ///
     /// # Errors
     /// Why it cannot be one.

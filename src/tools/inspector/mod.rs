@@ -8,8 +8,8 @@
 //!                                                    └─► lost, ended
 //! ```
 //!
-//! The same list, filters and explanations also serve a [capture file](mod@file) and a frame that came
-//! with a [link].
+//! The same list, filters and explanations also serve a [capture file](capture_file) and a frame that came
+//! with a [link](share_link).
 //!
 //! The server only writes [`observed_format`] messages. The rest runs in the browser, as WebAssembly
 //! (`src/wasm/`), so that each frame is explained by the server's own code and the server spends
@@ -272,7 +272,7 @@ impl Inspector {
         difference().unwrap_or_else(|| json!({})).to_string()
     }
 
-    /// The frame with this number as a [link], as JSON.
+    /// The frame with this number as a [link](share_link), as JSON.
     pub fn link(&self, n: u64) -> Result<String, String> {
         let log = self.log().ok_or("no client is watched")?;
         let kept = log.ring.get(n).ok_or("this frame is no longer kept")?;
@@ -287,7 +287,7 @@ impl Inspector {
         share_link::Link { bytes, before, dialect, from, json, is_ours, is_head, tables }.print()
     }
 
-    /// Shows the frame of a [link], and nothing else.
+    /// Shows the frame of a [link](share_link), and nothing else.
     ///
     /// # Errors
     /// One sentence that says what is wrong with the link.

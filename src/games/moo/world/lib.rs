@@ -13,9 +13,9 @@
 //! For this reason, the world uses only integers, keeps entities in the order of their numbers, has
 //! its own random generator, and has no clock, no globals, no hash maps and no dependencies.
 //!
-//! The modules, in the order of the flow: [`rules`], [`map`], [`command`], [`entity`],
+//! The modules, in the order of the flow: [`rules`], [`spawn::map`], [`command`], [`entity`],
 //! [`controller`], [`terrain`], [`World`], [`snapshot`]. They are built on [`fixed`], [`trig`],
-//! [`rng`] and [`text`].
+//! [`rng`] and [`command::text`].
 
 pub mod rules;
 pub mod spawn;

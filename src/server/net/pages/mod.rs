@@ -13,10 +13,10 @@ pub mod room_pages;
 use std::borrow::Cow;
 use std::net::SocketAddr;
 
+use self::page_response::Found;
 use super::access;
 use super::console::http_admin;
 use super::metrics::Metrics;
-use super::pages::page_response::Found;
 use super::rooms_on_demand;
 use super::server_state::Host;
 

@@ -1,8 +1,7 @@
-//! A conversation of two sides, byte by byte: the upgrade, then frames, and the messages that they
-//! form.
+//! A conversation of two sides, byte by byte: the upgrade, then frames and their messages.
 //!
 //! Bytes of either side may be cut anywhere; each whole head or frame yields an explanation, and
-//! the leftover bytes are explained at the end. Earlier items inform later ones: the path of the
+//! leftover bytes are explained at the end. Earlier items inform later ones: the path of the
 //! request selects the dialect, its key determines the right answer, and a last fragment is
 //! explained with the whole message.
 //!
@@ -13,10 +12,9 @@
 //!                            seek ──what makes sense───►┘
 //! ```
 //!
-//! In a conversation begun mid-stream it is unknown whether a message is unfinished, so a
-//! continuation frame is accepted. After missing bytes, the next frame has to be
-//! [sought](super::conversation::resync). A conversation keeps at most one unfinished item and one unfinished
-//! message per side, and applies the limits of the server only if the path is unique to our server.
+//! Mid-stream, a continuation frame is accepted. After missing bytes, [`resync`] finds the next frame. A
+//! side has at most one unfinished item and one unfinished message. The limits of the server apply only
+//! if the path is unique to our server.
 
 pub(super) mod dialect_state;
 pub(super) mod resync;
@@ -25,16 +23,15 @@ pub(super) mod upgrade_request;
 
 use std::mem;
 
-use super::conversation::dialect_state::Spoken;
-use super::conversation::resync::Search;
-use super::conversation::unfinished_message::{Open, fragment, go_on};
-use super::conversation::upgrade_request::Asked;
+use self::dialect_state::Spoken;
+use self::resync::Search;
+use self::unfinished_message::{Open, fragment, go_on};
+use self::upgrade_request::Asked;
 use super::dialect_guess::Guess;
 use super::explanation::{Content, Explanation, Frame, Problem, REST, Whole};
 use super::parse::frame_header::{self, Extensions};
-use super::parse::http_head;
-use super::parse::packet;
 use super::parse::payload::Inside;
+use super::parse::{http_head, packet};
 use super::tree::{BYTE, Node};
 use crate::limits;
 use crate::packet::{Codes, Dialect};
@@ -43,7 +40,7 @@ use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::message::Limits;
 use crate::ws::utf8::Utf8;
 
-/// A conversation of two sides, byte by byte: bytes of either go in, cut anywhere, and explanations of whole heads and frames come out.
+/// A conversation of two sides: bytes go in, and explanations of whole heads and frames come out.
 #[derive(Clone, Debug)]
 pub struct Conversation<'c> {
     spoken: Spoken<'c>,
@@ -78,13 +75,12 @@ enum Stage {
     Body,
     /// After a close frame: later bytes are not read.
     Closed,
-    /// After an error that makes the other end close the connection: later bytes are not read.
+    /// After a violation: later bytes are not read.
     Over,
 }
 
 impl<'c> Conversation<'c> {
-    /// A conversation whose dialect comes from the path of the request; until then, or without a
-    /// request, it is `dialect`.
+    /// A conversation whose dialect comes from the request's path; without a request it is `dialect`.
     pub fn new(codes: &'c Codes, dialect: &'c Dialect) -> Conversation<'c> {
         Conversation { spoken: Spoken::by_path(codes, dialect), ..Conversation::in_dialect(dialect) }
     }
@@ -105,7 +101,7 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    /// Records that the server is ours, so that its limits apply whatever the path.
+    /// Applies the limits of our server, whatever the path.
     pub fn with_our_server(&mut self) {
         self.spoken.be_ours();
     }
@@ -121,8 +117,7 @@ impl<'c> Conversation<'c> {
         half.stage == Stage::Over
     }
 
-    /// From now on only names and verdicts are found out, several times as fast: the trees have a payload as one leaf.
-    /// Or everything again.
+    /// Whether trees have a payload as one leaf, which is several times as fast.
     pub fn be_brief(&mut self, is_brief: bool) {
         self.spoken.be_brief(is_brief);
     }

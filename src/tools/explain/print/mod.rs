@@ -1,4 +1,4 @@
-//! TODO: tools/explain/print
+//! Explanations as text: bit diagrams, reports, JSON, and a stream printed while it arrives.
 
 pub(super) mod bit_diagram;
 pub(super) mod json;

@@ -1,4 +1,4 @@
-//! The actions as bytes, in a command frame of [`tickwire_sim::frame`]: a kind, then its own values.
+//! The actions as bytes, in a command frame of [`tickwire_sim::command_frame`]: a kind, then its own values.
 //!
 //! ```text
 //!    kind 0 join   player u16, skin u8, name: length u8, UTF-8

@@ -1,4 +1,4 @@
-//! TODO: spawn
+//! Where entities come from: the map, spawn points of players, and entities that an operator adds.
 
 pub(super) mod generate;
 pub mod map;

@@ -1,4 +1,4 @@
-//! TODO: tests/combat
+//! Weapons, projectiles, shields, turrets and poison.
 
 pub mod animal_hits;
 pub mod melee;

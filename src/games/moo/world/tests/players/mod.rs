@@ -1,4 +1,4 @@
-//! TODO: tests/players
+//! What players do: commands, items, buildings, clans, experience, death.
 
 pub mod building;
 pub mod clan_limits;

@@ -1,4 +1,4 @@
-//! TODO: tests/state
+//! The state as bytes and numbers: snapshots, validation, fixed point, the world of a client.
 
 pub mod client_world;
 pub mod command_frame;

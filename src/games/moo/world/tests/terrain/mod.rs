@@ -1,4 +1,4 @@
-//! TODO: tests/terrain
+//! The map: biomes, movement, collision, structures, spatial indices.
 
 pub mod biomes;
 pub mod collision;
