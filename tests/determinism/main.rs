@@ -11,10 +11,13 @@ mod fixture;
 mod script;
 
 use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::panic::catch_unwind;
 
 use script::Script;
 use tickwire_moo_world::command::KINDS;
-use tickwire_moo_world::{Event, Identity, Outcome, TickHz, World};
+use tickwire_moo_world::{rules, Event, Identity, Outcome, TickHz, World};
+use tickwire_sim::fixed::is_within;
 use tickwire_sim::state_tree::State;
 
 const SEEDS: u32 = 100;
@@ -155,4 +158,12 @@ fn a_hundred_seeds_come_out_the_same_twice() {
 #[test]
 fn the_committed_commands_lead_to_the_committed_checksums() {
     fixture::check_cases();
+}
+
+#[test]
+fn an_overflow_panics_in_both_packages_of_the_world_also_in_release() {
+    let most = black_box(u32::MAX);
+    assert!(catch_unwind(|| is_within(most, most, most)).is_err(), "tickwire-sim: the sum of two squares");
+    let most = black_box(u16::MAX);
+    assert!(catch_unwind(|| rules::thirds(most)).is_err(), "tickwire-moo-world: three times a u16");
 }
