@@ -18,7 +18,7 @@ use tickwire::client::local_worlds::Moo;
 use tickwire::client::predicting_client::Player;
 use tickwire::client::url::Url;
 use tickwire::game::prediction::Place;
-use tickwire::packet::Codes;
+use tickwire::packet::PacketTables;
 
 /// A frame of a display.
 const FRAME: Duration = Duration::from_micros(16_667);
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // 1. Connect. The upgrade and the frames are the link's, the bytes are ours.
     let mut socket = dial::dial(dial::resolve(&url)?, None)?;
     let link = Link::new(&url.authority(), &url.target, true, dial::keys());
-    let dialect = Codes::builtin().dialect("native").ok_or("the tables have no such dialect")?;
+    let dialect = PacketTables::builtin().dialect("native").ok_or("the tables have no such dialect")?;
     let mut player = Player::<Moo>::new(link, dialect, &[("name", "ahead".into()), ("skin", 4.into())]);
 
     let (began, mut buffer, mut bytes) = (Instant::now(), [0; 16 * 1024], Vec::new());

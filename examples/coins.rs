@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use tickwire::game::simple::{Row, Simple, SimpleGame, Turns};
-use tickwire::packet::Decoded;
-use tickwire::sim::{Identity, PlayerId, fields};
+use tickwire::packet::DecodedPacket;
+use tickwire::sim::{WorldParams, PlayerId, fields};
 
 const WIDTH: i32 = 640;
 const HEIGHT: i32 = 480;
@@ -59,7 +59,7 @@ impl SimpleGame for Coins {
 
     type Action = Go;
 
-    fn new(_: &Identity) -> Coins {
+    fn new(_: &WorldParams) -> Coins {
         Coins { runners: Vec::new(), coin_x: WIDTH / 2, coin_y: HEIGHT / 4 }
     }
 
@@ -77,9 +77,9 @@ impl SimpleGame for Coins {
         all.find(|runner| runner.player == player).into_iter().for_each(|runner| runner.direction = 0);
     }
 
-    fn action(packet: &Decoded<'_>) -> Option<Go> {
+    fn action(packet: &DecodedPacket<'_>) -> Option<Go> {
         match packet.row.name.as_str() {
-            "go" => Some(Go { direction: packet.number("direction").filter(|way: &u8| *way <= 4)? }),
+            "go" => Some(Go { direction: packet.integer("direction").filter(|way: &u8| *way <= 4)? }),
             _ => None,
         }
     }

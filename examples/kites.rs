@@ -15,9 +15,9 @@ use tickwire::game::Dice;
 use tickwire::game::bots::{Deeds, Outcome};
 use tickwire::game::client_authority::{self, Entities, Fate, Kind, Rules};
 use tickwire::game::simple::{Row, Simple, SimpleGame, Tactics, Turns};
-use tickwire::packet::{Decoded, Value};
+use tickwire::packet::{DecodedPacket, Value};
 use tickwire::sim::fixed::is_within;
-use tickwire::sim::{Identity, PlayerId, fields};
+use tickwire::sim::{WorldParams, PlayerId, fields};
 
 const WIDTH: i32 = 960;
 const HEIGHT: i32 = 600;
@@ -138,7 +138,7 @@ impl SimpleGame for Kites {
 
     type Action = Act;
 
-    fn new(_: &Identity) -> Kites {
+    fn new(_: &WorldParams) -> Kites {
         Kites { flyers: Vec::new(), kites: Entities::default(), stars: Vec::new() }
     }
 
@@ -155,10 +155,10 @@ impl SimpleGame for Kites {
         self.kites.away(player);
     }
 
-    fn action(packet: &Decoded<'_>) -> Option<Act> {
-        let id = packet.number("id");
+    fn action(packet: &DecodedPacket<'_>) -> Option<Act> {
+        let id = packet.integer("id");
         match packet.row.name.as_str() {
-            "fly" => Some(Act::Fly { number: packet.number("number")?, kite: kite(packet)? }),
+            "fly" => Some(Act::Fly { number: packet.integer("number")?, kite: kite(packet)? }),
             "report" => Some(Act::Report { id: id?, kite: kite(packet)? }),
             "land" => Some(Act::Land { id: id? }),
             _ => None,
@@ -233,9 +233,9 @@ fn shown(kite: &client_authority::Entity<Kite>) -> [Value; 5] {
     [kite.id.into(), (x / STEPS).into(), (y / STEPS).into(), vx.into(), vy.into()]
 }
 
-fn kite(packet: &Decoded<'_>) -> Option<Kite> {
-    let place = |name| packet.number::<u16>(name).map(|px| i32::from(px) * STEPS);
-    let speed = |name| packet.number::<i16>(name).map(i32::from);
+fn kite(packet: &DecodedPacket<'_>) -> Option<Kite> {
+    let place = |name| packet.integer::<u16>(name).map(|px| i32::from(px) * STEPS);
+    let speed = |name| packet.integer::<i16>(name).map(i32::from);
     let (vx, vy) = (speed("vx").unwrap_or(0), speed("vy").unwrap_or(0));
     Some(Kite { x: place("x")?, y: place("y")?, vx, vy })
 }
@@ -260,11 +260,11 @@ struct Bot {
 }
 
 impl Tactics for Bot {
-    fn hear(&mut self, packet: &Decoded<'_>, out: &mut Outcome) {
+    fn hear(&mut self, packet: &DecodedPacket<'_>, out: &mut Outcome) {
         let list = |name| packet.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let number = |name| packet.number::<i32>(name).map_or(0.0, f64::from);
+        let number = |name| packet.integer::<i32>(name).map_or(0.0, f64::from);
         // Without a kite in the sky nothing changes, and no state is sent.
-        self.tick = packet.number("tick").map_or(self.tick, |tick: u32| tick.max(self.tick));
+        self.tick = packet.integer("tick").map_or(self.tick, |tick: u32| tick.max(self.tick));
         match packet.row.name.as_str() {
             "state" => {
                 let ids = list("kites").chunks_exact(5).filter_map(|kite| kite[0].as_u64());
@@ -277,7 +277,7 @@ impl Tactics for Bot {
                     out.fault("kites", packet.to_string());
                 }
             }
-            "corrected" if packet.number("id") == self.id => {
+            "corrected" if packet.integer("id") == self.id => {
                 (self.place, self.speed) = ([number("x"), number("y")], [number("vx"), number("vy")]);
                 self.counts[1] += 1;
             }

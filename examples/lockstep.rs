@@ -20,7 +20,7 @@ use tickwire::client::lockstep_follower::{Follower, Heard, Report};
 use tickwire::client::url::Url;
 use tickwire::game::Messages;
 use tickwire::game::lockstep_packets::MODE;
-use tickwire::packet::{Codes, Dialect, Direction, PacketError, Value};
+use tickwire::packet::{PacketTables, Dialect, Direction, PacketError, Value};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut socket = dial::dial(dial::resolve(&url)?, None)?;
     socket.set_nonblocking(false)?;
     let mut link = Link::new(&url.authority(), &url.target, true, dial::keys());
-    let dialect = Codes::builtin().dialect("native").ok_or("the tables have no such dialect")?;
+    let dialect = PacketTables::builtin().dialect("native").ok_or("the tables have no such dialect")?;
     let about = local_worlds::game("moo").ok_or("no such game")?;
     let mut follower = Follower::new(about, dialect.clone());
     corrupts.into_iter().for_each(|seed| follower.corrupt(seed));

@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use tickwire::game::simple::{Row, Simple, SimpleGame, Turns};
-use tickwire::packet::Decoded;
-use tickwire::sim::{Identity, PlayerId, fields};
+use tickwire::packet::DecodedPacket;
+use tickwire::sim::{WorldParams, PlayerId, fields};
 
 const COLUMNS: i32 = 16;
 const ROWS: i32 = 12;
@@ -93,7 +93,7 @@ impl SimpleGame for Paint {
 
     type Action = Act;
 
-    fn new(_: &Identity) -> Paint {
+    fn new(_: &WorldParams) -> Paint {
         Paint {
             painters: Vec::new(),
             tiles: vec![0; (COLUMNS * ROWS) as usize],
@@ -123,9 +123,9 @@ impl SimpleGame for Paint {
         all.find(|one| one.player == player).into_iter().for_each(|one| one.direction = 0);
     }
 
-    fn action(packet: &Decoded<'_>) -> Option<Act> {
+    fn action(packet: &DecodedPacket<'_>) -> Option<Act> {
         match packet.row.name.as_str() {
-            "go" => Some(Act::Go { direction: packet.number("direction").filter(|way: &u8| *way <= 4)? }),
+            "go" => Some(Act::Go { direction: packet.integer("direction").filter(|way: &u8| *way <= 4)? }),
             "splash" => Some(Act::Splash),
             "cheer" => Some(Act::Cheer { text: packet.text("text")?.into() }),
             _ => None,

@@ -13,8 +13,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use tickwire::game::simple::{Row, Simple, SimpleGame, Turns};
-use tickwire::packet::Decoded;
-use tickwire::sim::{Identity, PlayerId, fields};
+use tickwire::packet::DecodedPacket;
+use tickwire::sim::{WorldParams, PlayerId, fields};
 
 /// The field, in units of the wire: pixels of the page at its natural size.
 const WIDTH: i32 = 800;
@@ -92,15 +92,15 @@ impl SimpleGame for Pong {
 
     type Action = Paddle;
 
-    fn new(_: &Identity) -> Pong {
+    fn new(_: &WorldParams) -> Pong {
         let side = Side { y: HEIGHT / 2 * STEPS, ..Side::default() };
         let (x, y) = (WIDTH / 2 * STEPS, HEIGHT / 2 * STEPS);
         let (left, right) = (side.clone(), side);
         Pong { guests: Vec::new(), left, right, x, y, vx: 0, vy: 0, serve_in: 0, winner: None }
     }
 
-    fn action(packet: &Decoded<'_>) -> Option<Paddle> {
-        let direction = packet.number("direction").filter(|way: &i8| (-1..=1).contains(way));
+    fn action(packet: &DecodedPacket<'_>) -> Option<Paddle> {
+        let direction = packet.integer("direction").filter(|way: &i8| (-1..=1).contains(way));
         direction.filter(|_| packet.row.name == "paddle").map(|direction| Paddle { direction })
     }
 

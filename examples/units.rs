@@ -8,8 +8,8 @@
 use std::process::ExitCode;
 
 use tickwire::game::simple::{Row, Simple, SimpleGame, Turns};
-use tickwire::packet::Decoded;
-use tickwire::sim::{Identity, PlayerId, fields};
+use tickwire::packet::DecodedPacket;
+use tickwire::sim::{WorldParams, PlayerId, fields};
 
 const WIDTH: i32 = 640;
 const HEIGHT: i32 = 480;
@@ -64,7 +64,7 @@ impl SimpleGame for Units {
 
     type Action = March;
 
-    fn new(_: &Identity) -> Units {
+    fn new(_: &WorldParams) -> Units {
         Units { units: Vec::new(), next: 1 }
     }
 
@@ -90,11 +90,11 @@ impl SimpleGame for Units {
         }
     }
 
-    fn action(packet: &Decoded<'_>) -> Option<March> {
+    fn action(packet: &DecodedPacket<'_>) -> Option<March> {
         let number =
             |value: &tickwire::packet::Value| value.as_u64().and_then(|number| u16::try_from(number).ok());
         let targets = packet.get("targets")?.as_array()?.iter().map(number).collect::<Option<Vec<u16>>>()?;
-        let (x, y) = (packet.number("x")?, packet.number("y")?);
+        let (x, y) = (packet.integer("x")?, packet.integer("y")?);
         Some(March { targets, x, y })
             .filter(|march| packet.row.name == "march" && march.targets.len() <= TARGETS)
     }

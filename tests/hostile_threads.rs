@@ -12,7 +12,7 @@ use tickwire::internal::server::net::{Config, Server};
 use tickwire::internal::testing::abuse::misbehavior::Talk;
 use tickwire::internal::testing::abuse::misbehavior::{self, Endings, Kind};
 use tickwire::internal::testing::source_addresses::Source;
-use tickwire::packet::Codes;
+use tickwire::packet::PacketTables;
 
 /// Long enough for anything that happens at all, on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -53,7 +53,7 @@ fn the_number_of_threads_returns_to_what_it_was() {
     let url: Url = format!("ws://{}/play", server.address()).parse().unwrap();
     assert_eq!(client_threads(), 0);
     // A thread for each connection, and none for a message: those that come at once are handled one after another.
-    let mut talk = Talk::connect(&url, None, Codes::builtin().dialect("native").unwrap()).unwrap();
+    let mut talk = Talk::connect(&url, None, PacketTables::builtin().dialect("native").unwrap()).unwrap();
     talk.say(&ClientPacket::Hello { version: 1, mode: Mode::Watch, name: None, skin: None }).unwrap();
     for nonce in 0..100 {
         talk.say(&ClientPacket::Ping { nonce: Some(nonce) }).unwrap();

@@ -18,8 +18,8 @@ use crate::client::url::Url;
 use crate::client::{dial, room_list};
 use crate::game::About;
 use crate::game::lockstep_packets::has_lockstep;
-use crate::packet::routes::PATHS;
-use crate::packet::{Codes, Dialect};
+use crate::packet::routes::DEFAULT_PATHS;
+use crate::packet::{PacketTables, Dialect};
 use crate::testing::abuse::attack::{self, Attack};
 use crate::testing::abuse::misbehavior::{self, Endings, Kind};
 use crate::testing::abuse::sink;
@@ -138,20 +138,20 @@ pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
     let source = args
         .source
         .clone()
-        .or_else(|| (os::CHOOSES_SOURCE && to.is_ipv4() && to.ip().is_loopback()).then(local));
+        .or_else(|| (os::CAN_BIND_SOURCE && to.is_ipv4() && to.ip().is_loopback()).then(local));
     let time = Duration::from_secs(args.seconds.into());
     if (args.hostile.is_some() || args.attack.is_some() || args.returning.is_some())
         && args.url.room_page().is_none()
     {
         // Misbehaving clients speak the native dialect.
-        tables::spoken(&Codes::builtin(), &PATHS, &args.url, Some("native"))?;
+        tables::spoken(&PacketTables::builtin(), &DEFAULT_PATHS, &args.url, Some("native"))?;
     }
     if let Some(kind) = args.hostile {
-        let url = args.url.clone().for_dialect(&PATHS, "native");
+        let url = args.url.clone().for_dialect(&DEFAULT_PATHS, "native");
         return misbehave(kind, args, &url, &source.unwrap_or_else(local), time);
     }
     if let Some(attack) = args.attack {
-        let (url, source) = (args.url.clone().for_dialect(&PATHS, "native"), source.unwrap_or_else(local));
+        let (url, source) = (args.url.clone().for_dialect(&DEFAULT_PATHS, "native"), source.unwrap_or_else(local));
         let addresses = args.addresses.map(|addresses| addresses as usize);
         let plan = attack::Plan { attack, url, source, addresses, count: args.count as usize, time };
         let pressure = attack::run(&plan).map_err(|error| format!("{}: {error}", args.url))?;
@@ -159,7 +159,7 @@ pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
         return Ok(());
     }
     if let Some(per_second) = args.returning {
-        let (url, source) = (args.url.clone().for_dialect(&PATHS, "native"), source.unwrap_or_else(local));
+        let (url, source) = (args.url.clone().for_dialect(&DEFAULT_PATHS, "native"), source.unwrap_or_else(local));
         return come_back(
             &resume_test::Plan { url, source, count: args.count as usize, per_second, time },
             args,
@@ -190,8 +190,8 @@ pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
     let disconnects: u64 = reports.iter().map(Report::disconnects).sum();
     let absent: usize = reports.iter().map(|report| report.bots - report.playing).sum();
     let all_over = all_over(&reports, time).unwrap_or_default();
-    let (errors, disconnects) = (plural::count(errors, "error"), plural::count(disconnects, "disconnect"));
-    Err(format!("{all_over}{errors}, {disconnects}, {} that never played", plural::count(absent, "bot")))
+    let (errors, disconnects) = (plural::count_noun(errors, "error"), plural::count_noun(disconnects, "disconnect"));
+    Err(format!("{all_over}{errors}, {disconnects}, {} that never played", plural::count_noun(absent, "bot")))
 }
 
 fn come_back(plan: &resume_test::Plan, args: &BotsArgs) -> Result<(), Failure> {
@@ -213,7 +213,7 @@ fn all_over(reports: &[Report], time: Duration) -> Option<String> {
     }
     let endings: Vec<String> = endings
         .iter()
-        .map(|(ending, count)| format!("{ending:?} {}", plural::count(*count, "time")))
+        .map(|(ending, count)| format!("{ending:?} {}", plural::count_noun(*count, "time")))
         .collect();
     let (endings, seconds) = (endings.join(", "), measured.as_secs_f64());
     (measured < time).then(|| {
@@ -253,7 +253,7 @@ fn dialects(args: &BotsArgs, game: &About, games: &Games) -> Result<Vec<Arc<Dial
 fn known_dialects(args: &BotsArgs, game: &About, games: &Games) -> Result<Vec<Arc<Dialect>>, Failure> {
     let BotsArgs { url, dialect: asked, .. } = args;
     let codes = match args.codes.as_deref() {
-        None => Arc::new(Codes::from_texts(game.tables).map_err(|error| error.to_string())?),
+        None => Arc::new(PacketTables::from_texts(game.tables).map_err(|error| error.to_string())?),
         given => tables::load(given, games)?,
     };
     if asked.len() > 1 && url.room_page().is_none() {
@@ -301,7 +301,7 @@ fn text(kind: Kind, Endings(endings): &Endings) -> String {
         let (least, most) = (least.as_secs_f64(), most.as_secs_f64());
         text.push_str(&format!(
             "  {ending:?} {}, after {least:.2} to {most:.2} s\n",
-            plural::count(*count, "time")
+            plural::count_noun(*count, "time")
         ));
     }
     text

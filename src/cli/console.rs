@@ -13,7 +13,7 @@ use super::output::Failure;
 use crate::limits;
 use crate::server::net::Console;
 use crate::server::net::console::Source;
-use crate::util::os::{self, StandardInput};
+use crate::util::os::{self, PollableStdin};
 
 /// The operator's prompt on a terminal.
 const PROMPT: &str = "> ";
@@ -30,8 +30,8 @@ pub fn start(console: Console, print: fn(&str)) -> Result<(), Failure> {
 
 fn run(console: &Console, print: fn(&str)) {
     let is_terminal = io::stdin().is_terminal();
-    let Ok(mut input) = StandardInput::open() else { return };
-    let (mut lines, mut buffer) = (Lines::default(), [0; limits::OPERATOR_LINE_BYTES]);
+    let Ok(mut input) = PollableStdin::open() else { return };
+    let (mut lines, mut buffer) = (Lines::default(), [0; limits::MAX_OPERATOR_LINE_BYTES]);
     if is_terminal {
         print("type help for a list of commands\n");
         print(PROMPT);
@@ -62,10 +62,10 @@ fn run(console: &Console, print: fn(&str)) {
 
 /// Waits for bytes; 0 is the end. The terminal is read only in the foreground: a shell stops a
 /// program that reads in the background.
-fn read(input: &mut StandardInput, is_terminal: bool, buffer: &mut [u8]) -> io::Result<usize> {
-    while !input.wait(limits::TERMINAL_LOOK)? || is_terminal && !os::is_in_front() {
-        if is_terminal && !os::is_in_front() {
-            thread::sleep(limits::TERMINAL_LOOK);
+fn read(input: &mut PollableStdin, is_terminal: bool, buffer: &mut [u8]) -> io::Result<usize> {
+    while !input.wait(limits::FOREGROUND_POLL_INTERVAL)? || is_terminal && !os::is_foreground() {
+        if is_terminal && !os::is_foreground() {
+            thread::sleep(limits::FOREGROUND_POLL_INTERVAL);
         }
     }
     input.read(buffer)
@@ -81,7 +81,7 @@ pub struct Lines {
 /// The operator's lines.
 impl Default for Lines {
     fn default() -> Lines {
-        Lines::within(limits::OPERATOR_LINE_BYTES)
+        Lines::within(limits::MAX_OPERATOR_LINE_BYTES)
     }
 }
 
@@ -138,9 +138,9 @@ mod tests {
 
     #[test]
     fn a_line_without_an_end_is_not_kept() {
-        let long = [vec![b'a'; 100 * limits::OPERATOR_LINE_BYTES], b"\nstats".to_vec()].concat();
+        let long = [vec![b'a'; 100 * limits::MAX_OPERATOR_LINE_BYTES], b"\nstats".to_vec()].concat();
         let heard = lines(&long);
-        assert_eq!(heard[0].len(), limits::OPERATOR_LINE_BYTES + 1, "one more than can be read");
+        assert_eq!(heard[0].len(), limits::MAX_OPERATOR_LINE_BYTES + 1, "one more than can be read");
         assert_eq!(heard[1], "stats");
     }
 }

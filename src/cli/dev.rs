@@ -60,7 +60,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
     let mut seen = program.sources()?;
     print(&format!("dev: {} files are watched; a change rebuilds and restarts the server\n", seen.len()));
     let ended = loop {
-        thread::sleep(limits::DEV_LOOK);
+        thread::sleep(limits::DEV_POLL_INTERVAL);
         let gone = server.try_wait().map_err(|error| error.to_string())?;
         if is_ending.load(Ordering::Relaxed) {
             break stop(&mut server, &input);
@@ -73,7 +73,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
             continue;
         }
         // Editors write several files; cargo must see all of them.
-        thread::sleep(limits::DEV_LOOK);
+        thread::sleep(limits::DEV_POLL_INTERVAL);
         seen = program.sources()?;
         let (began, before) = (Instant::now(), changed(&program.path));
         print("dev: the sources have changed; building\n");
@@ -108,7 +108,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
 fn stop(server: &mut Child, input: &Input) -> Result<(), Failure> {
     // It may have ended already, and then has nobody to read this.
     input.lock().take().into_iter().for_each(|mut input| drop(input.write_all(b"stop\n")));
-    let until = Instant::now() + limits::DEV_STOP_TIME;
+    let until = Instant::now() + limits::DEV_STOP_TIMEOUT;
     while server.try_wait().map_err(|error| error.to_string())?.is_none() {
         if Instant::now() > until {
             print("dev: the server does not stop, and is killed: its worlds are lost\n");

@@ -11,7 +11,7 @@ use super::{signals, value_parsers};
 use crate::client::{echo, url::Url};
 use crate::limits;
 use crate::server::net::EchoServer;
-use crate::util::plural::count;
+use crate::util::plural::count_noun;
 use crate::ws::Event;
 
 /// Characters of a text message that are shown.
@@ -26,7 +26,7 @@ pub struct EchoArgs {
     /// Maximum size of a message, all fragments together. A longer message closes the connection
     /// with code 1009. A larger maximum means fewer concurrent clients.
     #[arg(long, value_name = "BYTES", default_value_t = limits::ECHO_MESSAGE_BYTES as u64,
-          value_parser = clap::value_parser!(u64).range(1..=limits::ECHO_MESSAGE_BYTES_MOST as u64))]
+          value_parser = clap::value_parser!(u64).range(1..=limits::MAX_ECHO_MESSAGE_BYTES as u64))]
     max_message: u64,
     /// Run as a client instead: connect, echo every message until the server closes the connection,
     /// and print each event.
@@ -67,7 +67,7 @@ pub fn run(args: &EchoArgs) -> Result<(), Failure> {
     let left = server.stop();
     log.finish();
     if left > 0 {
-        Err(format!("{} did not close before the shutdown deadline", count(left, "connection")))
+        Err(format!("{} did not close before the shutdown deadline", count_noun(left, "connection")))
     } else {
         Ok(())
     }
@@ -79,7 +79,7 @@ fn line(event: &Event<'_>) -> String {
         Event::Text(text) => {
             let shown: String = text.chars().take(SHOWN_CHARS).collect();
             let dots = if shown.len() < text.len() { "…" } else { "" };
-            format!("text, {}, {shown:?}{dots}", count(text.len(), "byte"))
+            format!("text, {}, {shown:?}{dots}", count_noun(text.len(), "byte"))
         }
         other => other.to_string(),
     }

@@ -28,7 +28,7 @@ fn sentence(places: &[String]) -> String {
     }
     let more = match places.len().saturating_sub(NAMED) {
         0 => String::new(),
-        more => format!(" and {}", crate::util::plural::count(more, "more line")),
+        more => format!(" and {}", crate::util::plural::count_noun(more, "more line")),
     };
     let named = places[..places.len().min(NAMED)].join(", ");
     format!(

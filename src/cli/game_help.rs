@@ -1,7 +1,7 @@
 //! What the help of the server's flags says of the games of the program.
 
 use clap::Command;
-use tickwire_sim::Declared;
+use tickwire_sim::OptionSpec;
 
 use super::game_list::Games;
 use super::serve::MAP_SIZE;
@@ -47,7 +47,7 @@ fn width(columns: Option<&str>) -> Option<usize> {
 fn game(games: &[&About]) -> String {
     let names: Vec<&str> = games.iter().map(|about| about.name).collect();
     let options = games.iter().filter(|about| !about.options.is_empty()).map(|about| {
-        let option = |own: &Declared| format!("{} ({})", own.flag, own.unit).replace(" ()", "");
+        let option = |own: &OptionSpec| format!("{} ({})", own.flag, own.unit).replace(" ()", "");
         let options: Vec<String> = about.options.iter().map(option).collect();
         format!("{} of {}", options.join(", "), about.name)
     });
@@ -85,7 +85,7 @@ fn map_size(games: &[&About]) -> Option<String> {
     let own = options.find(|option| option.flag == MAP_SIZE)?;
     Some(format!(
         "Length of the {}, in {}, {} to {}. Default: {}",
-        own.meaning, own.unit, own.least, own.most, own.default
+        own.meaning, own.unit, own.min, own.max, own.default
     ))
 }
 

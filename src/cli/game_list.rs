@@ -6,7 +6,7 @@ use super::output::Failure;
 use super::value_parsers::number;
 use crate::game::{About, Game};
 use crate::games;
-use crate::packet::Codes;
+use crate::packet::PacketTables;
 use crate::server::embedded;
 use crate::server::net::Kind;
 use crate::testing::simulate;
@@ -46,7 +46,7 @@ pub struct Games {
     /// The same games for servers inside this program, in any order.
     pub embedded: Vec<embedded::Kind>,
     /// Their packet tables.
-    pub codes: Arc<Codes>,
+    pub codes: Arc<PacketTables>,
 }
 
 impl Games {
@@ -125,7 +125,7 @@ impl Games {
             if options.iter().any(|(known, _)| *known == own.name) {
                 return Err(format!("{key} is given twice"));
             }
-            let number = number(value, own.least, own.most);
+            let number = number(value, own.min, own.max);
             options.push((own.name, number.map_err(|problem| format!("{key}={value}: {problem}"))?));
         }
         let others = self.kinds.iter().filter(|kind| kind.about.name != name).copied();

@@ -15,11 +15,11 @@ pub struct LockstepArgs {
     /// Ticks between two snapshots for clients in lockstep. A client that joins runs the ticks since
     /// the last one.
     #[arg(long, value_name = "TICKS", default_value_t = limits::LOCKSTEP_SNAPSHOT_TICKS, env = "TICKWIRE_SNAPSHOT_INTERVAL_TICKS",
-          value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::LOCKSTEP_INTERVAL_TICKS_MOST)))]
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::LOCKSTEP_MAX_INTERVAL_TICKS)))]
     snapshot_interval_ticks: u32,
     /// Ticks between two checksums of clients in lockstep.
     #[arg(long, value_name = "TICKS", default_value_t = limits::LOCKSTEP_CHECKSUM_TICKS, env = "TICKWIRE_CHECKSUM_INTERVAL_TICKS",
-          value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::LOCKSTEP_INTERVAL_TICKS_MOST)))]
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::LOCKSTEP_MAX_INTERVAL_TICKS)))]
     checksum_interval_ticks: u32,
     /// Follow what this server sends to its clients, and compare it with a world of its own that it runs in
     /// lockstep. What differs is logged, with the client, the tick and the field.

@@ -106,7 +106,7 @@ pub fn run_of(games: &[Registered]) -> ExitCode {
 
 /// Runs the requested command for a program with these games.
 pub fn run_with(games: &Games) -> ExitCode {
-    os::prepare_terminal();
+    os::enable_ansi();
     let parsed = command(games).try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,

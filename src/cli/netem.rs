@@ -11,8 +11,8 @@ use super::output::{Failure, print, warn_of_other_localhost};
 use super::{signals, value_parsers};
 use crate::server::net::Relay;
 use crate::server::net::netem_proxy::{self, Options, Totals};
-use crate::util::netem::{self, Conditions, Counts, PRESETS, Preset};
-use crate::util::plural::count;
+use crate::util::netem::{self, Conditions, SegmentCounts, PRESETS, Preset};
+use crate::util::plural::count_noun;
 
 /// Options of `net`.
 #[derive(Debug, Args)]
@@ -27,14 +27,14 @@ pub struct NetArgs {
     #[arg(long, value_name = "NAME", env = "TICKWIRE_NET_PRESET", value_parser = preset)]
     preset: Option<Preset>,
     /// Average time that bytes take in each direction, such as 150ms.
-    #[arg(long, value_name = "TIME", env = "TICKWIRE_NET_DELAY", value_parser = netem::time)]
+    #[arg(long, value_name = "TIME", env = "TICKWIRE_NET_DELAY", value_parser = netem::parse_time)]
     delay: Option<Duration>,
     /// How much the delay of each segment varies around the average, such as 30ms; at most the delay.
-    #[arg(long, value_name = "TIME", env = "TICKWIRE_NET_JITTER", value_parser = netem::time)]
+    #[arg(long, value_name = "TIME", env = "TICKWIRE_NET_JITTER", value_parser = netem::parse_time)]
     jitter: Option<Duration>,
     /// Share of segments that are lost, such as 2%. A loss holds up everything behind it until the segment
     /// is sent again.
-    #[arg(long, value_name = "PERCENT", env = "TICKWIRE_NET_LOSS", value_parser = netem::loss)]
+    #[arg(long, value_name = "PERCENT", env = "TICKWIRE_NET_LOSS", value_parser = netem::parse_loss)]
     loss: Option<u32>,
     /// Bytes or bits a second in each direction, for each connection, such as 250kB or 2Mbit; or none.
     #[arg(long, value_name = "RATE", env = "TICKWIRE_NET_RATE", value_parser = rate)]
@@ -62,7 +62,7 @@ pub struct NetArgs {
 struct Rate(Option<u64>);
 
 fn rate(text: &str) -> Result<Rate, String> {
-    netem::rate(text).map(Rate)
+    netem::parse_rate(text).map(Rate)
 }
 
 fn preset(name: &str) -> Result<Preset, String> {
@@ -121,7 +121,7 @@ fn banner(args: &NetArgs, conditions: &Conditions, address: SocketAddr) -> Strin
             "listen": address.to_string(),
             "to": to.to_string(),
             "conditions": conditions.to_string(),
-            "stall_ms": milliseconds(conditions.timeout()),
+            "stall_ms": milliseconds(conditions.retransmission_timeout()),
             "seed": args.seed,
             "keeps_addresses": keeps,
             "is_exposed": !address.ip().is_loopback(),
@@ -129,11 +129,11 @@ fn banner(args: &NetArgs, conditions: &Conditions, address: SocketAddr) -> Strin
         return format!("{line}\n");
     }
     let words = conditions.to_string().replace('=', " ").replace(',', ", ");
-    let preset = args.preset.map_or(String::new(), |preset| format!(" ({}: {})", preset.name, preset.about));
+    let preset = args.preset.map_or(String::new(), |preset| format!(" ({}: {})", preset.name, preset.description));
     let stall = match conditions.loss_ppm {
         0 => String::new(),
         _ => {
-            format!("; a lost segment stalls its connection for {:.0} ms", milliseconds(conditions.timeout()))
+            format!("; a lost segment stalls its connection for {:.0} ms", milliseconds(conditions.retransmission_timeout()))
         }
     };
     let addresses = if keeps {
@@ -167,22 +167,22 @@ fn milliseconds(time: Duration) -> f64 {
 
 fn summary(totals: &Totals) -> String {
     let Totals { connections, refused, failed, bytes: [up, down], counts, delays } = totals;
-    let Counts { segments, losses, stalls } = counts;
-    let delay = |per_mille| delays.per_mille(per_mille).map_or(0.0, milliseconds);
+    let SegmentCounts { segments, losses, stalls } = counts;
+    let delay = |per_mille| delays.quantile(per_mille).map_or(0.0, milliseconds);
     format!(
         "{}, {refused} refused, {failed} without the server\n\
          {up} bytes up, {down} bytes down in {}\n\
          {losses} lost, {stalls} stalled\n\
          delay p50 {:.1} ms, p99 {:.1} ms\n",
-        count(*connections, "connection"),
-        count(*segments, "segment"),
+        count_noun(*connections, "connection"),
+        count_noun(*segments, "segment"),
         delay(500),
         delay(990),
     )
 }
 
 fn json(totals: &Totals) -> String {
-    let delay = |per_mille| totals.delays.per_mille(per_mille).map(milliseconds);
+    let delay = |per_mille| totals.delays.quantile(per_mille).map(milliseconds);
     let line = serde_json::json!({
         "connections": totals.connections,
         "refused": totals.refused,

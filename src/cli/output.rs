@@ -12,7 +12,7 @@ pub(super) type Failure = String;
 
 /// Reports a failure in one line on standard error. A closed standard error is no reason to panic.
 pub(super) fn tell_error(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "tickwire: {}", escape::line(line));
+    let _ = writeln!(io::stderr().lock(), "tickwire: {}", escape::escape_line(line));
 }
 
 /// Why some output could not be written, the first time.
@@ -23,7 +23,7 @@ static UNWRITTEN: OnceLock<Failure> = OnceLock::new();
 /// end. Control characters are escaped, whoever wrote them.
 pub(super) fn print(text: &str) {
     let mut out = io::stdout().lock();
-    keep_failure(out.write_all(escape::printed(text).as_bytes()).and_then(|()| out.flush()));
+    keep_failure(out.write_all(escape::escape_output(text).as_bytes()).and_then(|()| out.flush()));
 }
 
 pub(super) fn keep_failure(written: io::Result<()>) {
@@ -46,7 +46,7 @@ pub(super) fn clear_line() {
 
 /// Prints to standard error, for when standard output carries a capture.
 pub(super) fn print_aside(text: &str) {
-    let _ = io::stderr().lock().write_all(escape::printed(text).as_bytes());
+    let _ = io::stderr().lock().write_all(escape::escape_output(text).as_bytes());
 }
 
 /// Warns on standard error if another program may answer for `localhost` at this port.

@@ -13,7 +13,7 @@ use super::output::Failure;
 use crate::limits;
 use crate::server::admission::tokens::{Players, Tokens};
 use crate::util::os;
-use crate::util::plural::count;
+use crate::util::plural::count_noun;
 
 /// The variable with the text of a token file.
 const VARIABLE: &str = "TICKWIRE_TOKENS";
@@ -62,7 +62,7 @@ impl PlayerArgs {
     /// Warns in the log if every user of this machine can read the tokens.
     pub fn warn(&self) {
         let Some(file) = &self.token_file else { return };
-        if fs::metadata(file).is_ok_and(|about| os::everyone_reads(&about)) {
+        if fs::metadata(file).is_ok_and(|about| os::is_world_readable(&about)) {
             warn!("every user of this machine can read {}: make it private with chmod 600", file.display());
         }
     }
@@ -86,7 +86,7 @@ pub fn line(players: &Players) -> String {
         return "  nobody plays: there are no tokens, so everyone watches\n".to_owned();
     }
     let others = if players.spectators { "watch" } else { "are closed" };
-    format!("  {} for players; clients without one {others}\n", count(tokens.len(), "token"))
+    format!("  {} for players; clients without one {others}\n", count_noun(tokens.len(), "token"))
 }
 
 /// A given token; no command-line error repeats it.

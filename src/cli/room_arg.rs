@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tickwire_sim::Identity;
+use tickwire_sim::WorldParams;
 
 use super::game_list::Games;
 use super::value_parsers::number;
@@ -95,7 +95,7 @@ impl RoomArg {
                     let names: Vec<&str> = OPTIONS.into_iter().chain(foreign).chain(own).collect();
                     return Err(format!("unknown option; the options are: {}", names.join(", ")));
                 };
-                self.options.push((own.name, number(value, own.least, own.most)?));
+                self.options.push((own.name, number(value, own.min, own.max)?));
             }
         }
         Ok(())
@@ -103,7 +103,7 @@ impl RoomArg {
 
     /// The parameters of the room's world: what was said, then what the server's flags say of the
     /// same game, then the defaults.
-    pub fn identity(&self, server: &Config) -> Identity {
+    pub fn identity(&self, server: &Config) -> WorldParams {
         let about = self.game.about;
         let is_same = about.name == server.game.about.name;
         let mut identity = (about.identity)(self.seed.unwrap_or(server.identity.seed));
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_room_is_a_name_with_options() {
         let mut server = Config::new(([127, 0, 0, 1], 0).into());
-        server.identity = Identity { seed: 1, tick_hz: 30, options: vec![("map_size_px", 9_000)] };
+        server.identity = WorldParams { seed: 1, tick_hz: 30, options: vec![("map_size_px", 9_000)] };
         for text in ["two", "two=moo"] {
             let plain = RoomArg::read(text, &Games::built_in()).expect("a name");
             assert_eq!((&*plain.name, plain.game.about.name), ("two", "moo"));
@@ -147,7 +147,7 @@ mod tests {
         }
         let text = "two=moo,seed=7,map-size=2000,tick-hz=60,max-clients=3";
         let arg = RoomArg::read(text, &Games::built_in()).expect("all is right");
-        let expected = Identity { seed: 7, tick_hz: 60, options: vec![("map_size_px", 2_000)] };
+        let expected = WorldParams { seed: 7, tick_hz: 60, options: vec![("map_size_px", 2_000)] };
         assert_eq!(arg.identity(&server), expected);
         assert_eq!(arg.options(&server, 60).max_clients, 3);
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use tickwire_sim::{Declared, Identity};
+use tickwire_sim::{OptionSpec, WorldParams};
 use tracing::info;
 
 use super::game_list::{Games, OptionValues};
@@ -32,7 +32,7 @@ use crate::server::net::pages::room_pages;
 use crate::server::net::recorder::{Rotation, Target};
 use crate::server::net::{Config, Core, Kind, Server, inspector};
 use crate::server::room::{Handle, Options};
-use crate::util::plural::count;
+use crate::util::plural::count_noun;
 
 /// The option of a game that has a flag of its own.
 pub const MAP_SIZE: &str = "map-size";
@@ -81,8 +81,8 @@ pub struct ServeArgs {
     rooms_on_demand: u16,
     /// Seconds for which a player whose connection ends stays in the world, so that its page can come back
     /// to it; 0: it leaves at once, as do clients without a key.
-    #[arg(long, value_name = "SECONDS", default_value_t = limits::SEAT_TIME.as_secs(), env = "TICKWIRE_RESUME_SECONDS",
-          value_parser = clap::value_parser!(u64).range(0..=limits::SEAT_TIME_MOST.as_secs()))]
+    #[arg(long, value_name = "SECONDS", default_value_t = limits::RESUME_TIME.as_secs(), env = "TICKWIRE_RESUME_SECONDS",
+          value_parser = clap::value_parser!(u64).range(0..=limits::MAX_RESUME_TIME.as_secs()))]
     resume_seconds: u64,
     /// Maximum number of concurrent clients, lowered if this machine cannot support that many.
     /// Further clients are refused with status 503.
@@ -200,7 +200,7 @@ fn rooms(
         let given = config.rooms_on_demand;
         return Err(format!("--rooms-on-demand {given}: must be at most {left} besides the other rooms"));
     }
-    let options = |identity: &Identity| config.room_options("", identity.tick_hz);
+    let options = |identity: &WorldParams| config.room_options("", identity.tick_hz);
     let first = match &args.restore {
         Some(file) => restore(&config.game, file, "--restore ", &options)?,
         None => kept.room(&config.game, &config.identity, config.room_options("", config.identity.tick_hz)),
@@ -212,7 +212,7 @@ fn rooms(
         if !names.insert(room.name.clone()) {
             return Err(format!("--room {}: two rooms have this name", room.name));
         }
-        let options = |identity: &Identity| room.options(config, identity.tick_hz);
+        let options = |identity: &WorldParams| room.options(config, identity.tick_hz);
         let identity = room.identity(config);
         rooms.push(match &room.restore {
             Some(file) => restore(&room.game, file, &format!("--room {},restore=", room.name), &options)?,
@@ -227,12 +227,12 @@ fn restore(
     game: &Kind,
     file: &Path,
     flag: &str,
-    options: &dyn Fn(&Identity) -> Options,
+    options: &dyn Fn(&WorldParams) -> Options,
 ) -> Result<Box<Core>, Failure> {
     let failure = |error: &dyn fmt::Display| format!("{flag}{}: {error}", file.display());
     let about = fs::metadata(file).map_err(|error| failure(&error))?;
-    if !about.is_file() || about.len() > limits::RESTORE_BYTES {
-        return Err(failure(&format!("must be a regular file of at most {} bytes", limits::RESTORE_BYTES)));
+    if !about.is_file() || about.len() > limits::MAX_RESTORE_BYTES {
+        return Err(failure(&format!("must be a regular file of at most {} bytes", limits::MAX_RESTORE_BYTES)));
     }
     let bytes = fs::read(file).map_err(|error| failure(&error))?;
     (game.resume)(&bytes, options).map_err(|reason| failure(&reason))
@@ -272,7 +272,7 @@ fn serve(
     }
     console::start(server.console(), print)?;
     kept.begin()?;
-    while stopped.recv_timeout(limits::WORLD_LOOK).is_err()
+    while stopped.recv_timeout(limits::ROOM_WATCHDOG_INTERVAL).is_err()
         && server.is_ticking()
         && !server.is_asked_to_stop()
     {}
@@ -282,7 +282,7 @@ fn serve(
     let left = server.stop();
     kept.write(worlds, &[args.save_dir.clone(), std::env::temp_dir()])?;
     if left > 0 {
-        return Err(format!("{} did not close before the shutdown deadline", count(left, "connection")));
+        return Err(format!("{} did not close before the shutdown deadline", count_noun(left, "connection")));
     }
     if !ticked {
         return Err("the room's thread ended unexpectedly, which is a bug: see the panic above".to_owned());
@@ -338,12 +338,12 @@ fn config(args: &ServeArgs, games: &Games, options: &OptionValues) -> Result<Con
 
 /// How long players stay without a connection. After a restart, at least as long as that takes.
 fn seat_time(args: &ServeArgs) -> Duration {
-    let least = if args.keep.is_some() { limits::KEPT_SEAT_TIME } else { Duration::ZERO };
+    let least = if args.keep.is_some() { limits::STATE_FILE_RESUME_TIME } else { Duration::ZERO };
     Duration::from_secs(args.resume_seconds).max(least)
 }
 
 /// The parameters of the default room's world.
-fn identity(about: &About, args: &ServeArgs) -> Result<Identity, Failure> {
+fn identity(about: &About, args: &ServeArgs) -> Result<WorldParams, Failure> {
     let mut identity = (about.identity)(args.seed);
     if let Some(hz) = args.tick_hz {
         identity.tick_hz = about.check_tick_hz(hz).map_err(|reason| format!("--tick-hz {hz}: {reason}"))?;
@@ -352,7 +352,7 @@ fn identity(about: &About, args: &ServeArgs) -> Result<Identity, Failure> {
     if let Some(given) = args.map_size {
         let option = option
             .ok_or_else(|| format!("--map-size {given}: the game {} has no such option", about.name))?;
-        let (least, most) = (option.least, option.most);
+        let (least, most) = (option.min, option.max);
         if !(least..=most).contains(&given) {
             return Err(format!("--map-size {given}: must be {least} to {most}"));
         }
@@ -385,12 +385,12 @@ fn banner(server: &Server, is_new_token: bool, has_own_game: bool) -> String {
     for room in rooms.iter().filter(|room| !room.options.name.is_empty()) {
         text.push_str(&room_line(&host, room));
         if room.about.name != config.game.about.name {
-            let below = format!("{}{}", routes::ROOMS, room.options.name);
+            let below = format!("{}{}", routes::ROOM_PREFIX, room.options.name);
             text.push_str(&paths(&host, &below, room.about));
         }
     }
     if config.rooms_on_demand > 0 {
-        let (path, most) = (routes::ROOMS, config.rooms_on_demand);
+        let (path, most) = (routes::ROOM_PREFIX, config.rooms_on_demand);
         text.push_str(&format!("  room     http://{host}{path}NAME/  made on demand, at most {most}\n"));
     }
     if rooms.len() > 1 || config.rooms_on_demand > 0 {
@@ -434,7 +434,7 @@ fn room_line(host: &str, room: &Handle) -> String {
     };
     format!(
         "  room     http://{host}{}{}/  {}, {}, seed {}{}{at_most}\n",
-        routes::ROOMS,
+        routes::ROOM_PREFIX,
         options.name,
         room.about.name,
         rates(room.about, options.rates),
@@ -450,9 +450,9 @@ fn rates(about: &About, Rates { tick_hz, update_hz, foreign_hz }: Rates) -> Stri
 }
 
 /// The options of a game, each behind a comma.
-fn options(about: &About, identity: &Identity) -> String {
+fn options(about: &About, identity: &WorldParams) -> String {
     let value = |name| identity.option(name).unwrap_or_default();
-    let option = |own: &Declared| format!(", {} {} {}", own.flag, value(own.name), own.unit);
+    let option = |own: &OptionSpec| format!(", {} {} {}", own.flag, value(own.name), own.unit);
     about.options.iter().map(|own| option(own).trim_end().to_owned()).collect()
 }
 
@@ -480,7 +480,7 @@ mod tests {
             std::env::temp_dir().join(format!("tickwire-restore-{}-{operator_sequence}", std::process::id()));
         fs::write(&file, world.snapshot()).expect("a file");
         let config = Config::new(([127, 0, 0, 1], 0).into());
-        let options = |identity: &Identity| config.room_options("", identity.tick_hz);
+        let options = |identity: &WorldParams| config.room_options("", identity.tick_hz);
         let room = restore(&Games::built_in().kinds[0], &file, "--restore ", &options);
         fs::remove_file(&file).expect("it was there");
         room.map(|room| room.handle().tick()).map_err(|failure| failure.to_string())

@@ -13,7 +13,7 @@ use crate::game::{About, Replica};
 use crate::limits;
 use crate::server::embedded::Recorded;
 use crate::testing::synctest::{self, Plan, Report};
-use crate::util::plural::count;
+use crate::util::plural::count_noun;
 
 /// Ticks between two checksums of a trace.
 const TRACE_EVERY: u32 = 100;
@@ -123,7 +123,7 @@ fn text(args: &SynctestArgs, game: &str, all: &Report) -> String {
     let seeds =
         if args.seeds == 1 { format!("seed {last}") } else { format!("seeds {} to {last}", args.seed) };
     let (players, ticks) =
-        (count(args.players, "player"), count(u64::from(args.seeds) * u64::from(args.ticks), "tick"));
+        (count_noun(args.players, "player"), count_noun(u64::from(args.seeds) * u64::from(args.ticks), "tick"));
     let mut text = format!("{game}, {seeds}, {players}, {ticks}: the same in {} copies\n", all.copies);
     for (kind, number) in &all.commands {
         let _ = writeln!(text, "{number:>12}  {kind}");
@@ -203,8 +203,8 @@ fn again(path: &Path, games: &Games, is_json: bool) -> Result<(), Failure> {
     print(&if is_json {
         format!("{}\n", serde_json::json!({ "worlds": worlds, "ticks": ticks, "checksums": checksums }))
     } else {
-        let [worlds, ticks] = [count(worlds, "world"), count(ticks, "tick")];
-        format!("{worlds}, {ticks}: the same in {}\n", count(checksums, "checksum"))
+        let [worlds, ticks] = [count_noun(worlds, "world"), count_noun(ticks, "tick")];
+        format!("{worlds}, {ticks}: the same in {}\n", count_noun(checksums, "checksum"))
     });
     Ok(())
 }

@@ -76,7 +76,7 @@ pub(crate) struct Answer {
 impl Answer {
     /// Waits for a head, and a body of at most so many bytes.
     pub fn new(body_most: usize) -> Answer {
-        let reader = ResponseReader::new(limits::HEAD);
+        let reader = ResponseReader::new(limits::HEAD_LIMITS);
         Answer { reader, head: None, next: Next::Everything, body: Vec::new(), body_most, trailer_bytes: 0 }
     }
 
@@ -142,7 +142,7 @@ impl Answer {
     /// What follows one byte around the chunks.
     fn after(&mut self, byte: u8) -> Result<Next, AnswerError> {
         self.trailer_bytes += 1;
-        if self.trailer_bytes > limits::HEAD.bytes + self.body_most {
+        if self.trailer_bytes > limits::HEAD_LIMITS.bytes + self.body_most {
             return Err(AnswerError::TooLong(self.body_most));
         }
         Ok(match (self.next, byte) {
@@ -239,17 +239,17 @@ mod tests {
             (
                 format!(
                     "HTTP/1.1 400 Bad\r\nTransfer-Encoding: chunked\r\n\r\n1;{}",
-                    "x".repeat(limits::HEAD.bytes + 20)
+                    "x".repeat(limits::HEAD_LIMITS.bytes + 20)
                 ),
                 AnswerError::TooLong(20),
             ),
             ("HTTP/1.1 400 Bad\r\nTransfer-Encoding: chunked\r\n\r\nno".to_owned(), AnswerError::Chunk),
             (
-                format!("HTTP/1.1 200 OK\r\n{}", "X: yyyyyyyyyy\r\n".repeat(limits::HEAD.bytes / 10)),
+                format!("HTTP/1.1 200 OK\r\n{}", "X: yyyyyyyyyy\r\n".repeat(limits::HEAD_LIMITS.bytes / 10)),
                 AnswerError::Head(Violation::TooManyHeaders),
             ),
             (
-                format!("HTTP/1.1 200 {}", "x".repeat(limits::HEAD.bytes)),
+                format!("HTTP/1.1 200 {}", "x".repeat(limits::HEAD_LIMITS.bytes)),
                 AnswerError::Head(Violation::HeadTooLong),
             ),
         ] {

@@ -16,8 +16,8 @@ use super::dial;
 use super::url::Url;
 use crate::game::bots::Said;
 use crate::limits;
-use crate::packet::{Decoded, Dialect, Direction};
-use crate::util::os::Watched;
+use crate::packet::{DecodedPacket, Dialect, Direction};
+use crate::util::os::PollInterest;
 
 /// A packet of the server, of any game.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,8 +46,8 @@ impl Heard {
     }
 }
 
-impl From<&Decoded<'_>> for Heard {
-    fn from(packet: &Decoded<'_>) -> Heard {
+impl From<&DecodedPacket<'_>> for Heard {
+    fn from(packet: &DecodedPacket<'_>) -> Heard {
         let names = packet.row.arguments.iter().map(|argument| argument.name.clone());
         Heard { name: packet.row.name.clone(), values: names.zip(packet.values.iter().cloned()).collect() }
     }
@@ -63,7 +63,7 @@ pub struct Talk<H = Heard> {
     ending: Option<String>,
 }
 
-impl<H: for<'a> From<&'a Decoded<'a>>> Talk<H> {
+impl<H: for<'a> From<&'a DecodedPacket<'a>>> Talk<H> {
     /// Connects and upgrades, from `from` if it is given.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ impl<H: for<'a> From<&'a Decoded<'a>>> Talk<H> {
                 Ok(count) => bytes = &bytes[count..],
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     let left = deadline.saturating_duration_since(Instant::now());
-                    dial::wait(Watched::writing(&self.stream), left)?;
+                    dial::wait(PollInterest::writable(&self.stream), left)?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -231,7 +231,7 @@ impl<H: for<'a> From<&'a Decoded<'a>>> Talk<H> {
     /// Reads once, until a deadline.
     fn read(&mut self, deadline: Instant) -> io::Result<()> {
         let left = deadline.saturating_duration_since(Instant::now());
-        dial::wait(Watched::reading(&self.stream), left)?;
+        dial::wait(PollInterest::readable(&self.stream), left)?;
         let mut buffer = [0; 16 * 1024];
         match self.stream.read(&mut buffer) {
             Ok(0) => self.link.receive_eof(),

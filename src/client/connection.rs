@@ -19,7 +19,7 @@ use crate::limits;
 use crate::packet::credentials;
 use crate::util::escape::Untrusted;
 use crate::ws::close::CloseCode;
-use crate::ws::connection::{self, Conn, Role};
+use crate::ws::connection::{self, Connection, Role};
 use crate::ws::frame;
 use crate::ws::handshake;
 use crate::ws::http::ResponseReader;
@@ -33,9 +33,9 @@ pub const SUBPROTOCOL: &str = "tickwire.v1";
 #[derive(Debug, Clone, Copy)]
 pub struct Keys {
     /// The key of the upgrade.
-    pub upgrade: [u8; handshake::KEY_BYTES],
+    pub upgrade: [u8; handshake::NONCE_BYTES],
     /// Makes the masking key of each frame.
-    pub mask: fn() -> [u8; frame::KEY_BYTES],
+    pub mask: fn() -> [u8; frame::MASK_KEY_BYTES],
 }
 
 /// An event, borrowed from the link until the next call.
@@ -93,11 +93,11 @@ enum State {
     Waiting {
         reader: ResponseReader,
         key: String,
-        mask: fn() -> [u8; frame::KEY_BYTES],
+        mask: fn() -> [u8; frame::MASK_KEY_BYTES],
     },
     /// The response has arrived; the driver has not been told.
-    Granted(Conn),
-    Open(Conn),
+    Granted(Connection),
+    Open(Connection),
     Failed,
 }
 
@@ -137,7 +137,7 @@ impl Link {
         let key = handshake::encode_key(keys.upgrade);
         let offered: Vec<&str> = protocol.into_iter().chain(credentials.iter().copied()).collect();
         let output = handshake::request(host, target, &key, &offered);
-        let state = State::Waiting { reader: ResponseReader::new(limits::HEAD), key, mask: keys.mask };
+        let state = State::Waiting { reader: ResponseReader::new(limits::HEAD_LIMITS), key, mask: keys.mask };
         Link { state, protocol, output, failure: None, ended_early: false }
     }
 
@@ -170,7 +170,7 @@ impl Link {
             return Err(LinkError::Refused(head.status));
         }
         handshake::check_response(&head, key, self.protocol.as_slice())?;
-        let mut conn = Conn::new(Role::Client { mask_key: *mask }, limits::FROM_SERVERS);
+        let mut conn = Connection::new(Role::Client { mask_key: *mask }, limits::SERVER_MESSAGE_LIMITS);
         conn.receive(reader.rest());
         self.state = State::Granted(conn);
         Ok(())
@@ -255,7 +255,7 @@ mod tests {
     fn answer(link: &mut Link) -> Vec<u8> {
         let mut request = Vec::new();
         link.drain_output(&mut request);
-        let head = HeadReader::new(limits::HEAD).receive(&request).unwrap().unwrap();
+        let head = HeadReader::new(limits::HEAD_LIMITS).receive(&request).unwrap().unwrap();
         assert_eq!(head.path(), "/play");
         handshake::accept(&head, &[SUBPROTOCOL]).unwrap().response
     }

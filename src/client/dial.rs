@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::connection::Keys;
 use super::url::Url;
 pub use crate::util::os::random;
-use crate::util::os::{self, Ready, Watched};
+use crate::util::os::{self, Readiness, PollInterest};
 
 /// Resolves a URL's host: to its first IPv4 address, since our servers listen on IPv4 by default,
 /// or else to its first address.
@@ -48,9 +48,9 @@ pub fn dial_with_room(
 ///
 /// # Errors
 /// `TimedOut`, or the system's error.
-pub(crate) fn wait(socket: Watched<'_>, time: Duration) -> io::Result<Ready> {
+pub(crate) fn wait(socket: PollInterest<'_>, time: Duration) -> io::Result<Readiness> {
     let ready = os::poll(&[socket], time)?[0];
-    if ready.is_any() { Ok(ready) } else { Err(io::ErrorKind::TimedOut.into()) }
+    if ready.is_ready() { Ok(ready) } else { Err(io::ErrorKind::TimedOut.into()) }
 }
 
 /// The keys of a link, from the kernel.

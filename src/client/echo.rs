@@ -14,7 +14,7 @@ use super::url::Url;
 use crate::limits;
 use crate::ws::frame::{self, Opcode};
 use crate::ws::http::ResponseReader;
-use crate::ws::{Conn, Event, Limits, Role, handshake};
+use crate::ws::{Connection, Event, Limits, Role, handshake};
 
 /// Connects, echoes until either end closes, and calls `heard` for each event.
 ///
@@ -28,11 +28,11 @@ pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
     stream.set_write_timeout(Some(limits::CLIENT_SILENCE))?;
     let rest = shake_hands(&stream, url)?;
     let limits = Limits {
-        message_bytes: limits::ECHO_MESSAGE_BYTES_MOST,
+        message_bytes: limits::MAX_ECHO_MESSAGE_BYTES,
         fragments: limits::ECHO_FRAGMENTS,
-        ..limits::FROM_SERVERS
+        ..limits::SERVER_MESSAGE_LIMITS
     };
-    let mut conn = Conn::new(Role::Client { mask_key: dial::random }, limits);
+    let mut conn = Connection::new(Role::Client { mask_key: dial::random }, limits);
     conn.receive(&rest);
     let mut output = Vec::new();
     loop {
@@ -45,7 +45,7 @@ pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
             return read_on(&stream, &mut conn, error, &mut heard);
         }
         output.clear();
-        if echoed.is_err() || conn.is_over() {
+        if echoed.is_err() || conn.is_finished() {
             wait_for_end(&stream);
             if is_lost {
                 return Err(io::Error::new(
@@ -55,9 +55,9 @@ pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
             }
             return echoed.map_err(|error| io::Error::new(ErrorKind::InvalidData, error));
         }
-        match read(&stream, conn.room(limits::ECHO_READ_BYTES))? {
+        match read(&stream, conn.recv_buffer(limits::ECHO_READ_BYTES))? {
             0 => conn.receive_eof(),
-            count => conn.received(count),
+            count => conn.commit(count),
         }
     }
 }
@@ -67,7 +67,7 @@ fn shake_hands(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
     let wrong = |error: LinkError| io::Error::new(ErrorKind::InvalidData, error);
     let key = handshake::encode_key(dial::random());
     stream.write_all(&handshake::request(&url.authority(), &url.target, &key, &[]))?;
-    let (mut reader, mut buffer) = (ResponseReader::new(limits::HEAD), [0; limits::READ_BYTES]);
+    let (mut reader, mut buffer) = (ResponseReader::new(limits::HEAD_LIMITS), [0; limits::READ_BYTES]);
     let deadline = Instant::now() + limits::DIAL_TIME;
     loop {
         let count = read_until(stream, &mut buffer, deadline)?;
@@ -86,7 +86,7 @@ fn shake_hands(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
 }
 
 /// Handles all pending events, and appends the masked answers to `output`.
-fn echo(conn: &mut Conn, output: &mut Vec<u8>, heard: &mut impl FnMut(&Event<'_>)) -> Result<(), LinkError> {
+fn echo(conn: &mut Connection, output: &mut Vec<u8>, heard: &mut impl FnMut(&Event<'_>)) -> Result<(), LinkError> {
     loop {
         let event = conn.next_event();
         if let Ok(Some(event)) = &event {
@@ -114,7 +114,7 @@ fn echo(conn: &mut Conn, output: &mut Vec<u8>, heard: &mut impl FnMut(&Event<'_>
 /// more.
 fn read_on(
     stream: &TcpStream,
-    conn: &mut Conn,
+    conn: &mut Connection,
     lost: io::Error,
     heard: &mut impl FnMut(&Event<'_>),
 ) -> io::Result<()> {
@@ -127,8 +127,8 @@ fn read_on(
     let (mut is_closed, mut unsent) = (false, Vec::new());
     let deadline = Instant::now() + limits::CLIENT_END_TIME;
     loop {
-        match read_until(stream, conn.room(limits::ECHO_READ_BYTES), deadline) {
-            Ok(count) if count > 0 => conn.received(count),
+        match read_until(stream, conn.recv_buffer(limits::ECHO_READ_BYTES), deadline) {
+            Ok(count) if count > 0 => conn.commit(count),
             _ => return if is_closed { Ok(()) } else { Err(lost) },
         }
         let taken = echo(conn, &mut unsent, &mut |event| {

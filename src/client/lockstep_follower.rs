@@ -14,14 +14,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tickwire_sim::PlayerId;
-use tickwire_sim::state_tree::Difference;
+use tickwire_sim::state_tree::FieldDiff;
 
 use crate::game::lockstep_packets::{
     CHECKSUM, COMMAND_FRAME, DESYNC_DETAILS, DESYNC_REPORT, SNAPSHOT, STATE_SYNC, STATE_SYNC_REQUEST,
 };
 use crate::game::{About, Messages, Onlooker, Replica, Tick};
 use crate::limits;
-use crate::packet::{Decoded, Dialect, Direction, Value};
+use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 
 /// Own worlds that are kept, one for each of the last checksum ticks.
 const KEPT: usize = 3;
@@ -51,12 +51,12 @@ pub struct Report {
     /// Participants that are not listed.
     pub more: u32,
     /// Each with the participant that names it.
-    pub fields: Vec<(String, Difference)>,
+    pub fields: Vec<(String, FieldDiff)>,
 }
 
 impl Report {
     /// The report in a `desync_report`.
-    pub(crate) fn of(packet: &Decoded<'_>) -> Report {
+    pub(crate) fn of(packet: &DecodedPacket<'_>) -> Report {
         let list = |name: &str| packet.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let group = |values: &[Value]| {
@@ -66,12 +66,12 @@ impl Report {
         let field = |values: &[Value]| {
             let or_none = |at: usize| values.get(at).and_then(Value::as_str).map(str::to_owned);
             let own = |at: usize| or_none(at).unwrap_or_default();
-            (own(0), Difference { entity: own(1), field: own(2), ours: or_none(3), theirs: or_none(4) })
+            (own(0), FieldDiff { entity: own(1), field: own(2), ours: or_none(3), theirs: or_none(4) })
         };
         Report {
-            tick: packet.number("tick").unwrap_or_default(),
+            tick: packet.integer("tick").unwrap_or_default(),
             groups: list("groups").chunks(2).map(group).collect(),
-            more: packet.number("more").unwrap_or_default(),
+            more: packet.integer("more").unwrap_or_default(),
             fields: list("fields").chunks(5).map(field).collect(),
         }
     }
@@ -118,7 +118,7 @@ pub struct Follower {
     is_asking: bool,
     /// A field is changed at the next checksum tick, with this seed.
     corrupts: Option<u64>,
-    corrupted: Option<(u32, Difference)>,
+    corrupted: Option<(u32, FieldDiff)>,
     counts: Counts,
 }
 
@@ -204,7 +204,7 @@ impl Follower {
 
     /// What [`Follower::corrupt`] has changed last, once it has: the tick, the field, its value before
     /// and after.
-    pub fn corrupted(&self) -> Option<&(u32, Difference)> {
+    pub fn corrupted(&self) -> Option<&(u32, FieldDiff)> {
         self.corrupted.as_ref()
     }
 
@@ -216,19 +216,19 @@ impl Follower {
     /// stream.
     pub fn hear(
         &mut self,
-        packet: &Decoded<'_>,
+        packet: &DecodedPacket<'_>,
         say: &mut Vec<Vec<u8>>,
         told: &mut Messages,
     ) -> Result<Heard, String> {
         match packet.row.name.as_str() {
             STATE_SYNC => {
-                self.player = packet.number("player").map(PlayerId);
-                self.present = packet.number("tick").unwrap_or(0);
-                self.checksum_ticks = packet.number("checksum_ticks").filter(|ticks| *ticks > 0).unwrap_or(1);
+                self.player = packet.integer("player").map(PlayerId);
+                self.present = packet.integer("tick").unwrap_or(0);
+                self.checksum_ticks = packet.integer("checksum_ticks").filter(|ticks| *ticks > 0).unwrap_or(1);
                 Ok(Heard::Noted)
             }
             "spawned" => {
-                self.player = packet.number("player").map(PlayerId);
+                self.player = packet.integer("player").map(PlayerId);
                 Ok(Heard::Noted)
             }
             SNAPSHOT => self.begin(packet.get("state").and_then(Value::as_slice).unwrap_or_default()),

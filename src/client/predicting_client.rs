@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::connection::{Event, Link, LinkError};
 use crate::game::prediction::{LocalWorld, Place, Prediction, Shown};
-use crate::packet::{Decoded, Dialect, Direction, PacketError, Value};
+use crate::packet::{DecodedPacket, Dialect, Direction, PacketError, Value};
 
 /// Time between two pings.
 const PING: Duration = Duration::from_secs(2);
@@ -64,7 +64,7 @@ impl<W: LocalWorld> Player<W> {
         &mut self,
         bytes: &[u8],
         now: Duration,
-        mut see: impl FnMut(&Decoded<'_>, &Prediction<W>),
+        mut see: impl FnMut(&DecodedPacket<'_>, &Prediction<W>),
     ) {
         self.link.receive(bytes);
         loop {

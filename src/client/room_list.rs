@@ -8,7 +8,7 @@ use super::answer::Answer;
 use super::dial;
 use super::url::Url;
 use crate::limits;
-use crate::util::os::Watched;
+use crate::util::os::PollInterest;
 
 /// The request path of the list.
 const LIST: &str = "/rooms?format=json";
@@ -38,7 +38,7 @@ fn get(to: SocketAddr, authority: &str) -> io::Result<Vec<u8>> {
     let deadline = Instant::now() + limits::DIAL_TIME;
     let (mut answer, mut buffer) = (Answer::new(limits::ROOM_LIST_BYTES), [0; 16 * 1024]);
     while !answer.is_whole() {
-        dial::wait(Watched::reading(&stream), deadline.saturating_duration_since(Instant::now()))?;
+        dial::wait(PollInterest::readable(&stream), deadline.saturating_duration_since(Instant::now()))?;
         let count = match stream.read(&mut buffer) {
             Ok(0) => break,
             Ok(count) => count,

@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::packet::credentials::{self, KEY_FIELD, TOKEN_FIELD};
-use crate::packet::routes::{ROOMS, is_room_name, room_of};
+use crate::packet::routes::{ROOM_PREFIX, is_room_name, split_room_path};
 use crate::ws::http::percent_decode;
 
 /// The port of `ws` without one: RFC 6455 section 3.
@@ -35,15 +35,15 @@ impl Url {
 
     /// The name of the room, empty for the default room.
     pub fn room(&self) -> &str {
-        let page = self.room_page().and_then(|prefix| prefix.strip_prefix(ROOMS));
-        page.unwrap_or_else(|| room_of(&self.target).0)
+        let page = self.room_page().and_then(|prefix| prefix.strip_prefix(ROOM_PREFIX));
+        page.unwrap_or_else(|| split_room_path(&self.target).0)
     }
 
     /// The prefix of the room's paths, if the URL names a room and no endpoint in it: its page, or the
     /// server alone.
     pub fn room_page(&self) -> Option<&str> {
         let prefix = self.target.strip_suffix('/').unwrap_or(&self.target);
-        let is_page = prefix.is_empty() || prefix.strip_prefix(ROOMS).is_some_and(is_room_name);
+        let is_page = prefix.is_empty() || prefix.strip_prefix(ROOM_PREFIX).is_some_and(is_room_name);
         is_page.then_some(prefix)
     }
 

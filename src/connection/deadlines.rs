@@ -49,7 +49,7 @@ pub enum Due {
 impl Life {
     /// A connection that begins `now`. A client that `must_greet` has to send `hello` in time.
     pub fn new(must_greet: bool, now: Duration) -> Life {
-        let hello_by = if must_greet { stamp(now + limits::HELLO_TIME) } else { 0 };
+        let hello_by = if must_greet { stamp(now + limits::HELLO_TIMEOUT) } else { 0 };
         Life {
             hello_by: AtomicU64::new(hello_by),
             alive: AtomicU64::new(stamp(now)),
@@ -72,7 +72,7 @@ impl Life {
 
     /// Notes that the client has said hello, and is closed for this reason after a constant delay.
     pub fn turn_away(&self, breach: Breach, now: Duration) {
-        let at = stamp(now + limits::TOKEN_WRONG_DELAY);
+        let at = stamp(now + limits::WRONG_TOKEN_DELAY);
         self.turned_away.store(at << 8 | breach as u64, Ordering::Relaxed);
         self.greeted();
     }
@@ -93,7 +93,7 @@ impl Life {
         let of = |field: &AtomicU64| time(field.load(Ordering::Acquire));
         let slack = self.pauses.noted(now);
         if let Some(since) = of(&self.closing) {
-            let end = since + limits::CLOSE_TIME + slack;
+            let end = since + limits::CLOSE_TIMEOUT + slack;
             return if now > end { Due::Cut } else { Due::Nothing(end) };
         }
         let turned_away = self.turned_away.load(Ordering::Relaxed);
@@ -110,7 +110,7 @@ impl Life {
         if now > silent_at {
             return Due::Close(Breach::Silent);
         }
-        let ping_at = of(&self.pinged).unwrap_or_default().max(alive) + limits::PING_EVERY;
+        let ping_at = of(&self.pinged).unwrap_or_default().max(alive) + limits::PING_INTERVAL;
         if now >= ping_at {
             self.pinged.store(stamp(now), Ordering::Release);
             return Due::Ping;

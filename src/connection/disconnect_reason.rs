@@ -50,8 +50,8 @@ impl Ending {
     pub fn close_code(&self) -> Option<CloseCode> {
         match self {
             Ending::Violation(violation) => violation.close_code(),
-            Ending::Packet(error) if error.closes() => Some(CloseCode::NOT_CONSISTENT),
-            Ending::Packet(_) => Some(CloseCode::POLICY),
+            Ending::Packet(error) if error.closes_connection() => Some(CloseCode::INVALID_PAYLOAD),
+            Ending::Packet(_) => Some(CloseCode::POLICY_VIOLATION),
             Ending::Breach(breach) => CloseCode::new(breach.close_code()),
             Ending::PeerClosed(_) | Ending::PeerLost => None,
         }
@@ -68,7 +68,7 @@ impl Ending {
         match self {
             Ending::PeerLost => return frames,
             Ending::PeerClosed(code) => close::encode(*code, "", &mut body),
-            Ending::Packet(error) if !error.closes() => {
+            Ending::Packet(error) if !error.closes_connection() => {
                 close::encode(self.close_code(), &format!("{}: {error}", self.name()), &mut body);
             }
             _ => close::encode(self.close_code(), self.name(), &mut body),

@@ -1,7 +1,7 @@
 //! What a conversation asks of its surroundings: the server's host and room, the recording of a replay,
 //! a test.
 
-use tickwire_sim::{PlayerId, Raw};
+use tickwire_sim::{PlayerId, RawCommand};
 
 use super::events::Books;
 use crate::connection::session::Differing;
@@ -53,7 +53,7 @@ pub trait Driver {
     /// The reason why not.
     fn command(
         &mut self,
-        command: Raw,
+        command: RawCommand,
         intended: Option<u32>,
         shared: Option<&'static Shared>,
     ) -> Result<(), Denied>;

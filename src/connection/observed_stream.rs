@@ -7,7 +7,7 @@ use core::ops::Range;
 
 use super::events::{At, Books, Piece};
 use super::redact;
-use crate::ws::message::Read;
+use crate::ws::message::ReceivedMessage;
 
 /// See the [module](self).
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ impl Observed {
     /// unfinished message, which wait for its end. `covered` is its payload, if it may not be shown as it is.
     pub fn read(
         &mut self,
-        Read { wire_bytes, ahead, .. }: Read<'_>,
+        ReceivedMessage { wire_bytes, fragment_bytes_before: ahead, .. }: ReceivedMessage<'_>,
         covered: Option<&[u8]>,
         at: At,
         saved: &dyn Fn() -> Vec<u8>,

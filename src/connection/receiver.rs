@@ -15,7 +15,7 @@
 use std::time::Duration;
 
 use rmpv::Value;
-use tickwire_sim::Identity;
+use tickwire_sim::WorldParams;
 
 pub use super::driver::{Denied, Driver};
 pub use super::events::{At, Books, Piece};
@@ -27,10 +27,10 @@ use crate::connection::session::{NATIVE_VERSION, Output, Session, says_hello};
 use crate::game::command_acks::answers_commands;
 use crate::game::{About, Breach, Saved};
 use crate::limits;
-use crate::packet::{Decoded, Direction, PacketError};
+use crate::packet::{DecodedPacket, Direction, PacketError};
 use crate::ws::Side;
 use crate::ws::frame::{self, Opcode};
-use crate::ws::message::{Message, Reader};
+use crate::ws::message::{Message, MessageReader};
 
 /// What a client may know of its room at once.
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ pub struct RoomFacts {
     /// Distinguishes this run of the room from earlier runs.
     pub epoch: String,
     /// The parameters of its world.
-    pub identity: Identity,
+    pub identity: WorldParams,
     /// Updates per second of a client that says hello.
     pub update_hz: u8,
 }
@@ -48,7 +48,7 @@ pub struct RoomFacts {
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Receiver {
-    frames: Reader,
+    frames: MessageReader,
     talk: Talk,
     observed: Observed,
     /// What comes is ignored.
@@ -78,7 +78,7 @@ impl Receiver {
         let (outputs, answers) = (Vec::new(), Vec::new());
         let (hides, said, has_unusable) = (false, None, false);
         Receiver {
-            frames: Reader::new(Side::Client, limits::FROM_CLIENTS),
+            frames: MessageReader::new(Side::Client, limits::CLIENT_MESSAGE_LIMITS),
             talk: Talk { endpoint, room, budgets, session, outputs, answers, hides, said, has_unusable },
             observed: Observed::default(),
             is_deaf: false,
@@ -132,7 +132,7 @@ impl Receiver {
         let Receiver { frames, talk, observed, is_deaf } = self;
         let mut count = 0;
         loop {
-            let read = match frames.next_read() {
+            let read = match frames.next_received() {
                 Ok(Some(read)) => read,
                 Ok(None) => return Ok(count),
                 Err(_) if talk.session.is_turned_away() => {
@@ -297,14 +297,14 @@ impl Talk {
     /// Broken encoding closes; wrong arguments and unknown codes are dropped, and answered where
     /// the dialect can.
     fn unusable(&mut self, error: PacketError, driver: &mut dyn Driver) -> Result<(), Ending> {
-        if error.closes() {
+        if error.closes_connection() {
             return Err(Ending::Packet(error));
         }
         // What is wrong may be a token.
         let shown = error.without_text();
         let is_first = !std::mem::replace(&mut self.has_unusable, true);
         driver.books().unusable(error.name(), &shown, is_first);
-        let is_hello = matches!(&error, PacketError::Arguments { packet, .. } if packet == "hello");
+        let is_hello = matches!(&error, PacketError::WrongArguments { packet, .. } if packet == "hello");
         if self.session.awaits_hello() {
             let wrong_hello = if is_hello { Some(Ending::Packet(shown)) } else { None };
             return Err(wrong_hello.unwrap_or(Ending::Breach(Breach::HelloFirst)));
@@ -315,7 +315,7 @@ impl Talk {
         Ok(())
     }
 
-    fn packet(&mut self, packet: &Decoded<'_>, at: At, driver: &mut dyn Driver) -> Result<(), Ending> {
+    fn packet(&mut self, packet: &DecodedPacket<'_>, at: At, driver: &mut dyn Driver) -> Result<(), Ending> {
         driver.books().packet();
         let mut outputs = std::mem::take(&mut self.outputs);
         let mut handled = self.session.handle(packet, at.now, &mut outputs).map_err(Ending::Breach);

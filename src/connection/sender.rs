@@ -134,7 +134,7 @@ impl Batch<'_> {
             Batch::Offered(frames) => (Some(frames.bytes()), None),
             Batch::Taken(waiting) => (None, Some(waiting)),
         };
-        offered.into_iter().chain(waiting.into_iter().flat_map(Waiting::slices)).take(limits::SEND_PIECES)
+        offered.into_iter().chain(waiting.into_iter().flat_map(Waiting::slices)).take(limits::MAX_IOVECS)
     }
 }
 
@@ -185,11 +185,11 @@ impl Queue {
     /// Whether so many more bytes are within the bounds.
     fn has_room(&self, frames: &Frames<'_>) -> bool {
         let (bytes, is_shared) = (frames.bytes().len(), matches!(frames, Frames::Shared(_)));
-        if self.backlog() + bytes <= limits::OUTBOX_BYTES {
+        if self.backlog() + bytes <= limits::SEND_QUEUE_BYTES {
             return true;
         }
         let shared = self.held_shared + self.waiting.shared() + if is_shared { bytes } else { 0 };
-        shared <= limits::SHARED_MESSAGE_BYTES && self.backlog() + bytes - shared <= limits::OUTBOX_BYTES
+        shared <= limits::SHARED_MESSAGE_BYTES && self.backlog() + bytes - shared <= limits::SEND_QUEUE_BYTES
     }
 
     /// Makes the caller the sender of what waits.
@@ -327,11 +327,11 @@ impl Sender {
     pub fn poll(&self, now: Duration) -> Due {
         if !self.life.is_closing() {
             let stuck_since = self.queue.lock().stuck_since;
-            let grace = limits::OUTBOX_GRACE + self.life.pauses.noted(now);
+            let grace = limits::SEND_STALL_TIME + self.life.pauses.noted(now);
             if stuck_since.is_some_and(|since| now.saturating_sub(since) > grace) {
                 return Due::Close(Breach::SlowClient);
             }
         }
-        self.life.poll(now, limits::SILENCE)
+        self.life.poll(now, limits::IDLE_TIMEOUT)
     }
 }

@@ -14,10 +14,10 @@
 
 use std::time::Duration;
 
-use tickwire_sim::{Encoded, PlayerId, Raw};
+use tickwire_sim::{EncodedAction, PlayerId, RawCommand};
 
 use crate::game::{About, Ask, Breach, Profile, Saved, Shared, Verbs, lockstep_packets};
-use crate::packet::{Decoded, Dialect, Direction};
+use crate::packet::{DecodedPacket, Dialect, Direction};
 
 /// The result of a message; the driver carries the outputs out in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +35,7 @@ pub enum Output {
     Join(Profile, Option<u32>),
     /// A command for the world, meant for a tick if the packet names one, and the budget that the
     /// clients of an address share for it.
-    Command(Raw, Option<u32>, Option<&'static Shared>),
+    Command(RawCommand, Option<u32>, Option<&'static Shared>),
     /// The player to watch without a body; `None` is the leader.
     Watch(Option<PlayerId>),
     /// The client in lockstep asks for a snapshot.
@@ -151,7 +151,7 @@ impl Session {
     /// The rule for which the client is closed.
     pub fn handle(
         &mut self,
-        packet: &Decoded<'_>,
+        packet: &DecodedPacket<'_>,
         now: Duration,
         outputs: &mut Vec<Output>,
     ) -> Result<(), Breach> {
@@ -162,8 +162,8 @@ impl Session {
         }
         match packet.row.name.as_str() {
             "hello" => outputs.push(Output::Refused("hello_again", None)),
-            "ping" => outputs.push(Output::Pong(packet.number("nonce").unwrap_or(0))),
-            "follow" => outputs.push(Output::Watch(packet.number("player").map(PlayerId))),
+            "ping" => outputs.push(Output::Pong(packet.integer("nonce").unwrap_or(0))),
+            "follow" => outputs.push(Output::Watch(packet.integer("player").map(PlayerId))),
             name if self.verbs.is_enter(name) => self.enter(packet, outputs),
             name if self.lockstep && self.in_lockstep(name, packet, outputs) => {}
             // Of a client that follows as a stream.
@@ -176,7 +176,7 @@ impl Session {
                 ));
             }
             _ => {
-                let (sequence, tick) = (packet.number("sequence"), packet.number("tick"));
+                let (sequence, tick) = (packet.integer("sequence"), packet.integer("tick"));
                 let mut asks = std::mem::take(&mut self.asks);
                 self.verbs.packet(packet, now, &mut asks);
                 asks.drain(..).for_each(|ask| self.grant(sequence, tick, ask, outputs));
@@ -187,8 +187,8 @@ impl Session {
     }
 
     /// Whether a packet is one of lockstep, and what it asks for.
-    fn in_lockstep(&self, name: &str, packet: &Decoded<'_>, outputs: &mut Vec<Output>) -> bool {
-        let tick = packet.number::<u32>("tick").unwrap_or_default();
+    fn in_lockstep(&self, name: &str, packet: &DecodedPacket<'_>, outputs: &mut Vec<Output>) -> bool {
+        let tick = packet.integer::<u32>("tick").unwrap_or_default();
         match name {
             lockstep_packets::STATE_SYNC_REQUEST => outputs.push(Output::Sync),
             lockstep_packets::CHECKSUM => {
@@ -203,9 +203,9 @@ impl Session {
         true
     }
 
-    fn greet(&mut self, packet: &Decoded<'_>, outputs: &mut Vec<Output>) -> Result<(), Breach> {
-        let version = packet.number::<u16>("version").filter(|_| packet.row.name == "hello");
-        let (Some(version), Some(mode)) = (version, packet.number::<u8>("mode")) else {
+    fn greet(&mut self, packet: &DecodedPacket<'_>, outputs: &mut Vec<Output>) -> Result<(), Breach> {
+        let version = packet.integer::<u16>("version").filter(|_| packet.row.name == "hello");
+        let (Some(version), Some(mode)) = (version, packet.integer::<u8>("mode")) else {
             return Err(Breach::HelloFirst);
         };
         if version != NATIVE_VERSION {
@@ -220,10 +220,10 @@ impl Session {
         Ok(())
     }
 
-    fn enter(&mut self, packet: &Decoded<'_>, outputs: &mut Vec<Output>) {
+    fn enter(&mut self, packet: &DecodedPacket<'_>, outputs: &mut Vec<Output>) {
         let profile = self.verbs.profile(packet);
         match self.player() {
-            None => outputs.push(Output::Join(profile, packet.number("since"))),
+            None => outputs.push(Output::Join(profile, packet.integer("since"))),
             Some(_) => {
                 let ask = self.verbs.enter_again(&profile);
                 self.grant(None, None, ask, outputs);
@@ -250,7 +250,7 @@ impl Session {
         &mut self,
         sequence: Option<u32>,
         tick: Option<u32>,
-        (action, shared): (Encoded, Option<&'static Shared>),
+        (action, shared): (EncodedAction, Option<&'static Shared>),
         outputs: &mut Vec<Output>,
     ) {
         let Some(player) = self.player() else {
@@ -263,7 +263,7 @@ impl Session {
         }
         let sequence = next;
         self.sequence = sequence;
-        outputs.push(Output::Command(Raw { player, sequence, action }, tick, shared));
+        outputs.push(Output::Command(RawCommand { player, sequence, action }, tick, shared));
     }
 }
 
@@ -274,7 +274,7 @@ fn parse_checksum(text: &str) -> Option<u64> {
 }
 
 /// The fields of a packet `desync_details`.
-fn differing(packet: &Decoded<'_>) -> Vec<Differing> {
+fn differing(packet: &DecodedPacket<'_>) -> Vec<Differing> {
     let Some(values) = packet.get("fields").and_then(|fields| fields.as_array()) else { return Vec::new() };
     let text = |value: &rmpv::Value| value.as_str().map(str::to_owned);
     let group = |values: &[rmpv::Value]| {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use rmpv::Value;
 
 use crate::connection::session::says_hello;
-use crate::packet::routes::{self, NoEndpoint};
-use crate::packet::{Codes, Dialect, Direction};
+use crate::packet::routes::{self, RouteError};
+use crate::packet::{PacketTables, Dialect, Direction};
 use crate::ws::frame;
 use crate::ws::http::RequestHead;
 
@@ -33,10 +33,10 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`NoEndpoint`] says what the request got wrong.
-    pub fn find(codes: &Codes, paths: &[(&str, &str)], head: &RequestHead) -> Result<Endpoint, NoEndpoint> {
+    pub fn find(codes: &PacketTables, paths: &[(&str, &str)], head: &RequestHead) -> Result<Endpoint, RouteError> {
         let (asked, format) = (head.query("dialect"), head.query("format"));
         let (dialect, is_json) =
-            routes::find(codes, paths, head.path(), asked.as_deref(), format.as_deref())?;
+            routes::find_dialect(codes, paths, head.path(), asked.as_deref(), format.as_deref())?;
         Ok(Endpoint::new(Arc::clone(dialect), is_json))
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 #[cfg(doc)]
 use crate::limits;
-use crate::packet::routes::FRAME_KIND;
+use crate::packet::routes::WRONG_FRAME_TYPE;
 
 /// A rule of our own that a client broke, or a reason of the server to close. RFC 6455's rules are
 /// `ws::Violation`s.
@@ -66,7 +66,7 @@ const ROWS: [(Breach, &str, u16, &str); 21] = [
     (Breach::HelloLate, "hello_late", 1008, "no hello before the deadline"),
     (Breach::HelloFirst, "hello_first", 1008, "the first packet must be hello"),
     (Breach::HelloVersion, "hello_version", 1008, "this server speaks version 1"),
-    (Breach::FrameKind, FRAME_KIND.0, FRAME_KIND.2, FRAME_KIND.1),
+    (Breach::FrameKind, WRONG_FRAME_TYPE.0, WRONG_FRAME_TYPE.2, WRONG_FRAME_TYPE.1),
     (Breach::SlowClient, "slow_client", 1008, "the client did not read its data in time"),
     (Breach::Silent, "silent", 1011, "the client sent nothing, not even a pong"),
     (Breach::Full, "full", 1013, "the world is full"),

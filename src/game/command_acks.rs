@@ -48,7 +48,7 @@ pub fn check(dialect: &Dialect) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Codes;
+    use crate::packet::PacketTables;
 
     const RIGHT: [&str; 2] = [
         "command_accepted\treliable\t1\tcommands:[sequence:u32,count:u8,tick:u32.tick]",
@@ -58,7 +58,7 @@ mod tests {
     fn checked(rows: &[&str]) -> Result<(), String> {
         let rows: String = rows.iter().map(|row| format!("to_client\t{row}\ta meaning\n")).collect();
         let text = format!("direction\tname\tlane\ttest:int\targuments\tmeaning\n{rows}");
-        let codes = Codes::from_texts(&[("test.tsv", text.as_str())]).map_err(|error| error.to_string())?;
+        let codes = PacketTables::from_texts(&[("test.tsv", text.as_str())]).map_err(|error| error.to_string())?;
         check(&codes.dialect("test").expect("its dialect"))
     }
 

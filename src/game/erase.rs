@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tickwire_sim::{Action, Encoded, Identity, Membership, PlayerId, Raw, Sim, command_frame};
+use tickwire_sim::{Action, EncodedAction, WorldParams, MembershipChange, PlayerId, RawCommand, Sim, command_frame};
 
 use super::dyn_tick::Tick;
 use super::game::{ActionOf, Game, Played, Published, Publisher as _, Rates, View as _};
@@ -33,12 +33,12 @@ impl About {
             join: join::<G>,
             leave: leave::<G>,
             away: away::<G>,
-            identity: Identity::of::<G::Sim>,
+            identity: WorldParams::default_for::<G::Sim>,
             frame: command_frame::decode_raw::<ActionOf<G>>,
             membership: membership::<ActionOf<G>>,
             comes_with_join: comes_with_join::<ActionOf<G>>,
             words: words::<G>,
-            recognizes: G::Sim::recognizes,
+            recognizes: G::Sim::is_snapshot,
             begin: begin::<G::Sim>,
             restore: restore::<G::Sim>,
             look: look::<G>,
@@ -46,31 +46,31 @@ impl About {
     }
 }
 
-fn join<G: Game>(player: PlayerId, profile: &Profile) -> Vec<Encoded> {
+fn join<G: Game>(player: PlayerId, profile: &Profile) -> Vec<EncodedAction> {
     G::join(player, profile).iter().map(Action::encoded).collect()
 }
 
-fn leave<G: Game>(player: PlayerId) -> Encoded {
+fn leave<G: Game>(player: PlayerId) -> EncodedAction {
     G::leave(player).encoded()
 }
 
-fn away<G: Game>(player: PlayerId) -> Encoded {
+fn away<G: Game>(player: PlayerId) -> EncodedAction {
     G::away(player).encoded()
 }
 
-fn membership<A: Action>(action: &Encoded) -> Option<Membership> {
+fn membership<A: Action>(action: &EncodedAction) -> Option<MembershipChange> {
     action.decoded::<A>()?.membership()
 }
 
-fn comes_with_join<A: Action>(action: &Encoded, player: PlayerId) -> bool {
-    action.decoded::<A>().is_some_and(|action| action.comes_with_join(player))
+fn comes_with_join<A: Action>(action: &EncodedAction, player: PlayerId) -> bool {
+    action.decoded::<A>().is_some_and(|action| action.accompanies_join(player))
 }
 
-fn words<G: Game>(action: &Encoded) -> String {
+fn words<G: Game>(action: &EncodedAction) -> String {
     action.decoded().map_or_else(|| format!("{action:?}"), |action| G::words(&action))
 }
 
-fn begin<S: Sim>(identity: &Identity) -> Box<dyn Replica> {
+fn begin<S: Sim>(identity: &WorldParams) -> Box<dyn Replica> {
     played(S::new(identity))
 }
 
@@ -143,7 +143,7 @@ impl<G: Game> Onlooker for Look<G> {
 
     fn step(
         &mut self,
-        commands: &[Raw],
+        commands: &[RawCommand],
         player: Option<PlayerId>,
         watched: Option<PlayerId>,
         messages: &mut Messages,
@@ -156,7 +156,7 @@ impl<G: Game> Onlooker for Look<G> {
         *last = Some(Arc::new(published));
     }
 
-    fn skip(&mut self, commands: &[Raw]) {
+    fn skip(&mut self, commands: &[RawCommand]) {
         let published = self.publish(commands);
         self.skipped.push(published.events);
     }
@@ -177,7 +177,7 @@ impl<G: Game> Onlooker for Look<G> {
 }
 
 impl<G: Game> Look<G> {
-    fn publish(&mut self, commands: &[Raw]) -> Published<G> {
+    fn publish(&mut self, commands: &[RawCommand]) -> Published<G> {
         let Look { played, publisher, .. } = self;
         played.step(commands);
         // How early commands come is known to the server alone: clients do not reckon with this number.

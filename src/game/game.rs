@@ -4,8 +4,8 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use tickwire_sim::state_tree::{Difference, State, corrupted};
-use tickwire_sim::{Command, Encoded, Identity, PlayerId, Sim, Stepped};
+use tickwire_sim::state_tree::{FieldDiff, StateTree, corrupt_one_scalar};
+use tickwire_sim::{Command, EncodedAction, WorldParams, PlayerId, Sim, StepResult};
 
 use super::bots::Bots;
 use super::dyn_tick::{Roster, Tick};
@@ -13,7 +13,7 @@ use super::info::{About, Kill, Order, Replica};
 use super::messages::Messages;
 use super::packet_handler::{Profile, Verbs};
 use super::prediction::StartPredictor;
-use crate::packet::{Codes, Dialect};
+use crate::packet::{PacketTables, Dialect};
 
 /// The action of a game's world.
 pub type ActionOf<G> = <<G as Game>::Sim as Sim>::Action;
@@ -69,7 +69,7 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// What does not fit, by name.
-    fn check(codes: &Codes) -> Result<(), String> {
+    fn check(codes: &PacketTables) -> Result<(), String> {
         let _ = codes;
         Ok(())
     }
@@ -237,13 +237,13 @@ pub trait View<G: Game>: Debug + Send {
 pub(super) struct Played<S: Sim> {
     sim: S,
     commands: Vec<Command<S::Action>>,
-    stepped: Stepped,
+    stepped: StepResult,
 }
 
 impl<S: Sim> Played<S> {
     /// A world that goes on.
     pub(super) fn new(sim: S) -> Played<S> {
-        Played { sim, commands: Vec::new(), stepped: Stepped::default() }
+        Played { sim, commands: Vec::new(), stepped: StepResult::default() }
     }
 
     /// The world.
@@ -257,7 +257,7 @@ impl<S: Sim> Replica for Played<S> {
         self.sim.tick()
     }
 
-    fn identity(&self) -> Identity {
+    fn identity(&self) -> WorldParams {
         self.sim.identity()
     }
 
@@ -269,13 +269,13 @@ impl<S: Sim> Replica for Played<S> {
         self.sim.snapshot()
     }
 
-    fn state(&self) -> State {
-        State::of(&self.sim)
+    fn state(&self) -> StateTree {
+        StateTree::of(&self.sim)
     }
 
-    fn corrupt(&mut self, seed: u64) -> Option<Difference> {
+    fn corrupt(&mut self, seed: u64) -> Option<FieldDiff> {
         let mut random = tickwire_sim::Rng::new(seed as u32, 7);
-        let (sim, difference) = corrupted(&self.sim, &mut random)?;
+        let (sim, difference) = corrupt_one_scalar(&self.sim, &mut random)?;
         self.sim = sim;
         Some(difference)
     }
@@ -284,7 +284,7 @@ impl<S: Sim> Replica for Played<S> {
         self.sim.players().collect()
     }
 
-    fn step(&mut self, commands: &[Command<Encoded>]) {
+    fn step(&mut self, commands: &[Command<EncodedAction>]) {
         self.commands.extend(commands.iter().filter_map(|command| command.decoded()));
         self.sim.step(&mut self.commands, &mut self.stepped);
     }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 #[cfg(doc)]
 use tickwire_sim::Sim;
-use tickwire_sim::command_frame::Frame;
-use tickwire_sim::state_tree::{Difference, State};
-use tickwire_sim::{Command, Declared, Encoded, Identity, Malformed, Membership, PlayerId, Raw};
+use tickwire_sim::command_frame::CommandFrame;
+use tickwire_sim::state_tree::{FieldDiff, StateTree};
+use tickwire_sim::{Command, OptionSpec, EncodedAction, WorldParams, Malformed, MembershipChange, PlayerId, RawCommand};
 
 use super::bots::Bots;
 use super::dyn_tick::Tick;
 use super::messages::Messages;
 use super::packet_handler::{Profile, Verbs};
-use crate::packet::{Codes, Dialect, Direction};
+use crate::packet::{PacketTables, Dialect, Direction};
 
 /// A game without its types: what hosts, sessions, captures and the console use of it.
 pub struct About {
@@ -38,35 +38,35 @@ pub struct About {
     /// As [`Game::BOTS`](super::Game::BOTS).
     pub bots: Bots,
     /// The options of its world.
-    pub options: &'static [Declared],
+    pub options: &'static [OptionSpec],
     /// The tick rates with which it works, in Hz; the first is the default.
     pub tick_rates: &'static [u32],
     /// As [`Game::code_hash`](super::Game::code_hash).
     pub code_hash: fn() -> u64,
     /// As [`Game::check`](super::Game::check).
-    pub check: fn(&Codes) -> Result<(), String>,
+    pub check: fn(&PacketTables) -> Result<(), String>,
     /// As [`Game::verbs`](super::Game::verbs).
     pub verbs: fn(&Dialect) -> Box<dyn Verbs>,
     /// As [`Game::join`](super::Game::join).
-    pub join: fn(PlayerId, &Profile) -> Vec<Encoded>,
+    pub join: fn(PlayerId, &Profile) -> Vec<EncodedAction>,
     /// As [`Game::leave`](super::Game::leave).
-    pub leave: fn(PlayerId) -> Encoded,
+    pub leave: fn(PlayerId) -> EncodedAction,
     /// As [`Game::away`](super::Game::away).
-    pub away: fn(PlayerId) -> Encoded,
+    pub away: fn(PlayerId) -> EncodedAction,
     /// The identity with the defaults of its options.
-    pub identity: fn(u32) -> Identity,
+    pub identity: fn(u32) -> WorldParams,
     /// Reads a command frame of the game.
-    pub frame: fn(&[u8]) -> Result<Frame<Encoded>, Malformed>,
+    pub frame: fn(&[u8]) -> Result<CommandFrame<EncodedAction>, Malformed>,
     /// Whom an action of the operator lets in or makes leave.
-    pub membership: fn(&Encoded) -> Option<Membership>,
+    pub membership: fn(&EncodedAction) -> Option<MembershipChange>,
     /// Whether the server gives an action with the join of a player, not the operator.
-    pub comes_with_join: fn(&Encoded, PlayerId) -> bool,
+    pub comes_with_join: fn(&EncodedAction, PlayerId) -> bool,
     /// An action in words.
-    pub words: fn(&Encoded) -> String,
+    pub words: fn(&EncodedAction) -> String,
     /// As [`Sim::recognizes`].
     pub recognizes: fn(&[u8]) -> bool,
     /// A world that begins.
-    pub begin: fn(&Identity) -> Box<dyn Replica>,
+    pub begin: fn(&WorldParams) -> Box<dyn Replica>,
     /// A world that goes on from a snapshot, or why it cannot, in words.
     pub restore: fn(&[u8]) -> Restored,
     /// The world of a snapshot, and what a client of this dialect would be told of it.
@@ -92,7 +92,7 @@ impl About {
     ///
     /// # Errors
     /// The first that is missing, by name.
-    pub fn check_tables(&self, codes: &Codes) -> Result<(), String> {
+    pub fn check_tables(&self, codes: &PacketTables) -> Result<(), String> {
         for (_, name) in self.paths {
             let Some(dialect) = codes.dialect(name) else {
                 return Err(format!(
@@ -157,14 +157,14 @@ impl About {
     ///
     /// # Errors
     /// A table cannot be used, with its file, line and reason; or what is missing, by name.
-    pub fn codes_of(games: &[&About]) -> Result<Codes, String> {
+    pub fn codes_of(games: &[&About]) -> Result<PacketTables, String> {
         let mut tables = Vec::new();
         for table in games.iter().flat_map(|about| about.tables) {
             if !tables.contains(table) {
                 tables.push(*table);
             }
         }
-        let codes = Codes::from_texts(&tables).map_err(|error| error.to_string())?;
+        let codes = PacketTables::from_texts(&tables).map_err(|error| error.to_string())?;
         games.iter().try_for_each(|about| about.check_tables(&codes))?;
         Ok(codes)
     }
@@ -195,7 +195,7 @@ impl From<String> for OrderError {
 pub type Find<'a> = &'a dyn Fn(&str) -> Result<PlayerId, OrderError>;
 
 /// What an order makes of its arguments: the action, and what is answered once it has been executed.
-pub type Given = Result<(Encoded, String), OrderError>;
+pub type Given = Result<(EncodedAction, String), OrderError>;
 
 /// A command of the operator that a game adds.
 #[derive(Clone, Copy)]
@@ -222,20 +222,20 @@ pub trait Replica: Debug {
     /// As [`Sim::tick`].
     fn tick(&self) -> u32;
     /// As [`Sim::identity`].
-    fn identity(&self) -> Identity;
+    fn identity(&self) -> WorldParams;
     /// As [`Sim::checksum`].
     fn checksum(&self) -> u64;
     /// As [`Sim::snapshot`].
     fn snapshot(&self) -> Vec<u8>;
     /// Every scalar of its state, with its place.
-    fn state(&self) -> State;
+    fn state(&self) -> StateTree;
     /// Changes one scalar.
-    fn corrupt(&mut self, seed: u64) -> Option<Difference>;
+    fn corrupt(&mut self, seed: u64) -> Option<FieldDiff>;
     /// As [`Sim::players`].
     fn players(&self) -> Vec<PlayerId>;
     /// Runs one tick with these commands. An action that cannot be read is left out: whoever made
     /// the commands has read them.
-    fn step(&mut self, commands: &[Command<Encoded>]);
+    fn step(&mut self, commands: &[Command<EncodedAction>]);
 }
 
 /// A world that is stepped again, and what one client would be told of it.
@@ -253,7 +253,7 @@ pub trait Onlooker: Debug + Send {
     /// player, or a spectator of the watched one, or of the leader.
     fn step(
         &mut self,
-        commands: &[Raw],
+        commands: &[RawCommand],
         player: Option<PlayerId>,
         watched: Option<PlayerId>,
         messages: &mut Messages,
@@ -261,7 +261,7 @@ pub trait Onlooker: Debug + Send {
 
     /// Runs one tick with these commands, and says nothing yet: what happens in it is told with the next
     /// step, and the state after that step alone.
-    fn skip(&mut self, commands: &[Raw]);
+    fn skip(&mut self, commands: &[RawCommand]);
 
     /// The players in the world, and their names.
     fn names(&self) -> Vec<(PlayerId, String)>;

@@ -4,7 +4,7 @@
 //! lockstep: they run the room's world themselves, from a snapshot and the commands of each tick.
 //! `hello` asks for it with [`MODE`].
 
-use crate::packet::grammar::print_arguments;
+use crate::packet::grammar::format_arguments;
 use crate::packet::{Dialect, Direction, Lane};
 
 /// The bit of the mode in `hello` that asks for lockstep; the lowest bit asks for a body.
@@ -70,7 +70,7 @@ pub fn check(dialect: &Dialect) -> Result<(), String> {
                 "the dialect {name} has packets of lockstep, but lacks {packet}: it needs all of them or none"
             ));
         };
-        if row.lane != Lane::Reliable || print_arguments(&row.arguments) != arguments {
+        if row.lane != Lane::Reliable || format_arguments(&row.arguments) != arguments {
             return Err(format!(
                 "the packet {packet} of the dialect {name} must be reliable, with the arguments {arguments}"
             ));
@@ -82,7 +82,7 @@ pub fn check(dialect: &Dialect) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Codes;
+    use crate::packet::PacketTables;
 
     fn checked(change: impl Fn(&str) -> String) -> Result<(), String> {
         let rows = ROWS.iter().enumerate().map(|(code, (direction, packet, arguments))| {
@@ -92,7 +92,7 @@ mod tests {
         let text = format!(
             "direction\tname\tlane\ttest:int\targuments\tmeaning\nto_client\tpong\treliable\t99\t-\ta meaning\n{rows}"
         );
-        let codes = Codes::from_texts(&[("test.tsv", text.as_str())]).map_err(|error| error.to_string())?;
+        let codes = PacketTables::from_texts(&[("test.tsv", text.as_str())]).map_err(|error| error.to_string())?;
         check(&codes.dialect("test").expect("its dialect"))
     }
 

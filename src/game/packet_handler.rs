@@ -7,9 +7,9 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use rmpv::Value;
-use tickwire_sim::Encoded;
+use tickwire_sim::EncodedAction;
 
-use crate::packet::Decoded;
+use crate::packet::DecodedPacket;
 
 /// A body that a client asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Profile {
     /// The name, as the game has cleaned it.
     pub name: String,
     /// What else the game knows of it.
-    pub more: Encoded,
+    pub more: EncodedAction,
 }
 
 /// An action that reaches other players, and which the clients of one address therefore share a
@@ -40,7 +40,7 @@ pub struct Shared {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ask {
     /// An action of the client's own player.
-    Act(Encoded, Option<&'static Shared>),
+    Act(EncodedAction, Option<&'static Shared>),
     /// The packet has no effect: a rule's name for the metrics, and what the client is told, if
     /// anything.
     Refuse(&'static str, Option<&'static str>),
@@ -65,7 +65,7 @@ pub trait Verbs: Debug + Send {
     }
 
     /// The body that a packet asks for: `hello`, or one that [`Verbs::is_enter`].
-    fn profile(&self, packet: &Decoded<'_>) -> Profile;
+    fn profile(&self, packet: &DecodedPacket<'_>) -> Profile;
 
     /// What it means that a client that has a body asks for one: by default, nothing.
     fn enter_again(&mut self, profile: &Profile) -> Ask {
@@ -77,7 +77,7 @@ pub trait Verbs: Debug + Send {
     fn joined(&mut self) {}
 
     /// What any other packet asks for: appends to `asks`.
-    fn packet(&mut self, packet: &Decoded<'_>, now: Duration, asks: &mut Vec<Ask>);
+    fn packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, asks: &mut Vec<Ask>);
 
     /// Appends everything that decides how the next packet is handled, `now`.
     fn save(&self, now: Duration, out: &mut Vec<u8>) {

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use crate::game::prediction::StartPredictor;
 use crate::game::simple::Simple;
 use crate::game::{About, Game};
-use crate::packet::Codes;
+use crate::packet::PacketTables;
 use crate::server::clients::client::Line;
 use crate::server::clients::dyn_room::Kind;
 
@@ -49,9 +49,9 @@ games! {
 }
 
 /// The packet tables of all games.
-pub fn codes() -> Arc<Codes> {
-    static CODES: OnceLock<Arc<Codes>> = OnceLock::new();
+pub fn codes() -> Arc<PacketTables> {
+    static CODES: OnceLock<Arc<PacketTables>> = OnceLock::new();
     let tables = || ABOUT.iter().flat_map(|about| about.tables.iter().copied()).collect::<Vec<_>>();
-    let read = || Arc::new(Codes::from_texts(&tables()).expect("the built-in tables are tested"));
+    let read = || Arc::new(PacketTables::from_texts(&tables()).expect("the built-in tables are tested"));
     Arc::clone(CODES.get_or_init(read))
 }

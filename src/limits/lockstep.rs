@@ -11,15 +11,15 @@ pub const LOCKSTEP_SNAPSHOT_TICKS: u32 = 600;
 /// otherwise.
 pub const LOCKSTEP_CHECKSUM_TICKS: u32 = 100;
 /// Most ticks of either interval.
-pub const LOCKSTEP_INTERVAL_TICKS_MOST: u32 = 10_000;
+pub const LOCKSTEP_MAX_INTERVAL_TICKS: u32 = 10_000;
 /// Bytes of command frames that a room keeps behind its newest snapshot. Beyond: it makes the next
 /// snapshot early.
-pub const LOCKSTEP_LOG_BYTES: usize = 1024 * 1024;
+pub const LOCKSTEP_JOURNAL_BYTES: usize = 1024 * 1024;
 /// Snapshots that a room keeps: the newest, and the one before it for a checksum that arrives late.
 pub const LOCKSTEP_SNAPSHOTS: usize = 2;
 /// Shortest time between a room's last snapshot and the first one for clients that come after all
 /// others have left: one that comes and goes must not have one made each time. Sooner: they wait.
-pub const LOCKSTEP_SNAPSHOT_LEAST: Duration = Duration::from_secs(1);
+pub const LOCKSTEP_MIN_SNAPSHOT_INTERVAL: Duration = Duration::from_secs(1);
 /// Snapshots that the clients of one address are sent at once, in all rooms of a server together, unless
 /// `--address-budgets off` lifts the limit: all that the address may have join together. Beyond the
 /// burst, the next one waits for [`ADDRESS_SNAPSHOT_EVERY`], and the clients take turns.
@@ -28,7 +28,7 @@ pub const ADDRESS_SNAPSHOTS_BURST: u32 = CLIENTS_PER_ADDRESS as u32;
 pub const ADDRESS_SNAPSHOT_EVERY: Duration = Duration::from_secs(1);
 /// Time for which a client that waits for a snapshot goes before others of its address that had one
 /// later: many ticks, in each of which it asks again. Beyond: it has not asked again, and waits no more.
-pub const LOCKSTEP_SYNC_TURN: Duration = Duration::from_secs(1);
+pub const LOCKSTEP_SYNC_WAIT: Duration = Duration::from_secs(1);
 /// Bytes of snapshots that a server sends in a second in the long run, to all addresses together:
 /// 134 Mbit/s, a fair part of its line. Beyond the burst: snapshots wait.
 pub const LOCKSTEP_SYNC_BYTES_PER_SECOND: u32 = 16 * 1024 * 1024;
@@ -40,16 +40,16 @@ pub const LOCKSTEP_SYNC_BURST: Duration = Duration::from_secs(4);
 pub const SHARED_MESSAGE_BYTES: usize = super::CLIENT_MESSAGE_BYTES;
 /// Bytes of command frames and reports, as they are sent, that a client is sent in one turn, besides a
 /// snapshot and answers. Beyond: in the next one. A frame that is larger by itself goes alone.
-pub const LOCKSTEP_TURN_BYTES: usize = super::OUTBOX_BYTES / 2;
+pub const LOCKSTEP_UPDATE_BYTES: usize = super::SEND_QUEUE_BYTES / 2;
 /// Checksum ticks whose checksums a room keeps: those from its oldest snapshot on, one checksum of each
 /// client. Beyond: the newest ones and those that are to be reported, and a checksum that comes later is
 /// dropped.
-pub const LOCKSTEP_ROUNDS: usize = 64;
+pub const LOCKSTEP_MAX_CHECKSUM_ROUNDS: usize = 64;
 /// Time for which a report waits for the fields that differ, if that is longer than an interval. Beyond:
 /// it names the participants alone.
-pub const LOCKSTEP_DETAILS_TIME: Duration = Duration::from_secs(1);
+pub const LOCKSTEP_DETAILS_TIMEOUT: Duration = Duration::from_secs(1);
 /// Groups of participants with the same checksum that a `desync_report` lists. Beyond: counted only.
-pub const LOCKSTEP_GROUPS: usize = 16;
+pub const LOCKSTEP_MAX_REPORT_GROUPS: usize = 16;
 /// Participants that a `desync_report` lists in a group. Beyond: counted only.
 pub const LOCKSTEP_PARTICIPANTS: usize = 32;
 /// Fields that a client in lockstep may name as different, and that a `desync_report` lists. Beyond: the
@@ -67,10 +67,10 @@ pub const SELF_CHECK_TICKS: usize = 120;
 pub const SELF_CHECK_QUEUE_BYTES: usize = 8 * 1024 * 1024;
 /// Bytes of one message of a room's journal to `--self-check`: a snapshot of the largest world that can be
 /// restored ([`super::RESTORE_BYTES`]), also as text. Beyond: a finding, and the own world begins again.
-pub const SELF_CHECK_MESSAGE_BYTES: usize = 2 * super::RESTORE_BYTES as usize;
+pub const SELF_CHECK_MESSAGE_BYTES: usize = 2 * super::MAX_RESTORE_BYTES as usize;
 /// Longest time until `--self-check` follows the rooms' journals again, when nothing is sent: it is then
 /// as far behind as [`SELF_CHECK_TICKS`] allows by far.
-pub const SELF_CHECK_WAIT: Duration = Duration::from_millis(100);
+pub const SELF_CHECK_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Ticks that bots in lockstep that share a world may be behind each other. Beyond: a bot asks for a
 /// snapshot.
 pub const SHARED_WORLD_TICKS: usize = 128;
@@ -79,4 +79,4 @@ pub const SHARED_WORLD_TICKS: usize = 128;
 pub const SHARED_WORLD_LOG_TICKS: usize = 2 * LOCKSTEP_SNAPSHOT_TICKS as usize;
 /// Answers to commands that a bot in lockstep keeps until its world has run them. Beyond: it hears them at
 /// once.
-pub const LOCKSTEP_ANSWERS_KEPT: usize = 256;
+pub const LOCKSTEP_MAX_HELD_ACKS: usize = 256;

@@ -70,11 +70,11 @@ pub const MAP_PING_INTERVAL: Duration = Duration::from_millis(1000);
 pub const CLAN_INTERVAL: Duration = Duration::from_millis(250);
 /// Join requests that a clan's owner is shown at once. Further requests are shown as these are
 /// answered.
-pub const CLAN_REQUESTS_SHOWN: usize = 20;
+pub const MAX_VISIBLE_CLAN_REQUESTS: usize = 20;
 /// Shortest time between two messages that tell a client which clans were founded or dissolved and
 /// which clans the players in view belong to. A player may change clans four times a second, and
 /// every client is informed. Changes in between are sent together.
-pub const CLAN_NEWS_EVERY: Duration = Duration::from_millis(1000);
+pub const CLAN_NEWS_INTERVAL: Duration = Duration::from_millis(1000);
 /// Average bytes per second about clans that one client is sent: sixty players who found and
 /// leave clans use all of it. Beyond: the changes are sent later, together.
 pub const CLAN_NEWS_BYTES_PER_SECOND: u32 = 1000;
@@ -93,12 +93,12 @@ pub const CLIENT_BYTES_PER_SECOND: u32 = 16 * 1024;
 pub const CLIENT_BYTES_BURST: u32 = 64 * 1024;
 /// Divisor of a client's burst: with less than half the burst left, the client is warned once that
 /// it may be closed. At twice the allowed rate, the warning comes a second before the close.
-pub const BUDGET_WARNING: u64 = 2;
+pub const RATE_WARNING_DIVISOR: u64 = 2;
 /// How far ahead of the current tick a command may be scheduled, in milliseconds. Later commands
 /// are moved to this bound.
-pub const COMMAND_AHEAD_MS: u32 = 1000;
+pub const MAX_COMMAND_LEAD_MS: u32 = 1000;
 /// Time that a native client has to send its `hello`. Beyond: close 1008.
-pub const HELLO_TIME: Duration = Duration::from_secs(10);
+pub const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 
 // ---- net: connections -----------------------------------------------------------------------
 
@@ -118,24 +118,24 @@ pub const CLIENTS_PER_ADDRESS: usize = 64;
 /// another only while it has fewer than there are free places, less an eighth reserved for new
 /// addresses. When only that eighth is left, a connection from a new address displaces the oldest
 /// one of the address that has the most. Beyond: 503 without a thread.
-pub const HEADS_PENDING: usize = 1024;
+pub const MAX_PENDING_REQUESTS: usize = 1024;
 /// Time that the listener waits for a displaced connection to end when only displaced connections
 /// keep a new one out: the thread has been woken, and needs a processor. Beyond: 503.
-pub const DISPLACED_TIME: Duration = Duration::from_millis(500);
+pub const DISPLACED_WAIT: Duration = Duration::from_millis(500);
 /// Connections of one address whose request is being read or whose page is being written: a class
 /// of forty behind one address loads the page at once, with six connections each. Beyond: 503
 /// without a thread, or behind a trusted proxy once the head has named the client's address.
-pub const HEADS_PENDING_PER_ADDRESS: usize = 256;
+pub const MAX_PENDING_REQUESTS_PER_ADDRESS: usize = 256;
 /// Time from accept to the end of the request head, however slowly it arrives. Beyond: 408, or
 /// nothing if no byte arrived, and the connection is closed.
-pub const HEAD_TIME: Duration = Duration::from_secs(5);
+pub const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time that writing a page may take. Beyond: the connection is dropped.
-pub const PAGE_TIME: Duration = Duration::from_secs(10);
+pub const PAGE_WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Silence after which a client is pinged: proxies drop a tunnel after 60 s. Whole messages and
 /// control frames, such as the pong, end a silence; bytes of an unfinished frame do not.
-pub const PING_EVERY: Duration = Duration::from_secs(20);
+pub const PING_INTERVAL: Duration = Duration::from_secs(20);
 /// Silence after which a client counts as gone: three unanswered pings. Beyond: close 1011.
-pub const SILENCE: Duration = Duration::from_secs(65);
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(65);
 /// Shortest pause of the server after which rate limits and deadlines allow for the pause. A worker looks
 /// after each client at least every [`WORKER_IDLE`]. Shorter: the bursts of the rate limits cover it.
 pub const PAUSE_LEAST: Duration = Duration::from_secs(1);
@@ -146,21 +146,21 @@ pub const PAUSE_SLACK_TIME: Duration = Duration::from_secs(10);
 /// counts as this long.
 pub const PAUSE_SLACK_MOST: Duration = Duration::from_secs(60);
 /// Time between our close frame and the end of the connection, whether or not the peer answered.
-pub const CLOSE_TIME: Duration = Duration::from_secs(2);
+pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time that shutdown gives clients to answer the close frame. Beyond: their connections are cut.
-pub const STOP_TIME: Duration = Duration::from_millis(1500);
+pub const SHUTDOWN_CLOSE_TIMEOUT: Duration = Duration::from_millis(1500);
 /// Time that connection threads have to end after their connections were cut, which is immediate
 /// unless the machine is overloaded. Beyond: shutdown reports the remaining threads, also in the
 /// exit code.
-pub const CUT_TIME: Duration = Duration::from_secs(5);
+pub const SHUTDOWN_JOIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often a thread that is flushing its final frames checks whether they have been sent.
-pub const LAST_WORDS_LOOK: Duration = Duration::from_millis(20);
+pub const FLUSH_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Time between two status lines in the log.
-pub const STATUS_EVERY: Duration = Duration::from_secs(10);
+pub const STATUS_LOG_INTERVAL: Duration = Duration::from_secs(10);
 /// Bytes still read and dropped after our final frame, so that closing does not reset the
 /// connection before the peer has read that frame. Beyond (a flooding client): the connection is
 /// cut.
-pub const DRAIN_BYTES: usize = 256 * 1024;
+pub const MAX_DRAIN_BYTES: usize = 256 * 1024;
 /// Stack of a client thread, in bytes: backtraces fit; only touched pages cost memory.
 pub const CLIENT_STACK_BYTES: usize = 256 * 1024;
 /// Bytes that a client thread reads at once.
@@ -168,19 +168,19 @@ pub const READ_BYTES: usize = 4 * 1024;
 /// Memory mappings that one thread costs on Linux. Beyond `vm.max_map_count`, a new thread aborts.
 pub const MAPPINGS_PER_THREAD: usize = 4;
 /// Memory mappings reserved for everything but connection threads: heap, libraries, other threads.
-pub const MAPPINGS_KEPT: usize = 2_048;
+pub const RESERVED_MAPPINGS: usize = 2_048;
 /// Descriptors reserved for everything but clients and requests: listener, standard streams, files,
 /// watchers.
-pub const DESCRIPTORS_KEPT: usize = 64;
+pub const RESERVED_DESCRIPTORS: usize = 64;
 /// Connections that the machine must be able to carry: two requests and six clients. Below: the
 /// server does not start.
-pub const CONNECTIONS_LEAST: usize = 8;
+pub const MIN_CONNECTIONS: usize = 8;
 /// Errors of `accept` in a row that a listener retries at once: more than one error of single
 /// connections (ECONNABORTED), and too few to cost anything.
 pub const ACCEPT_ERRORS: u32 = 8;
 /// Pause of a listener before each further retry, such as while no descriptor is left; without it,
 /// accept would fail a million times a second.
-pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+pub const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Connections a second of one address in the long run, unless `--address-budgets off` lifts the
 /// limit: two pages of 60 files. Beyond the burst: 429 without a thread, or behind a trusted proxy
@@ -207,7 +207,7 @@ pub const ADDRESS_JOINS_BURST: u32 = 128;
 pub const ADDRESS_ACTION_RATE_FACTOR: u32 = 4;
 /// Addresses whose budgets are kept, at about 140 bytes each; full budgets are not kept. Beyond: an eighth
 /// of all are forgotten at once, those that have spent the least first.
-pub const BUDGET_ADDRESSES: usize = 16 * 1024;
+pub const MAX_TRACKED_ADDRESSES: usize = 16 * 1024;
 
 // ---- net: echo ------------------------------------------------------------------------------
 
@@ -216,7 +216,7 @@ pub const BUDGET_ADDRESSES: usize = 16 * 1024;
 pub const ECHO_MESSAGE_BYTES: usize = 1024 * 1024;
 /// Largest value of `--max-message`, in bytes: the longest message of the Autobahn test suite.
 /// Beyond: `echo` does not start.
-pub const ECHO_MESSAGE_BYTES_MOST: usize = 16 * 1024 * 1024;
+pub const MAX_ECHO_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 /// Fragments of one message to `echo`, empty ones included: the Autobahn test suite cuts 4 MiB into
 /// 65,536 pieces of 64 bytes and appends an empty one. Beyond: close 1008.
 pub const ECHO_FRAGMENTS: usize = 65_536 + 1;
@@ -232,9 +232,9 @@ pub const ECHO_CLIENTS: usize = 256;
 pub const ECHO_READ_BYTES: usize = 16 * 1024;
 /// Lowest mean rate, in bytes a second, at which a message to `echo` must arrive: that of a modem.
 /// Slower: close 1011, [`SILENCE`] after the longest message would have arrived.
-pub const ECHO_BYTES_PER_SECOND_LEAST: u64 = 4 * 1024;
+pub const MIN_ECHO_BYTES_PER_SECOND: u64 = 4 * 1024;
 /// How often a thread of `echo` pauses reading to check for shutdown.
-pub const ECHO_LOOK: Duration = Duration::from_millis(100);
+pub const ECHO_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Time that a client of `echo` has to receive an answer: the longest one at half a megabyte a
 /// second. Beyond: the connection is dropped.
 pub const ECHO_WRITE_TIME: Duration = Duration::from_secs(30);
@@ -243,22 +243,22 @@ pub const ECHO_WRITE_TIME: Duration = Duration::from_secs(30);
 
 /// Bytes of one line of the operator. The longest line that the world accepts, `say` with 60
 /// characters, has under 300. Beyond: the command is rejected.
-pub const OPERATOR_LINE_BYTES: usize = 512;
+pub const MAX_OPERATOR_LINE_BYTES: usize = 512;
 /// Bytes of the body of a request to `/admin`: a page of lines. Beyond: 413.
 pub const ADMIN_BODY_BYTES: usize = 4 * 1024;
 /// Lines of one request to `/admin`, because each may wait for a tick. Beyond: 413.
-pub const ADMIN_LINES: usize = 32;
+pub const MAX_ADMIN_LINES: usize = 32;
 /// Questions of the operator that wait for a room. Beyond: the operator gets an error, and may ask
 /// again.
-pub const INQUIRIES: usize = 64;
+pub const MAX_ROOM_QUERIES: usize = 64;
 /// Time to wait for a room's answer, which comes with the next tick unless the machine is
 /// overloaded. Beyond: the operator gets an error.
-pub const ANSWER_TIME: Duration = Duration::from_secs(5);
+pub const ROOM_QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes of a file to restore: a world with three players takes 25 kB, so thousands of players fit.
 /// Beyond: the server does not start.
-pub const RESTORE_BYTES: u64 = 64 * 1024 * 1024;
+pub const MAX_RESTORE_BYTES: u64 = 64 * 1024 * 1024;
 /// Addresses, or /64 of IPv6, that the operator bans. Beyond: the command is rejected.
-pub const BANS: usize = 4096;
+pub const MAX_BANS: usize = 4096;
 
 // ---- capture: files for Wireshark -----------------------------------------------------------
 
@@ -269,7 +269,7 @@ pub const CAPTURE_SEGMENT_BYTES: usize = 60 * 1024;
 pub const CAPTURE_SEGMENT_FRAMES: usize = 200;
 /// Bytes of a snapshot in one record of a capture: packet readers accept 256 KiB at most. Beyond:
 /// several records.
-pub const CAPTURE_PART_BYTES: usize = 32 * 1024;
+pub const CAPTURE_CHUNK_BYTES: usize = 32 * 1024;
 /// Bytes that wait to be written to a capture: several seconds of two hundred clients, to bridge a
 /// pause of the disk. Beyond: lost, and counted.
 pub const CAPTURE_QUEUE_BYTES: usize = 32 * 1024 * 1024;
@@ -287,12 +287,12 @@ pub const CAPTURE_TABLES_BYTES: u64 = 4 * 1024 * 1024;
 pub const CAPTURE_FILES: u32 = 9_999;
 /// Pause of the recorder between two writes, for large writes and few wake-ups; too short to notice
 /// in a live view.
-pub const CAPTURE_PAUSE: Duration = Duration::from_millis(10);
+pub const CAPTURE_WRITE_INTERVAL: Duration = Duration::from_millis(10);
 /// How long the recorder waits for data before it checks the age of its file.
-pub const CAPTURE_LOOK: Duration = Duration::from_millis(500);
+pub const CAPTURE_POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Time that the last bytes of a capture have to be written when it ends. Beyond: the server
 /// reports it and does not wait.
-pub const CAPTURE_END_TIME: Duration = Duration::from_secs(1);
+pub const CAPTURE_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Time between two log lines about packets of one name that do not fit their table. Beyond: counted.
 pub const MISFIT_LOG_EVERY: Duration = Duration::from_secs(60);
@@ -301,20 +301,20 @@ pub const MISFIT_LOG_EVERY: Duration = Duration::from_secs(60);
 
 /// Watchers of `/wire` at once, half of them for one address: a class at one address. Each has a
 /// thread and at most [`WIRE_TAP_BYTES`] of copies. Beyond: 503.
-pub const WATCHERS: usize = 24;
+pub const MAX_INSPECTORS: usize = 24;
 /// Bytes that wait in the tap for a watcher: half a second of the most crowded screen. Beyond:
 /// omitted, counted and reported to the watcher.
-pub const WIRE_TAP_BYTES: usize = 512 * 1024;
+pub const INSPECTOR_QUEUE_BYTES: usize = 512 * 1024;
 /// A watcher's turn: it is sent updates at most 20 times a second, and its requests are read at
 /// least that often.
-pub const WIRE_TURN: Duration = Duration::from_millis(50);
+pub const INSPECTOR_SEND_INTERVAL: Duration = Duration::from_millis(50);
 /// Shortest wait for a watcher's request, even after a long turn: a socket reads a timeout of zero
 /// as no timeout.
-pub const WIRE_READ_TIME_LEAST: Duration = Duration::from_millis(1);
+pub const MIN_INSPECTOR_READ_TIMEOUT: Duration = Duration::from_millis(1);
 /// Time between two client lists for a watcher, if the list has changed.
-pub const WIRE_CLIENTS_EVERY: Duration = Duration::from_millis(500);
+pub const INSPECTOR_CLIENT_LIST_INTERVAL: Duration = Duration::from_millis(500);
 /// Clients in a watcher's list. Beyond: only the most recent ones.
-pub const WIRE_CLIENTS: usize = 512;
+pub const MAX_INSPECTOR_LISTED_CLIENTS: usize = 512;
 /// Ended clients that watchers can still inspect. Beyond: the oldest goes.
 pub const WIRE_ENDED: usize = 20;
 /// Ended clients of one address among them. Beyond: the oldest of this address goes.
@@ -324,9 +324,9 @@ pub const WIRE_TAIL_BYTES: usize = 64 * 1024;
 /// Those bytes of all connected clients, while a watcher is connected. Beyond: each client keeps its share.
 pub const WIRE_TAILS_BYTES: usize = 8 * 1024 * 1024;
 /// Time that a watcher has to receive what it is sent. Beyond: its connection is dropped.
-pub const WIRE_WRITE_TIME: Duration = Duration::from_secs(5);
+pub const INSPECTOR_WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes that a watcher may send as its own client: any frame worth editing. Beyond: it is closed.
-pub const INJECTED_BYTES: usize = 4 * 1024;
+pub const MAX_INJECTED_BYTES: usize = 4 * 1024;
 /// Bytes of one message to the inspector: a full tap, with 17 bytes around each frame. Beyond: refused.
 pub const INSPECTOR_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
 /// Frames that the inspector keeps of each side of a connection: over a minute of one client. Beyond: the
@@ -352,13 +352,13 @@ pub const INSPECTOR_FILTER_CHARS: usize = 500;
 /// Lines that the page gets at once: a screen has under a hundred. Beyond: left out.
 pub const INSPECTOR_ROWS: usize = 2000;
 /// Entries that are searched for an earlier frame. Beyond: taken as not there.
-pub const INSPECTOR_LOOK_BACK: usize = 50_000;
+pub const INSPECTOR_SEARCH_ENTRIES: usize = 50_000;
 /// Fields that differ between two frames, as the page shows them. Beyond: counted only.
 pub const INSPECTOR_CHANGES: usize = 200;
 /// Bytes of a frame in a link: browsers accept an address of 32,000 characters. Beyond: refused.
 pub const INSPECTOR_LINK_BYTES: usize = 16_000;
 /// Kinds of packets that are counted in a second, and fields of each. Beyond: counted as `other`.
-pub const INSPECTOR_KINDS: usize = 64;
+pub const INSPECTOR_PACKET_KINDS: usize = 64;
 
 // ---- embedded: a server inside another program -----------------------------------------------
 
@@ -371,28 +371,28 @@ pub const EMBEDDED_WORLDS: usize = 8;
 pub const EMBEDDED_BOTS: usize = 64;
 /// Ticks that an embedded server makes up for at once after its program was busy: a third of a
 /// second. Beyond: the ticks are skipped.
-pub const EMBEDDED_CATCH_UP: u32 = 10;
+pub const EMBEDDED_MAX_CATCH_UP_TICKS: u32 = 10;
 
 // ---- cli: the terminal ----------------------------------------------------------------------
 
 /// How often the console checks whether the program is in the terminal's foreground: a background
 /// program must not read, or the shell would stop it.
-pub const TERMINAL_LOOK: Duration = Duration::from_millis(300);
+pub const FOREGROUND_POLL_INTERVAL: Duration = Duration::from_millis(300);
 
 // ---- explain --------------------------------------------------------------------------------
 
 /// Bytes searched for the first valid frame where the beginning is missing: our longest frame fits,
 /// with as much before it. Beyond: the bytes before the first possible frame are given up, or half
 /// of all if the search is out of tries.
-pub const EXPLAIN_SEEK_BYTES: usize = 2 * OUTBOX_BYTES;
+pub const RESYNC_SEARCH_BYTES: usize = 2 * SEND_QUEUE_BYTES;
 /// Payload bytes that one such search decodes, for each byte searched, over all dialects. A
 /// session's bytes look like a frame at few wrong places. Beyond: the search continues from there
 /// when there is more.
-pub const EXPLAIN_SEEK_TRIES: usize = 16;
+pub const RESYNC_DECODE_FACTOR: usize = 16;
 /// How many messages fewer than the best guess a dialect may have read, for a connection without
 /// its upgrade. Beyond: that dialect is dropped, so that a long connection is decoded once and not
 /// once for each dialect.
-pub const EXPLAIN_GUESS_BEHIND: usize = 8;
+pub const DIALECT_GUESS_MAX_DEFICIT: usize = 8;
 /// Bytes of the head of a request or response of another protocol. Beyond: the bytes are shown as an incomplete head.
 pub const EXPLAIN_HEAD_BYTES: usize = 64 * 1024;
 
@@ -411,44 +411,44 @@ pub const EXPLAIN_PASTED_BYTES: u64 = 8 * 1024 * 1024;
 /// Bytes of one line typed at `talk`: the longest message that the server accepts fits, in
 /// hexadecimal with spaces, and somewhat longer ones to try the limit. Beyond: the line is
 /// rejected.
-pub const TALK_LINE_BYTES: usize = 64 * 1024;
+pub const CONNECT_MAX_LINE_BYTES: usize = 64 * 1024;
 /// Time that `expect` waits by default. Beyond: the script fails.
-pub const TALK_EXPECT_TIME: Duration = Duration::from_secs(5);
+pub const CONNECT_EXPECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long `talk` sleeps without an event. It is only a fallback: every event wakes it.
-pub const TALK_LOOK: Duration = Duration::from_secs(60);
+pub const CONNECT_IDLE_WAIT: Duration = Duration::from_secs(60);
 /// Received frames that a later `expect` can match. Beyond: the oldest is dropped.
-pub const TALK_HEARD: usize = 4096;
+pub const CONNECT_MAX_RECEIVED: usize = 4096;
 
 // ---- cli: the log ---------------------------------------------------------------------------
 
 /// Log lines that wait to be written, at about 100 bytes each. Beyond: left out and counted,
 /// because a logging thread must not wait.
-pub const LOG_LINES: usize = 4096;
+pub const MAX_QUEUED_LOG_LINES: usize = 4096;
 /// Of these, lines reserved for warnings and errors.
-pub const LOG_LINES_KEPT: usize = LOG_LINES / 4;
+pub const LOG_LINES_RESERVED: usize = MAX_QUEUED_LOG_LINES / 4;
 /// Time between two lines of one kind (one place in the code) in the long run: five kinds that log
 /// constantly make 40 lines a second, which is 5 kB. Beyond the burst: left out and counted.
-pub const LOG_KIND_EVERY: Duration = Duration::from_millis(125);
+pub const LOG_SITE_INTERVAL: Duration = Duration::from_millis(125);
 /// Lines of one kind that may come at once: a class of forty joins.
-pub const LOG_KIND_BURST: u32 = 40;
+pub const LOG_SITE_BURST: u32 = 40;
 /// Time between two summaries of the lines left out of the log.
 pub const LOG_SUMMARY_EVERY: Duration = Duration::from_secs(1);
 /// Time that the last log lines have to be written when the program ends. A paused terminal does
 /// not delay the exit.
 pub const LOG_FLUSH_TIME: Duration = Duration::from_millis(200);
 /// How often the exiting program checks whether they are written.
-pub const LOG_FLUSH_LOOK: Duration = Duration::from_millis(2);
+pub const LOG_FLUSH_POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 // ---- peer: what waits for a client ----------------------------------------------------------
 
 /// Unsent bytes kept for one client. Beyond: close 1008 `slow_client`.
-pub const OUTBOX_BYTES: usize = 64 * 1024;
+pub const SEND_QUEUE_BYTES: usize = 64 * 1024;
 /// Time in which the peer's kernel accepts no byte although bytes wait. Beyond: close 1008
 /// `slow_client`.
-pub const OUTBOX_GRACE: Duration = Duration::from_secs(10);
+pub const SEND_STALL_TIME: Duration = Duration::from_secs(10);
 /// Pieces of a queue that one system call sends; a queue usually has one or two. Beyond: another
 /// call.
-pub const SEND_PIECES: usize = 16;
+pub const MAX_IOVECS: usize = 16;
 /// Kernel send buffer of a client, in bytes: a peer that reads nothing holds about 107 kB instead
 /// of 4.3 MB.
 pub const SEND_BUFFER_BYTES: usize = 16 * 1024;
@@ -467,14 +467,14 @@ pub const PLAYERS: u16 = 20_000;
 /// Players introduced to one client in one turn; the others follow in the next turns. In a crowd,
 /// all of them at once would not fit [`OUTBOX_BYTES`], and a client that reads promptly would be
 /// closed as slow.
-pub const NEWCOMERS_PER_TURN: usize = 64;
+pub const ENTERS_PER_UPDATE: usize = 64;
 /// Time before a player number is reused: longer than any packet about its first owner can be in
 /// flight.
-pub const PLAYER_NUMBER_REST: Duration = Duration::from_secs(10);
+pub const PLAYER_ID_COOLDOWN: Duration = Duration::from_secs(10);
 /// Time before a player number is reused when no other is left: a command of the first owner can
 /// wait for [`COMMAND_AHEAD_MS`] and must not reach the second. At this value, 7,000 joins and
 /// leaves a second (measured, one address) lock nobody out.
-pub const PLAYER_NUMBER_REST_LEAST: Duration = Duration::from_secs(2);
+pub const MIN_PLAYER_ID_COOLDOWN: Duration = Duration::from_secs(2);
 /// Player commands that wait for the world, over all clients: 2,000 clients that send 120 messages
 /// a second, each scheduled 0.1 s ahead, have at most 24,000 waiting. An address with `k` waiting
 /// commands gets another only while `k` is below the room left, so that a few addresses cannot fill
@@ -488,6 +488,6 @@ pub const OPERATOR_COMMANDS_PER_TICK: usize = 16 * 1024 - 1;
 /// `overloaded`, because they would miss events.
 pub const MISSED_EVENT_BYTES: usize = 8 * 1024 * 1024;
 /// How often the program checks that the default room's thread is still running.
-pub const WORLD_LOOK: Duration = Duration::from_millis(500);
+pub const ROOM_WATCHDOG_INTERVAL: Duration = Duration::from_millis(500);
 /// How long a worker sleeps when no tick comes, so that it still checks its clients' deadlines.
-pub const WORKER_IDLE: Duration = Duration::from_millis(100);
+pub const WORKER_IDLE_WAKEUP: Duration = Duration::from_millis(100);

@@ -15,12 +15,12 @@ pub const HEAD_HEADERS: usize = 64;
 /// Bytes of the request target (path and query). Beyond: 431, as for a head that is too large.
 pub const TARGET_BYTES: usize = 2 * 1024;
 /// Subprotocols that a client may offer. The server knows one. Beyond: 400.
-pub const SUBPROTOCOLS: usize = crate::ws::handshake::SUBPROTOCOLS;
+pub const SUBPROTOCOLS: usize = crate::ws::handshake::MAX_SUBPROTOCOLS;
 
 // ---- ws: frames and messages ----------------------------------------------------------------
 
 /// Payload bytes of a control frame, RFC 6455 5.5. Beyond: close 1002.
-pub const CONTROL_PAYLOAD_BYTES: usize = crate::ws::frame::CONTROL_PAYLOAD_BYTES;
+pub const CONTROL_PAYLOAD_BYTES: usize = crate::ws::frame::MAX_CONTROL_PAYLOAD_BYTES;
 /// Bytes of one client message, all its fragments together. 4 KiB of MessagePack can grow to 0.6 MB
 /// of values, and no packet of any dialect needs more than 200 bytes. Beyond: close 1009.
 pub const MESSAGE_BYTES: usize = 4 * 1024;
@@ -28,7 +28,7 @@ pub const MESSAGE_BYTES: usize = 4 * 1024;
 pub const MESSAGE_FRAGMENTS: usize = 64;
 /// Bytes that a driver may read at once because a frame header announced them. This saves reads,
 /// and bounds the memory that a header alone can claim. A longer frame is read in several steps.
-pub const FRAME_AHEAD_BYTES: usize = 128 * 1024;
+pub const READ_AHEAD_BYTES: usize = 128 * 1024;
 /// Bytes of a message that our own client accepts from a server. One update of a crowded screen is
 /// under 16 KiB.
 pub const CLIENT_MESSAGE_BYTES: usize = 1024 * 1024;

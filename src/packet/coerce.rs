@@ -12,12 +12,12 @@ use rmpv::Value;
 use crate::limits;
 
 use super::grammar::{Argument, Shape, Type};
-use super::msgpack::as_whole;
-use crate::util::plural::count;
+use super::msgpack::as_integer;
+use crate::util::plural::count_noun;
 
 /// A value that does not fit its type.
 #[derive(Debug, Clone, PartialEq)]
-pub struct WrongArgument {
+pub struct ArgumentError {
     /// The path to the value: names joined by dots, and indexes from 0, as in `players.2.x`.
     pub argument: String,
     /// The expected type, in the notation of the grammar.
@@ -28,14 +28,14 @@ pub struct WrongArgument {
     pub found_type: String,
 }
 
-impl WrongArgument {
+impl ArgumentError {
     /// The sentence without text of the client.
-    pub fn without_text(&self) -> WrongArgument {
-        WrongArgument { found: self.found_type.clone(), ..self.clone() }
+    pub fn without_text(&self) -> ArgumentError {
+        ArgumentError { found: self.found_type.clone(), ..self.clone() }
     }
 }
 
-impl fmt::Display for WrongArgument {
+impl fmt::Display for ArgumentError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.argument {
             "" => write!(out, "the arguments")?,
@@ -46,39 +46,39 @@ impl fmt::Display for WrongArgument {
 }
 
 /// Fits the arguments of one packet, one value for each; extra values are dropped.
-pub fn fit_arguments(arguments: &[Argument], values: Vec<Value>) -> Result<Vec<Value>, WrongArgument> {
+pub fn coerce_arguments(arguments: &[Argument], values: Vec<Value>) -> Result<Vec<Value>, ArgumentError> {
     let mut values = values.into_iter();
     let fitted = arguments.iter().map(|argument| fit_named(argument, values.next().unwrap_or(Value::Nil)));
     fitted.collect()
 }
 
-fn fit_named(argument: &Argument, value: Value) -> Result<Value, WrongArgument> {
-    fit(&argument.kind, value).map_err(|wrong| within(&argument.name, wrong))
+fn fit_named(argument: &Argument, value: Value) -> Result<Value, ArgumentError> {
+    coerce(&argument.ty, value).map_err(|wrong| at_path(&argument.name, wrong))
 }
 
 /// The error for a value.
-fn wrong_value(expected: impl ToString, value: &Value) -> WrongArgument {
-    WrongArgument { found: describe(value), ..wrong(expected, describe_type(value)) }
+fn wrong_value(expected: impl ToString, value: &Value) -> ArgumentError {
+    ArgumentError { found: describe(value), ..wrong(expected, describe_type(value)) }
 }
 
 /// The error for a number of values, or of bytes.
-fn wrong(expected: impl ToString, found: impl ToString) -> WrongArgument {
+fn wrong(expected: impl ToString, found: impl ToString) -> ArgumentError {
     let (argument, expected, found) = (String::new(), expected.to_string(), found.to_string());
-    WrongArgument { argument, expected, found_type: found.clone(), found }
+    ArgumentError { argument, expected, found_type: found.clone(), found }
 }
 
 /// Puts a name or an index before the path to a wrong value.
-fn within(step: impl ToString, mut wrong: WrongArgument) -> WrongArgument {
+fn at_path(step: impl ToString, mut wrong: ArgumentError) -> ArgumentError {
     let below = if wrong.argument.is_empty() { String::new() } else { format!(".{}", wrong.argument) };
     wrong.argument = step.to_string() + &below;
     wrong
 }
 
-fn fit(kind: &Type, value: Value) -> Result<Value, WrongArgument> {
+fn coerce(kind: &Type, value: Value) -> Result<Value, ArgumentError> {
     if value.is_nil() && kind.or_nil {
         return Ok(Value::Nil);
     }
-    if kind.or_zero && whole(&value) == Some(0) {
+    if kind.or_zero && as_integer(&value) == Some(0) {
         return Ok(Value::from(0));
     }
     if !kind.is_loose {
@@ -100,7 +100,7 @@ fn converted(shape: &Shape, value: Value) -> Value {
         (Shape::Int { .. }, Value::String(text)) => text.as_str().and_then(index).map_or(value, Value::from),
         (Shape::Str { .. }, Value::Boolean(truth)) => Value::from(truth.to_string()),
         (Shape::Str { .. }, Value::Integer(_) | Value::F32(_) | Value::F64(_)) => {
-            whole(&value).map_or(value, |number| Value::from(number.to_string()))
+            as_integer(&value).map_or(value, |number| Value::from(number.to_string()))
         }
         _ => value,
     }
@@ -111,7 +111,7 @@ fn is_truthy(value: &Value) -> bool {
     match value {
         Value::Nil => false,
         Value::Boolean(truth) => *truth,
-        Value::Integer(_) => whole(value) != Some(0),
+        Value::Integer(_) => as_integer(value) != Some(0),
         Value::F32(_) | Value::F64(_) => {
             value.as_f64().is_some_and(|number| number != 0.0 && !number.is_nan())
         }
@@ -127,17 +127,17 @@ fn index(text: &str) -> Option<i64> {
 }
 
 /// Fits a value that is neither nil nor zero in place of another.
-fn fit_shape(kind: &Type, value: Value) -> Result<Value, WrongArgument> {
+fn fit_shape(kind: &Type, value: Value) -> Result<Value, ArgumentError> {
     match (&kind.shape, value) {
         (Shape::Any, value) => fit_any(value),
         (Shape::Map(members), Value::Map(pairs)) => fit_map(members, pairs),
-        (Shape::Tuple(members), Value::Array(values)) => fit_arguments(members, values).map(Value::Array),
+        (Shape::Tuple(members), Value::Array(values)) => coerce_arguments(members, values).map(Value::Array),
         (Shape::Groups { members, most }, Value::Array(values)) => fit_groups(members, *most, values),
         (Shape::List { each, most }, Value::Array(values)) => {
             check_count(values.len(), *most, "value")?;
-            fit_each(values, 1, |_, value| fit(each, value))
+            fit_each(values, 1, |_, value| coerce(each, value))
         }
-        (Shape::Str { most }, value) if value.as_str().is_some() => Ok(cut(value, *most)),
+        (Shape::Str { most }, value) if value.as_str().is_some() => Ok(truncate(value, *most)),
         (Shape::Bin { most }, Value::Binary(bytes)) => {
             check_count(bytes.len(), *most, "byte")?;
             Ok(Value::Binary(bytes))
@@ -149,17 +149,17 @@ fn fit_shape(kind: &Type, value: Value) -> Result<Value, WrongArgument> {
 /// A number or a truth; `None` if the value does not fit.
 fn scalar(shape: &Shape, value: &Value) -> Option<Value> {
     match shape {
-        Shape::Bool => truth(value).map(Value::from),
-        Shape::Flag => truth(value).map(|truth| Value::from(i64::from(truth))),
+        Shape::Bool => as_bool(value).map(Value::from),
+        Shape::Flag => as_bool(value).map(|truth| Value::from(i64::from(truth))),
         Shape::Int { least, most, .. } => {
-            whole(value).filter(|number| (*least..=*most).contains(number)).map(Value::from)
+            as_integer(value).filter(|number| (*least..=*most).contains(number)).map(Value::from)
         }
-        Shape::Num { .. } => finite(value),
+        Shape::Num { .. } => as_finite(value),
         _ => None,
     }
 }
 
-fn fit_map(members: &[Argument], mut pairs: Vec<(Value, Value)>) -> Result<Value, WrongArgument> {
+fn fit_map(members: &[Argument], mut pairs: Vec<(Value, Value)>) -> Result<Value, ArgumentError> {
     let fitted = members.iter().map(|member| {
         let place = pairs.iter().position(|(key, _)| key.as_str() == Some(&member.name));
         let value = place.map_or(Value::Nil, |place| pairs.swap_remove(place).1);
@@ -168,10 +168,10 @@ fn fit_map(members: &[Argument], mut pairs: Vec<(Value, Value)>) -> Result<Value
     fitted.collect::<Result<_, _>>().map(Value::Map)
 }
 
-fn fit_groups(members: &[Argument], most: Option<usize>, values: Vec<Value>) -> Result<Value, WrongArgument> {
+fn fit_groups(members: &[Argument], most: Option<usize>, values: Vec<Value>) -> Result<Value, ArgumentError> {
     let stride = members.len();
     if !values.len().is_multiple_of(stride) {
-        return Err(wrong(format!("groups of {stride}"), count(values.len(), "value")));
+        return Err(wrong(format!("groups of {stride}"), count_noun(values.len(), "value")));
     }
     check_count(values.len() / stride, most, "group")?;
     fit_each(values, stride, |index, value| fit_named(&members[index % stride], value))
@@ -180,25 +180,25 @@ fn fit_groups(members: &[Argument], most: Option<usize>, values: Vec<Value>) -> 
 fn fit_each(
     values: Vec<Value>,
     stride: usize,
-    fit: impl Fn(usize, Value) -> Result<Value, WrongArgument>,
-) -> Result<Value, WrongArgument> {
+    fit: impl Fn(usize, Value) -> Result<Value, ArgumentError>,
+) -> Result<Value, ArgumentError> {
     let values = values.into_iter().enumerate();
     let fitted =
-        values.map(|(index, value)| fit(index, value).map_err(|wrong| within(index / stride, wrong)));
+        values.map(|(index, value)| fit(index, value).map_err(|wrong| at_path(index / stride, wrong)));
     fitted.collect::<Result<_, _>>().map(Value::Array)
 }
 
-fn check_count(number: usize, most: Option<usize>, what: &str) -> Result<(), WrongArgument> {
+fn check_count(number: usize, most: Option<usize>, what: &str) -> Result<(), ArgumentError> {
     match most {
         Some(most) if number > most => {
-            Err(wrong(format!("at most {}", count(most, what)), count(number, what)))
+            Err(wrong(format!("at most {}", count_noun(most, what)), count_noun(number, what)))
         }
         _ => Ok(()),
     }
 }
 
 /// Cuts a text that is too long.
-fn cut(text: Value, most: Option<usize>) -> Value {
+fn truncate(text: Value, most: Option<usize>) -> Value {
     let end = most.and_then(|most| Some(text.as_str()?.char_indices().nth(most)?.0));
     match (end, text.as_str()) {
         (Some(end), Some(long)) => Value::from(&long[..end]),
@@ -207,14 +207,14 @@ fn cut(text: Value, most: Option<usize>) -> Value {
 }
 
 /// Accepts any value except NaN and infinities.
-fn fit_any(value: Value) -> Result<Value, WrongArgument> {
+fn fit_any(value: Value) -> Result<Value, ArgumentError> {
     match value {
-        Value::F32(_) | Value::F64(_) => finite(&value).ok_or_else(|| wrong_value("a finite number", &value)),
+        Value::F32(_) | Value::F64(_) => as_finite(&value).ok_or_else(|| wrong_value("a finite number", &value)),
         Value::Array(values) => fit_each(values, 1, |_, value| fit_any(value)),
         Value::Map(pairs) => {
             let pairs = pairs.into_iter().enumerate();
             let fitted = pairs.map(|(index, (key, value))| {
-                Ok((key, fit_any(value).map_err(|wrong| within(index, wrong))?))
+                Ok((key, fit_any(value).map_err(|wrong| at_path(index, wrong))?))
             });
             fitted.collect::<Result<_, _>>().map(Value::Map)
         }
@@ -224,25 +224,25 @@ fn fit_any(value: Value) -> Result<Value, WrongArgument> {
 }
 
 /// A number in canonical form: an integer if it has no fraction; `None` for NaN and infinities.
-fn finite(value: &Value) -> Option<Value> {
+fn as_finite(value: &Value) -> Option<Value> {
     if let Value::Integer(_) = value {
         return Some(value.clone());
     }
     let number = value.as_f64().filter(|number| number.is_finite())?;
-    Some(as_whole(number).map_or(Value::F64(number), Value::from))
+    Some(as_integer(number).map_or(Value::F64(number), Value::from))
 }
 
 /// The value as an integer, if it is an integer or a float without a fraction.
-pub(super) fn whole(value: &Value) -> Option<i64> {
+pub(super) fn as_integer(value: &Value) -> Option<i64> {
     match value {
         Value::Integer(number) => number.as_i64(),
-        Value::F32(_) | Value::F64(_) => value.as_f64().and_then(as_whole),
+        Value::F32(_) | Value::F64(_) => value.as_f64().and_then(as_integer),
         _ => None,
     }
 }
 
-fn truth(value: &Value) -> Option<bool> {
-    match (value, whole(value)) {
+fn as_bool(value: &Value) -> Option<bool> {
+    match (value, as_integer(value)) {
         (Value::Boolean(truth), _) => Some(*truth),
         (_, Some(0)) => Some(false),
         (_, Some(1)) => Some(true),
@@ -279,7 +279,7 @@ fn describe_type(value: &Value) -> String {
             _ => "a float that is no number".to_owned(),
         },
         Value::String(_) => "text".to_owned(),
-        Value::Binary(bytes) => format!("bin of {}", count(bytes.len(), "byte")),
+        Value::Binary(bytes) => format!("bin of {}", count_noun(bytes.len(), "byte")),
         Value::Array(values) => format!("an array of {}", values.len()),
         Value::Map(pairs) => format!("a map of {}", pairs.len()),
         Value::Ext(..) => "an extension type".to_owned(),

@@ -10,14 +10,14 @@ use crate::util::escape;
 
 /// A decoded packet: its row, and one canonical value for each of the row's arguments.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Decoded<'a> {
+pub struct DecodedPacket<'a> {
     /// The row of the table.
     pub row: &'a Row,
     /// One value for each argument of the row; missing trailing arguments are nil.
     pub values: Vec<Value>,
 }
 
-impl Decoded<'_> {
+impl DecodedPacket<'_> {
     /// The value of an argument, or of a key of an argument that is a map; `None` if it is nil or
     /// the row has no such argument.
     pub fn get(&self, name: &str) -> Option<&Value> {
@@ -33,7 +33,7 @@ impl Decoded<'_> {
     }
 
     /// An argument that is a whole number.
-    pub fn number<N: TryFrom<i64>>(&self, name: &str) -> Option<N> {
+    pub fn integer<N: TryFrom<i64>>(&self, name: &str) -> Option<N> {
         self.get(name)?.as_i64().and_then(|number| N::try_from(number).ok())
     }
 
@@ -43,7 +43,7 @@ impl Decoded<'_> {
     }
 
     /// An argument that is a `bool`, or a `flag`, which is 0 or 1.
-    pub fn truth(&self, name: &str) -> Option<bool> {
+    pub fn bool_value(&self, name: &str) -> Option<bool> {
         let value = self.get(name)?;
         value.as_bool().or_else(|| value.as_i64().map(|number| number != 0))
     }
@@ -51,16 +51,16 @@ impl Decoded<'_> {
     /// An argument that is an angle, as a binary angle.
     pub fn angle(&self, name: &str) -> Option<u16> {
         let at = self.row.argument(name)?;
-        angle::read(self.values.get(at)?, &self.row.arguments[at].kind.shape)
+        angle::read(self.values.get(at)?, &self.row.arguments[at].ty.shape)
     }
 }
 
 /// Prints one line: the packet's name and each argument by name.
-impl fmt::Display for Decoded<'_> {
+impl fmt::Display for DecodedPacket<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.row.name)?;
         for (argument, value) in self.row.arguments.iter().zip(&self.values) {
-            write!(out, " {}={}", argument.name, escape::line(&json::print(value)))?;
+            write!(out, " {}={}", argument.name, escape::escape_line(&json::to_text(value)))?;
         }
         Ok(())
     }

@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 use rmpv::Value;
 
-use super::coerce::{self, WrongArgument};
-use super::decoded_packet::Decoded;
+use super::coerce::{self, ArgumentError};
+use super::decoded_packet::DecodedPacket;
 use super::json;
-use super::msgpack::{self, Broken, Rule};
+use super::msgpack::{self, DecodeError, Rule};
 use super::row::{Code, Direction, Lane, Row};
 
 /// Why a message was not accepted as a packet.
@@ -25,21 +25,21 @@ use super::row::{Code, Direction, Lane, Row};
 pub enum PacketError {
     /// The message is not one well-formed value within the bounds, or not an envelope. The
     /// connection is closed with 1007.
-    Broken(Broken),
+    Malformed(DecodeError),
     /// A known packet whose arguments do not fit its row. The packet is dropped and counted.
-    Arguments { packet: String, wrong: WrongArgument },
+    WrongArguments { packet: String, wrong: ArgumentError },
     /// A code (or, when encoding, a name) that this dialect lacks, cut for use in a log line. The
     /// packet is ignored and counted.
-    Unknown { code: String },
+    UnknownCode { code: String },
 }
 
 impl PacketError {
     /// The rule's name, as in PROTOCOL.md, log lines and metric labels.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Broken(broken) => broken.rule.name(),
-            Self::Arguments { .. } => "wrong_arguments",
-            Self::Unknown { .. } => "unknown_code",
+            Self::Malformed(broken) => broken.rule.name(),
+            Self::WrongArguments { .. } => "wrong_arguments",
+            Self::UnknownCode { .. } => "unknown_code",
         }
     }
 
@@ -47,26 +47,26 @@ impl PacketError {
     #[must_use]
     pub fn without_text(&self) -> PacketError {
         match self {
-            Self::Broken(broken) => Self::Broken(*broken),
-            Self::Arguments { packet, wrong } => {
-                Self::Arguments { packet: packet.clone(), wrong: wrong.without_text() }
+            Self::Malformed(broken) => Self::Malformed(*broken),
+            Self::WrongArguments { packet, wrong } => {
+                Self::WrongArguments { packet: packet.clone(), wrong: wrong.without_text() }
             }
-            Self::Unknown { .. } => Self::Unknown { code: "…".to_owned() },
+            Self::UnknownCode { .. } => Self::UnknownCode { code: "…".to_owned() },
         }
     }
 
     /// Whether this error closes the connection (with 1007), instead of only dropping the message.
-    pub fn closes(&self) -> bool {
-        matches!(self, Self::Broken(_))
+    pub fn closes_connection(&self) -> bool {
+        matches!(self, Self::Malformed(_))
     }
 }
 
 impl fmt::Display for PacketError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Broken(broken) => write!(out, "{broken}"),
-            Self::Arguments { packet, wrong } => write!(out, "{packet}: {wrong}"),
-            Self::Unknown { code } => write!(out, "no packet has the code {code:?} in this direction"),
+            Self::Malformed(broken) => write!(out, "{broken}"),
+            Self::WrongArguments { packet, wrong } => write!(out, "{packet}: {wrong}"),
+            Self::UnknownCode { code } => write!(out, "no packet has the code {code:?} in this direction"),
         }
     }
 }
@@ -77,7 +77,7 @@ impl std::error::Error for PacketError {}
 pub struct Dialect {
     name: String,
     /// By direction.
-    sides: [Side; 2],
+    sides: [DirectionIndex; 2],
 }
 
 /// Prints only the name, because the tables are long.
@@ -89,7 +89,7 @@ impl fmt::Debug for Dialect {
 
 /// The packets of one direction.
 #[derive(Default)]
-struct Side {
+struct DirectionIndex {
     entries: Vec<Entry>,
     by_code: BTreeMap<Code, usize>,
     by_name: BTreeMap<String, usize>,
@@ -133,26 +133,26 @@ impl Dialect {
 
     /// A row by its name; `None` if the dialect does not have it.
     pub fn row(&self, direction: Direction, name: &str) -> Option<&Row> {
-        self.named(direction, name).map(|entry| entry.row.as_ref())
+        self.entry_by_name(direction, name).map(|entry| entry.row.as_ref())
     }
 
     /// The encoded bytes of a packet up to its array of arguments (`92` and the code), to which the
     /// caller appends the array, and its lane; `None` if the dialect does not have the packet.
     pub fn prefix(&self, direction: Direction, name: &str) -> Option<(&[u8], Lane)> {
-        self.named(direction, name).map(|entry| (entry.prefix.as_slice(), entry.row.lane))
+        self.entry_by_name(direction, name).map(|entry| (entry.prefix.as_slice(), entry.row.lane))
     }
 
     /// Decodes the payload of one binary message.
-    pub fn decode(&self, direction: Direction, bytes: &[u8]) -> Result<Decoded<'_>, PacketError> {
-        let value = msgpack::read(bytes, direction).map_err(PacketError::Broken)?;
-        self.open(direction, value, false)
+    pub fn decode(&self, direction: Direction, bytes: &[u8]) -> Result<DecodedPacket<'_>, PacketError> {
+        let value = msgpack::read(bytes, direction).map_err(PacketError::Malformed)?;
+        self.read_envelope(direction, value, false)
     }
 
     /// Decodes the payload of one text message of a `?format=json` connection. The packet's name may
     /// replace its code, for people who type by hand; a code takes precedence.
-    pub fn decode_json(&self, direction: Direction, text: &str) -> Result<Decoded<'_>, PacketError> {
-        let value = json::read(text, direction).map_err(PacketError::Broken)?;
-        self.open(direction, value, true)
+    pub fn decode_json(&self, direction: Direction, text: &str) -> Result<DecodedPacket<'_>, PacketError> {
+        let value = json::read(text, direction).map_err(PacketError::Malformed)?;
+        self.read_envelope(direction, value, true)
     }
 
     /// Encodes a packet by name, with its values in canonical form; trailing arguments may be missing
@@ -171,9 +171,9 @@ impl Dialect {
         name: &str,
         values: &[Value],
     ) -> Result<(), PacketError> {
-        let entry = self.named(direction, name);
-        let entry = entry.ok_or_else(|| PacketError::Unknown { code: coerce::excerpt(name) })?;
-        let fitted = fit_row(&entry.row, values.to_vec())?;
+        let entry = self.entry_by_name(direction, name);
+        let entry = entry.ok_or_else(|| PacketError::UnknownCode { code: coerce::excerpt(name) })?;
+        let fitted = coerce_row(&entry.row, values.to_vec())?;
         out.extend_from_slice(&entry.prefix);
         let given = values.len().min(fitted.len());
         msgpack::write_array_len(out, given);
@@ -183,24 +183,24 @@ impl Dialect {
 
     /// Converts a message to JSON text: `[code,[arguments…]]`, unchecked against the table.
     pub fn json_from_msgpack(&self, direction: Direction, bytes: &[u8]) -> Result<String, PacketError> {
-        msgpack::read(bytes, direction).map(|value| json::print(&value)).map_err(PacketError::Broken)
+        msgpack::read(bytes, direction).map(|value| json::to_text(&value)).map_err(PacketError::Malformed)
     }
 
-    fn named(&self, direction: Direction, name: &str) -> Option<&Entry> {
+    fn entry_by_name(&self, direction: Direction, name: &str) -> Option<&Entry> {
         let side = &self.sides[direction as usize];
         side.by_name.get(name).map(|place| &side.entries[*place])
     }
 
     /// Opens the envelope and checks the arguments against the row.
-    fn open(&self, direction: Direction, value: Value, by_name: bool) -> Result<Decoded<'_>, PacketError> {
-        let envelope = || PacketError::Broken(Broken::new(Rule::Envelope, 0));
+    fn read_envelope(&self, direction: Direction, value: Value, by_name: bool) -> Result<DecodedPacket<'_>, PacketError> {
+        let envelope = || PacketError::Malformed(DecodeError::new(Rule::Envelope, 0));
         let Value::Array(parts) = value else { return Err(envelope()) };
         let mut parts = parts.into_iter();
-        let code = parts.next().as_ref().and_then(as_code).ok_or_else(envelope)?;
+        let code = parts.next().as_ref().and_then(parse_code).ok_or_else(envelope)?;
         let side = &self.sides[direction as usize];
         let entry = side.by_code.get(&code).map(|place| &side.entries[*place]);
-        let entry = entry.or_else(|| if by_name { self.named(direction, &code.to_string()) } else { None });
-        let unknown = || PacketError::Unknown { code: coerce::excerpt(&code.to_string()) };
+        let entry = entry.or_else(|| if by_name { self.entry_by_name(direction, &code.to_string()) } else { None });
+        let unknown = || PacketError::UnknownCode { code: coerce::excerpt(&code.to_string()) };
         let row = &*entry.ok_or_else(unknown)?.row;
         let values = match parts.next() {
             None | Some(Value::Nil) => Vec::new(),
@@ -209,23 +209,23 @@ impl Dialect {
                 let code = row.code(&self.name).map(Code::to_string).unwrap_or_default();
                 let found = format!("a value of another type after the code {code}");
                 let (argument, expected) = (String::new(), "an array".to_owned());
-                let wrong = WrongArgument { argument, expected, found_type: found.clone(), found };
-                return Err(PacketError::Arguments { packet: row.name.clone(), wrong });
+                let wrong = ArgumentError { argument, expected, found_type: found.clone(), found };
+                return Err(PacketError::WrongArguments { packet: row.name.clone(), wrong });
             }
         };
-        Ok(Decoded { row, values: fit_row(row, values)? })
+        Ok(DecodedPacket { row, values: coerce_row(row, values)? })
     }
 }
 
-fn fit_row(row: &Row, values: Vec<Value>) -> Result<Vec<Value>, PacketError> {
-    coerce::fit_arguments(&row.arguments, values)
-        .map_err(|wrong| PacketError::Arguments { packet: row.name.clone(), wrong })
+fn coerce_row(row: &Row, values: Vec<Value>) -> Result<Vec<Value>, PacketError> {
+    coerce::coerce_arguments(&row.arguments, values)
+        .map_err(|wrong| PacketError::WrongArguments { packet: row.name.clone(), wrong })
 }
 
 /// The code that a value represents: text, or a number from 0.
-fn as_code(value: &Value) -> Option<Code> {
+fn parse_code(value: &Value) -> Option<Code> {
     match value {
         Value::String(text) => text.as_str().map(|text| Code::Str(text.to_owned())),
-        other => coerce::whole(other).map(|number| Code::Int(u32::try_from(number).unwrap_or(u32::MAX))),
+        other => coerce::as_integer(other).map(|number| Code::Int(u32::try_from(number).unwrap_or(u32::MAX))),
     }
 }

@@ -15,9 +15,9 @@ use std::fmt;
 
 use crate::limits;
 
-use super::named_enum::named;
+use super::named_enum::named_enum;
 
-named! {
+named_enum! {
     /// The unit of a number.
     Unit {
         Px "px" "Pixels of the map.";
@@ -92,13 +92,13 @@ pub struct Argument {
     /// The name: lower case, digits and `_`; unique among its neighbours.
     pub name: String,
     /// The argument's type.
-    pub kind: Type,
+    pub ty: Type,
 }
 
 impl Argument {
     /// Whether the argument is a map with this key.
     pub(crate) fn has_key(&self, name: &str) -> bool {
-        matches!(&self.kind.shape, Shape::Map(members) if members.iter().any(|member| member.name == name))
+        matches!(&self.ty.shape, Shape::Map(members) if members.iter().any(|member| member.name == name))
     }
 }
 
@@ -110,12 +110,12 @@ impl fmt::Display for Type {
 
 impl fmt::Display for Argument {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}:{}", self.name, self.kind)
+        write!(out, "{}:{}", self.name, self.ty)
     }
 }
 
 /// Prints arguments as a cell that [`parse_arguments`] reads.
-pub fn print_arguments(arguments: &[Argument]) -> String {
+pub fn format_arguments(arguments: &[Argument]) -> String {
     if arguments.is_empty() {
         return "-".to_owned();
     }
@@ -180,7 +180,7 @@ impl<'a> Parser<'a> {
             if !self.take(":") {
                 return Err(format!("{name:?} has no type; expected ':' before {:?}", self.rest));
             }
-            arguments.push(Argument { name, kind: self.kind()? });
+            arguments.push(Argument { name, ty: self.kind()? });
             if !self.take(separator) {
                 return Ok(arguments);
             }

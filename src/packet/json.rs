@@ -13,43 +13,43 @@ use serde_json::Value as Json;
 
 use crate::limits;
 
-use super::msgpack::{Broken, Rule, most_values};
+use super::msgpack::{DecodeError, Rule, max_values};
 use super::row::Direction;
 
 /// Reads the one JSON value of a message. A rule that is checked after the whole text is read has
 /// offset 0.
-pub fn read(text: &str, direction: Direction) -> Result<Value, Broken> {
-    let most = most_values(direction);
-    let colons = survey(text, most)?;
+pub fn read(text: &str, direction: Direction) -> Result<Value, DecodeError> {
+    let most = max_values(direction);
+    let colons = prescan(text, most)?;
     let Halves { text, broken } = halves(text, direction);
     let text = &*text;
     let json: Json = serde_json::from_str(text).map_err(|error| {
         let line_start: usize =
             text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
-        Broken::new(Rule::BadJson, (line_start + error.column()).min(text.len()))
+        DecodeError::new(Rule::BadJson, (line_start + error.column()).min(text.len()))
     })?;
     if let Some(offset) = broken {
-        return Err(Broken::new(Rule::InvalidUtf8, offset));
+        return Err(DecodeError::new(Rule::InvalidUtf8, offset));
     }
     let (mut values, mut keys) = (0, 0);
     let value = from_json(json, &mut values, &mut keys);
     if keys < colons {
         // A parsed map keeps only one of two equal keys, so a duplicate key shows as a missing one.
-        return Err(Broken::new(Rule::DuplicateKey, 0));
+        return Err(DecodeError::new(Rule::DuplicateKey, 0));
     }
     if values + keys > most {
-        return Err(Broken::new(Rule::TooManyValues, 0));
+        return Err(DecodeError::new(Rule::TooManyValues, 0));
     }
     Ok(value)
 }
 
 /// Prints a value as JSON text.
-pub fn print(value: &Value) -> String {
+pub fn to_text(value: &Value) -> String {
     to_json(value).to_string()
 }
 
 /// Bounds the parser's work and memory by one scan; returns the number of colons outside strings.
-fn survey(text: &str, most_values: usize) -> Result<usize, Broken> {
+fn prescan(text: &str, most_values: usize) -> Result<usize, DecodeError> {
     let (mut depth, mut commas, mut colons) = (0usize, 0usize, 0usize);
     let (mut in_string, mut escaped) = (false, false);
     for (at, sign) in text.bytes().enumerate() {
@@ -67,10 +67,10 @@ fn survey(text: &str, most_values: usize) -> Result<usize, Broken> {
             _ => {}
         }
         if depth > limits::PACKET_DEPTH {
-            return Err(Broken::new(Rule::TooDeep, at));
+            return Err(DecodeError::new(Rule::TooDeep, at));
         }
         if commas > most_values {
-            return Err(Broken::new(Rule::TooManyValues, at));
+            return Err(DecodeError::new(Rule::TooManyValues, at));
         }
     }
     Ok(colons)

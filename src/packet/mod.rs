@@ -47,10 +47,10 @@ mod row;
 pub(crate) mod tables;
 pub(crate) mod tables_json;
 
-pub use coerce::WrongArgument;
-pub(crate) use coerce::fit_arguments;
-pub use decoded_packet::Decoded;
+pub use coerce::ArgumentError;
+pub(crate) use coerce::coerce_arguments;
+pub use decoded_packet::DecodedPacket;
 pub use dialect::{Dialect, PacketError};
 pub use rmpv::Value;
 pub use row::{Code, Direction, Lane, Row};
-pub use tables::{Codes, Table, TableError};
+pub use tables::{PacketTables, Table, TableError};

@@ -14,19 +14,19 @@ use rmpv::Value;
 
 use crate::limits;
 
-use super::named_enum::named;
+use super::named_enum::named_enum;
 use super::row::Direction;
 
 /// The maximum number of values of one message, containers and keys counted: client messages are
 /// small, the server's updates are long.
-pub(super) fn most_values(direction: Direction) -> usize {
+pub(super) fn max_values(direction: Direction) -> usize {
     match direction {
         Direction::ToServer => limits::PACKET_VALUES,
         Direction::ToClient => limits::CLIENT_PACKET_VALUES,
     }
 }
 
-named! {
+named_enum! {
     /// A rule of well-formedness. Breaking one closes the connection with 1007.
     Rule {
         Truncated "packet_truncated" "the message ends within a value";
@@ -46,32 +46,32 @@ named! {
 
 /// A broken rule and its offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Broken {
+pub struct DecodeError {
     /// The rule.
     pub rule: Rule,
     /// Offset in bytes of the value (or byte) that breaks the rule, from the start of the message.
     pub offset: usize,
 }
 
-impl Broken {
+impl DecodeError {
     /// A broken rule at an offset in bytes.
     pub fn new(rule: Rule, offset: usize) -> Self {
         Self { rule, offset }
     }
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for DecodeError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} at byte {}: {}", self.rule.name(), self.offset, self.rule.sentence())
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for DecodeError {}
 
 /// The kind of value that a first byte starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are those of the MessagePack specification")]
-pub enum Kind {
+pub enum ValueKind {
     Nil,
     Bool,
     Int,
@@ -84,9 +84,9 @@ pub enum Kind {
 
 /// The head of one value: its kind and length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Token {
+pub struct ValueHead {
     /// The kind of value.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Bytes of the head: the first byte and its length field.
     pub head: usize,
     /// Bytes of content after the head; of an array its values, of a map its pairs.
@@ -94,39 +94,39 @@ pub struct Token {
 }
 
 /// Reads the head of the value at `offset`, and no byte after the head.
-pub fn token(bytes: &[u8], offset: usize) -> Result<Token, Broken> {
+pub fn read_head(bytes: &[u8], offset: usize) -> Result<ValueHead, DecodeError> {
     let Some(&first) = bytes.get(offset) else {
-        return Err(Broken::new(Rule::Truncated, offset));
+        return Err(DecodeError::new(Rule::Truncated, offset));
     };
-    let fixed = |kind, length| Ok(Token { kind, head: 1, length });
+    let fixed = |kind, length| Ok(ValueHead { kind, head: 1, length });
     let sized = |kind, width| {
         let field = bytes.get(offset + 1..offset + 1 + width);
-        let field = field.ok_or(Broken::new(Rule::Truncated, offset))?;
+        let field = field.ok_or(DecodeError::new(Rule::Truncated, offset))?;
         let length = field.iter().fold(0usize, |length, byte| length << 8 | usize::from(*byte));
-        Ok(Token { kind, head: 1 + width, length })
+        Ok(ValueHead { kind, head: 1 + width, length })
     };
     match first {
-        0x00..=0x7f | 0xe0..=0xff => fixed(Kind::Int, 0),
-        0x80..=0x8f => fixed(Kind::Map, usize::from(first & 0x0f)),
-        0x90..=0x9f => fixed(Kind::Array, usize::from(first & 0x0f)),
-        0xa0..=0xbf => fixed(Kind::Str, usize::from(first & 0x1f)),
-        0xc0 => fixed(Kind::Nil, 0),
-        0xc1 => Err(Broken::new(Rule::ReservedByte, offset)),
-        0xc2 | 0xc3 => fixed(Kind::Bool, 0),
-        0xc4..=0xc6 => sized(Kind::Bin, 1 << (first - 0xc4)),
-        0xc7..=0xc9 | 0xd4..=0xd8 => Err(Broken::new(Rule::ExtType, offset)),
-        0xca => fixed(Kind::Float, 4),
-        0xcb => fixed(Kind::Float, 8),
-        0xcc..=0xcf => fixed(Kind::Int, 1 << (first - 0xcc)),
-        0xd0..=0xd3 => fixed(Kind::Int, 1 << (first - 0xd0)),
-        0xd9..=0xdb => sized(Kind::Str, 1 << (first - 0xd9)),
-        0xdc | 0xdd => sized(Kind::Array, 2 << (first - 0xdc)),
-        0xde | 0xdf => sized(Kind::Map, 2 << (first - 0xde)),
+        0x00..=0x7f | 0xe0..=0xff => fixed(ValueKind::Int, 0),
+        0x80..=0x8f => fixed(ValueKind::Map, usize::from(first & 0x0f)),
+        0x90..=0x9f => fixed(ValueKind::Array, usize::from(first & 0x0f)),
+        0xa0..=0xbf => fixed(ValueKind::Str, usize::from(first & 0x1f)),
+        0xc0 => fixed(ValueKind::Nil, 0),
+        0xc1 => Err(DecodeError::new(Rule::ReservedByte, offset)),
+        0xc2 | 0xc3 => fixed(ValueKind::Bool, 0),
+        0xc4..=0xc6 => sized(ValueKind::Bin, 1 << (first - 0xc4)),
+        0xc7..=0xc9 | 0xd4..=0xd8 => Err(DecodeError::new(Rule::ExtType, offset)),
+        0xca => fixed(ValueKind::Float, 4),
+        0xcb => fixed(ValueKind::Float, 8),
+        0xcc..=0xcf => fixed(ValueKind::Int, 1 << (first - 0xcc)),
+        0xd0..=0xd3 => fixed(ValueKind::Int, 1 << (first - 0xd0)),
+        0xd9..=0xdb => sized(ValueKind::Str, 1 << (first - 0xd9)),
+        0xdc | 0xdd => sized(ValueKind::Array, 2 << (first - 0xdc)),
+        0xde | 0xdf => sized(ValueKind::Map, 2 << (first - 0xde)),
     }
 }
 
 /// An open container: some of its values are still to come.
-struct Open {
+struct OpenContainer {
     /// Values (keys counted) that have not started.
     left: usize,
     is_map: bool,
@@ -135,46 +135,46 @@ struct Open {
 }
 
 /// Checks that the bytes are exactly one well-formed value within the bounds of a direction.
-pub fn check(bytes: &[u8], direction: Direction) -> Result<(), Broken> {
-    let mut open: Vec<Open> = Vec::with_capacity(limits::PACKET_DEPTH);
+pub fn check(bytes: &[u8], direction: Direction) -> Result<(), DecodeError> {
+    let mut open: Vec<OpenContainer> = Vec::with_capacity(limits::PACKET_DEPTH);
     let mut keys: Vec<&[u8]> = Vec::new();
     let (mut at, mut values) = (0, 0);
     loop {
-        let broken = |rule| Err(Broken::new(rule, at));
-        let Token { kind, head, length } = token(bytes, at)?;
+        let broken = |rule| Err(DecodeError::new(rule, at));
+        let ValueHead { kind, head, length } = read_head(bytes, at)?;
         values += 1;
-        if values > most_values(direction) {
+        if values > max_values(direction) {
             return broken(Rule::TooManyValues);
         }
         let key_of = open.last_mut().and_then(|parent| {
             parent.left -= 1;
             (parent.is_map && parent.left % 2 == 1).then_some(parent.keys_from)
         });
-        if key_of.is_some() && kind != Kind::Str {
+        if key_of.is_some() && kind != ValueKind::Str {
             return broken(Rule::KeyNotText);
         }
         let rest = &bytes[at + head..];
-        if let Kind::Array | Kind::Map = kind {
+        if let ValueKind::Array | ValueKind::Map = kind {
             if open.len() == limits::PACKET_DEPTH {
                 return broken(Rule::TooDeep);
             }
-            let is_map = kind == Kind::Map;
+            let is_map = kind == ValueKind::Map;
             // Each value needs at least one byte.
             let left = length.saturating_mul(if is_map { 2 } else { 1 });
             if left > rest.len() {
                 return broken(Rule::DeclaredSize);
             }
-            open.push(Open { left, is_map, keys_from: keys.len() });
+            open.push(OpenContainer { left, is_map, keys_from: keys.len() });
             at += head;
         } else {
             let Some(content) = rest.get(..length) else {
-                let is_number = matches!(kind, Kind::Int | Kind::Float);
+                let is_number = matches!(kind, ValueKind::Int | ValueKind::Float);
                 return broken(if is_number { Rule::Truncated } else { Rule::DeclaredSize });
             };
             // Code and keys are names of the protocol. Within the arguments is text that a person typed.
             let may_be_typed = direction == Direction::ToServer && key_of.is_none() && open.len() > 1;
             let is_text = || may_be_typed && typed_text(content).is_some();
-            if kind == Kind::Str && std::str::from_utf8(content).is_err() && !is_text() {
+            if kind == ValueKind::Str && std::str::from_utf8(content).is_err() && !is_text() {
                 return broken(Rule::InvalidUtf8);
             }
             if let Some(keys_from) = key_of {
@@ -193,16 +193,16 @@ pub fn check(bytes: &[u8], direction: Direction) -> Result<(), Broken> {
             break;
         }
     }
-    if at < bytes.len() { Err(Broken::new(Rule::TrailingBytes, at)) } else { Ok(()) }
+    if at < bytes.len() { Err(DecodeError::new(Rule::TrailingBytes, at)) } else { Ok(()) }
 }
 
 /// Checks and reads the one value of a message.
-pub fn read(bytes: &[u8], direction: Direction) -> Result<Value, Broken> {
+pub fn read(bytes: &[u8], direction: Direction) -> Result<Value, DecodeError> {
     check(bytes, direction)?;
     // rmpv counts depth differently, about two for each container.
     let rmpv_depth = limits::PACKET_DEPTH * 2 + 4;
     let mut value = rmpv::decode::read_value_with_max_depth(&mut &bytes[..], rmpv_depth)
-        .map_err(|_| Broken::new(Rule::Truncated, bytes.len()))?;
+        .map_err(|_| DecodeError::new(Rule::Truncated, bytes.len()))?;
     repair(&mut value);
     Ok(value)
 }
@@ -287,7 +287,7 @@ pub fn write_map_len(out: &mut Vec<u8>, pairs: usize) {
 /// Appends a number: as an integer if it has no fraction, else as a 64-bit float.
 #[inline]
 pub fn write_number(out: &mut Vec<u8>, number: f64) {
-    match as_whole(number) {
+    match as_integer(number) {
         Some(whole) => write_int(out, whole),
         None => drop(rmp::encode::write_f64(out, number)),
     }
@@ -295,7 +295,7 @@ pub fn write_number(out: &mut Vec<u8>, number: f64) {
 
 /// The integer that a number is, if it has no fraction.
 #[inline]
-pub(super) fn as_whole(number: f64) -> Option<i64> {
+pub(super) fn as_integer(number: f64) -> Option<i64> {
     // Beyond 2^53 a float no longer identifies a single integer.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)

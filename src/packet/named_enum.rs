@@ -1,7 +1,7 @@
 //! Enums whose variants have a name and a meaning, each written once.
 
 /// Generates an enum and its methods from rows of variant, name and meaning.
-macro_rules! named {
+macro_rules! named_enum {
     ($(#[$meta:meta])* $kind:ident { $($variant:ident $name:literal $meaning:literal;)+ }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,4 +26,4 @@ macro_rules! named {
     };
 }
 
-pub(super) use named;
+pub(super) use named_enum;

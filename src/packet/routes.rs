@@ -6,15 +6,15 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Codes, Dialect};
+use super::{PacketTables, Dialect};
 use crate::limits;
 
 /// The paths of a game with the MooMoo dialects, where nothing says which game is played.
-pub const PATHS: [(&str, &str); 4] =
+pub const DEFAULT_PATHS: [(&str, &str); 4] =
     [("/play", "native"), ("/", "legacy"), ("/moomoo", "legacy"), ("/server", "letters")];
 
 /// The prefix of a room's paths, which go on as those of the default room: `/r/NAME/play`.
-pub const ROOMS: &str = "/r/";
+pub const ROOM_PREFIX: &str = "/r/";
 
 /// Whether a room may have this name: a few of a-z, 0-9 and -.
 pub fn is_room_name(name: &str) -> bool {
@@ -23,16 +23,16 @@ pub fn is_room_name(name: &str) -> bool {
 }
 
 /// The prefix of the names of private rooms.
-const PRIVATE: &str = "p-";
+const PRIVATE_PREFIX: &str = "p-";
 
 /// Whether a room of this name is private: no list shows it, and its name is a secret.
 pub fn is_private(name: &str) -> bool {
-    name.starts_with(PRIVATE) && name.len() >= limits::PRIVATE_NAME_CHARS
+    name.starts_with(PRIVATE_PREFIX) && name.len() >= limits::PRIVATE_NAME_CHARS
 }
 
 /// What logs, metrics and captures call a private room, the `number`th: a name of equal length.
-pub fn alias(name: &str, number: u64) -> String {
-    let shown = &name[..PRIVATE.len() + limits::PRIVATE_NAME_SHOWN];
+pub fn public_alias(name: &str, number: u64) -> String {
+    let shown = &name[..PRIVATE_PREFIX.len() + limits::PRIVATE_NAME_VISIBLE_CHARS];
     // As many digits as the shortest private name has place for.
     let number = format!("-{}", number % 10_u64.pow(19));
     format!("{shown}{number:x>width$}", width = name.len() - shown.len())
@@ -41,14 +41,14 @@ pub fn alias(name: &str, number: u64) -> String {
 /// Whether a name has the form of an [`alias`]. No path makes a room of such a name: a log line, and an
 /// operator command that repeats it, would mean either of two rooms.
 pub fn is_alias(name: &str) -> bool {
-    let rest = name.get(PRIVATE.len() + limits::PRIVATE_NAME_SHOWN..).unwrap_or_default();
+    let rest = name.get(PRIVATE_PREFIX.len() + limits::PRIVATE_NAME_VISIBLE_CHARS..).unwrap_or_default();
     let digits = rest.trim_start_matches('x').strip_prefix('-').unwrap_or_default();
     is_private(name) && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A path for the log, in which each segment that may be the name of a private room is cut short, wherever
 /// it stands and however it is escaped.
-pub fn without_secret(path: &str) -> Cow<'_, str> {
+pub fn redact_room_name(path: &str) -> Cow<'_, str> {
     if !path.contains(['p', 'P', '%']) {
         return path.into();
     }
@@ -69,15 +69,15 @@ fn cut_short(segment: &str) -> Option<String> {
     let plain = &segment[..escape.unwrap_or(segment.len())];
     let starts = |(at, _): &(usize, char)| {
         plain.as_bytes()[*at..]
-            .get(..PRIVATE.len())
-            .is_some_and(|word| word.eq_ignore_ascii_case(PRIVATE.as_bytes()))
+            .get(..PRIVATE_PREFIX.len())
+            .is_some_and(|word| word.eq_ignore_ascii_case(PRIVATE_PREFIX.as_bytes()))
             && !plain[..*at].ends_with(|before: char| before.is_ascii_alphanumeric())
     };
     let start = plain.char_indices().find(starts).map(|(at, _)| at);
     let shown = match (start, escape) {
         (Some(start), _) => {
             let name = plain[start..].chars();
-            let kept: usize = name.take(PRIVATE.len() + limits::PRIVATE_NAME_SHOWN).map(char::len_utf8).sum();
+            let kept: usize = name.take(PRIVATE_PREFIX.len() + limits::PRIVATE_NAME_VISIBLE_CHARS).map(char::len_utf8).sum();
             &plain[..start + kept]
         }
         (None, Some(_)) => plain,
@@ -87,14 +87,14 @@ fn cut_short(segment: &str) -> Option<String> {
 }
 
 /// The room of a path, empty for the default room, and the path below the room.
-pub fn room_of(path: &str) -> (&str, &str) {
-    let below = path.strip_prefix(ROOMS).and_then(|rest| rest.find('/').map(|end| rest.split_at(end)));
+pub fn split_room_path(path: &str) -> (&str, &str) {
+    let below = path.strip_prefix(ROOM_PREFIX).and_then(|rest| rest.find('/').map(|end| rest.split_at(end)));
     below.filter(|(name, _)| is_room_name(name)).unwrap_or(("", path))
 }
 
 /// The rule broken by a message of the wrong frame type, text where packets are binary, or binary
 /// where they are JSON: its name, its sentence and the close code.
-pub const FRAME_KIND: (&str, &str, u16) = (
+pub const WRONG_FRAME_TYPE: (&str, &str, u16) = (
     "frame_kind",
     "the frame type does not match the endpoint: send text frames with ?format=json, otherwise binary frames",
     1003,
@@ -102,7 +102,7 @@ pub const FRAME_KIND: (&str, &str, u16) = (
 
 /// Why no endpoint matches the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoEndpoint {
+pub enum RouteError {
     /// There is no game at this path: 404.
     Path,
     /// There is no room of this name: 404.
@@ -113,14 +113,14 @@ pub enum NoEndpoint {
     Format,
 }
 
-impl NoEndpoint {
+impl RouteError {
     /// The HTTP status and the rule's name.
     pub fn status(self) -> (u16, &'static str) {
         match self {
-            NoEndpoint::Path => (404, "unknown_path"),
-            NoEndpoint::Room => (404, "unknown_room"),
-            NoEndpoint::Dialect => (400, "unknown_dialect"),
-            NoEndpoint::Format => (400, "unknown_format"),
+            RouteError::Path => (404, "unknown_path"),
+            RouteError::Room => (404, "unknown_room"),
+            RouteError::Dialect => (400, "unknown_dialect"),
+            RouteError::Format => (400, "unknown_format"),
         }
     }
 }
@@ -128,23 +128,23 @@ impl NoEndpoint {
 /// The dialect of a path in any room, by the paths of the room's game, or the one that the query
 /// selects instead, and whether it is spoken as JSON. The error names the part of the request that is
 /// wrong. If the tables lack the dialect of the path, as those of another game do, it is their first.
-pub fn find<'c, T: AsRef<str>>(
-    codes: &'c Codes,
+pub fn find_dialect<'c, T: AsRef<str>>(
+    codes: &'c PacketTables,
     paths: &[(T, T)],
     path: &str,
     dialect: Option<&str>,
     format: Option<&str>,
-) -> Result<(&'c Arc<Dialect>, bool), NoEndpoint> {
-    let (_, path) = room_of(path);
-    let (_, of_path) = paths.iter().find(|(known, _)| known.as_ref() == path).ok_or(NoEndpoint::Path)?;
+) -> Result<(&'c Arc<Dialect>, bool), RouteError> {
+    let (_, path) = split_room_path(path);
+    let (_, of_path) = paths.iter().find(|(known, _)| known.as_ref() == path).ok_or(RouteError::Path)?;
     let name = dialect.unwrap_or(of_path.as_ref());
     let named = codes.dialects().find(|dialect| dialect.name() == name);
     let otherwise = || codes.default_dialect().filter(|_| dialect.is_none());
-    let dialect = named.or_else(otherwise).ok_or(NoEndpoint::Dialect)?;
+    let dialect = named.or_else(otherwise).ok_or(RouteError::Dialect)?;
     match format {
         Some("json") => Ok((dialect, true)),
         Some("msgpack") | None => Ok((dialect, false)),
-        Some(_) => Err(NoEndpoint::Format),
+        Some(_) => Err(RouteError::Format),
     }
 }
 
@@ -152,15 +152,15 @@ pub fn find<'c, T: AsRef<str>>(
 ///
 /// # Errors
 /// As [`find`].
-pub fn asked<'c>(
-    codes: &'c Codes,
+pub fn find_by_room_tables<'c>(
+    codes: &'c PacketTables,
     path: &str,
     dialect: Option<&str>,
     format: Option<&str>,
-) -> Result<(&'c Arc<Dialect>, bool), NoEndpoint> {
-    match codes.paths(room_of(path).0) {
-        Some(paths) => find(codes, paths, path, dialect, format),
-        None => find(codes, &PATHS, path, dialect, format),
+) -> Result<(&'c Arc<Dialect>, bool), RouteError> {
+    match codes.paths(split_room_path(path).0) {
+        Some(paths) => find_dialect(codes, paths, path, dialect, format),
+        None => find_dialect(codes, &DEFAULT_PATHS, path, dialect, format),
     }
 }
 
@@ -176,7 +176,7 @@ mod tests {
             (name, 1_234, "p-k7f2xxxxxxxxxxxxxxx-1234"),
             (name, u64::MAX, "p-k7f2-8446744073709551615"),
         ] {
-            let alias = alias(name, number);
+            let alias = public_alias(name, number);
             assert_eq!((&*alias, alias.len()), (expected, name.len()));
             assert!(is_private(name) && is_room_name(&alias));
             assert!(is_alias(&alias) && !is_alias(name));
@@ -208,7 +208,7 @@ mod tests {
             ("/stamp-collection-of-the-world.js", "/stamp-collection-of-the-world.js"),
             ("/p-k7é2mqa3xw", "/p-k7é2…"),
         ] {
-            assert_eq!(without_secret(path), expected);
+            assert_eq!(redact_room_name(path), expected);
         }
     }
 }

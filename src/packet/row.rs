@@ -3,9 +3,9 @@
 use std::fmt;
 
 use super::grammar::Argument;
-use super::named_enum::named;
+use super::named_enum::named_enum;
 
-named! {
+named_enum! {
     /// The direction of a packet.
     Direction {
         ToServer "to_server" "From the client to the server.";
@@ -13,7 +13,7 @@ named! {
     }
 }
 
-named! {
+named_enum! {
     /// What happens to a packet if its client falls behind.
     Lane {
         Reliable "reliable" "Queued in order and never dropped; for events and answers.";

@@ -39,7 +39,7 @@ pub struct TableError {
 impl fmt::Display for TableError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let TableError { file, line, reason } = self;
-        write!(out, "{}:{line}: {}", escape::line(file), escape::line(reason))
+        write!(out, "{}:{line}: {}", escape::escape_line(file), escape::escape_line(reason))
     }
 }
 
@@ -47,16 +47,16 @@ impl std::error::Error for TableError {}
 
 /// All tables together.
 #[derive(Clone, Debug)]
-pub struct Codes {
+pub struct PacketTables {
     /// The tables in the order in which they were given.
     pub tables: Vec<Table>,
     dialects: Vec<Arc<Dialect>>,
     /// The paths of the rooms of which they are known.
-    paths: BTreeMap<String, Paths>,
+    paths: BTreeMap<String, RoomPaths>,
 }
 
 /// Paths below a room, and the dialects spoken there.
-pub type Paths = Vec<(String, String)>;
+pub type RoomPaths = Vec<(String, String)>;
 
 /// One file: its dialects and its rows.
 #[derive(Clone, Debug)]
@@ -78,22 +78,22 @@ impl Table {
     }
 }
 
-impl Codes {
+impl PacketTables {
     /// The tables that are built into the program. The tests check them like any other table.
-    pub fn builtin() -> Arc<Codes> {
-        Arc::clone(Codes::builtin_ref())
+    pub fn builtin() -> Arc<PacketTables> {
+        Arc::clone(PacketTables::builtin_ref())
     }
 
     /// The same, for values that borrow tables for as long as the program runs.
-    pub fn builtin_ref() -> &'static Arc<Codes> {
-        static BUILT: OnceLock<Arc<Codes>> = OnceLock::new();
-        let build = || Arc::new(Codes::from_texts(&BUILTIN).expect("the built-in tables are tested"));
+    pub fn builtin_ref() -> &'static Arc<PacketTables> {
+        static BUILT: OnceLock<Arc<PacketTables>> = OnceLock::new();
+        let build = || Arc::new(PacketTables::from_texts(&BUILTIN).expect("the built-in tables are tested"));
         BUILT.get_or_init(build)
     }
 
     /// Reads tables from (file name, text) pairs.
-    pub fn from_texts<F: AsRef<str>, T: AsRef<str>>(texts: &[(F, T)]) -> Result<Codes, TableError> {
-        let mut reader = Reader::default();
+    pub fn from_texts<F: AsRef<str>, T: AsRef<str>>(texts: &[(F, T)]) -> Result<PacketTables, TableError> {
+        let mut reader = TableParser::default();
         for (file, text) in texts {
             reader.read(file.as_ref(), text.as_ref())?;
         }
@@ -101,13 +101,13 @@ impl Codes {
         let rows = || tables.iter().flat_map(|table| table.rows.iter().cloned());
         let names = tables.iter().flat_map(|table| &table.dialects);
         let dialects = names.map(|name| Arc::new(Dialect::new(name, rows()))).collect();
-        Ok(Codes { tables, dialects, paths: BTreeMap::new() })
+        Ok(PacketTables { tables, dialects, paths: BTreeMap::new() })
     }
 
     /// The same tables, with the paths of these rooms. The name of the default room is empty.
     #[must_use]
-    pub fn with_paths(self, paths: BTreeMap<String, Paths>) -> Codes {
-        Codes { paths, ..self }
+    pub fn with_room_paths(self, paths: BTreeMap<String, RoomPaths>) -> PacketTables {
+        PacketTables { paths, ..self }
     }
 
     /// The paths of a room, if they are known.
@@ -125,14 +125,14 @@ impl Codes {
     ///
     /// # Errors
     /// One line: the capture's own tables are invalid here, or the given ones are others.
-    pub fn of_capture(
+    pub fn for_capture(
         carried: Option<Vec<(String, String)>>,
-        given: Option<Arc<Codes>>,
-    ) -> Result<Arc<Codes>, String> {
-        let Some(carried) = carried else { return Ok(given.unwrap_or_else(Codes::builtin)) };
-        let own = Codes::from_texts(&carried)
+        given: Option<Arc<PacketTables>>,
+    ) -> Result<Arc<PacketTables>, String> {
+        let Some(carried) = carried else { return Ok(given.unwrap_or_else(PacketTables::builtin)) };
+        let own = PacketTables::from_texts(&carried)
             .map_err(|error| format!("this version cannot use the packet tables in the capture: {error}"))?;
-        match given.and_then(|given| own.difference(&given)) {
+        match given.and_then(|given| own.first_difference(&given)) {
             None => Ok(Arc::new(own)),
             Some(difference) => Err(format!(
                 "the capture carries packet tables of its own, which differ from the given ones: {difference}; \
@@ -172,7 +172,7 @@ type Column = (String, fn(&str) -> Option<Code>);
 
 /// The state of reading the tables.
 #[derive(Default)]
-struct Reader {
+struct TableParser {
     tables: Vec<Table>,
     rows: usize,
     /// Codes and names by dialect and direction, each with the file and line of its first use.
@@ -182,7 +182,7 @@ struct Reader {
 const LEADING: [&str; 3] = ["direction", "name", "lane"];
 const TRAILING: [&str; 2] = ["arguments", "meaning"];
 
-impl Reader {
+impl TableParser {
     fn read(&mut self, file: &str, text: &str) -> Result<(), TableError> {
         let error = |line: usize, reason: String| TableError { file: file.to_owned(), line, reason };
         let heading = text.lines().next().unwrap_or("");
@@ -208,8 +208,8 @@ impl Reader {
         let mut columns: Vec<Column> = Vec::new();
         for cell in middle {
             let (name, read): (_, fn(&str) -> _) = match cell.split_once(':') {
-                Some((name, "str")) => (name, text_code),
-                Some((name, "int")) => (name, number_code),
+                Some((name, "str")) => (name, parse_text_code),
+                Some((name, "int")) => (name, parse_number_code),
                 _ => return Err(format!("the dialect column {cell:?} must end in :str or :int")),
             };
             let fits = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '-';
@@ -235,12 +235,12 @@ impl Reader {
         }
         self.rows += 1;
         let row = read_row(line, columns)?;
-        self.claim(&row, here)?;
+        self.reserve_codes(&row, here)?;
         Ok(row)
     }
 
     /// Reserves the row's codes and names, which must be free in its direction.
-    fn claim(&mut self, row: &Row, here: &str) -> Result<(), String> {
+    fn reserve_codes(&mut self, row: &Row, here: &str) -> Result<(), String> {
         for (dialect, code) in &row.codes {
             for what in [format!("code {code}"), format!("name {}", row.name)] {
                 let key = (dialect.clone(), row.direction, what.clone());
@@ -281,13 +281,13 @@ fn read_row(line: &str, columns: &[Column]) -> Result<Row, String> {
 }
 
 /// A code of 1 to 16 printable ASCII characters.
-fn text_code(cell: &str) -> Option<Code> {
+fn parse_text_code(cell: &str) -> Option<Code> {
     let fits = (1..=16).contains(&cell.len()) && cell.bytes().all(|sign| sign.is_ascii_graphic());
     fits.then(|| Code::Str(cell.to_owned()))
 }
 
 /// A code that MessagePack writes in one byte.
-fn number_code(cell: &str) -> Option<Code> {
+fn parse_number_code(cell: &str) -> Option<Code> {
     let is_plain = cell.bytes().all(|digit| digit.is_ascii_digit());
     cell.parse().ok().filter(|code| is_plain && *code <= 127).map(Code::Int)
 }

@@ -6,19 +6,19 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::Codes;
+use super::PacketTables;
 use super::grammar::{Argument, Shape};
 use super::row::{Code, Row};
 use super::tables::Table;
 
 /// All tables: `hash`, and of each table its file, its dialects and its rows.
-pub fn json(codes: &Codes) -> Json {
+pub fn tables_json(codes: &PacketTables) -> Json {
     let tables: Vec<Json> = codes.tables.iter().map(json_table).collect();
-    json!({ "hash": hash_text(codes), "tables": tables })
+    tables_json!({ "hash": hash_text(codes), "tables": tables })
 }
 
 /// The same as [`json()`], with a line for each row: the file `codes.json`.
-pub fn lines(codes: &Codes) -> String {
+pub fn tables_json_lines(codes: &PacketTables) -> String {
     let table = |table: &Table| {
         let rows: Vec<String> = table.rows.iter().map(|row| json_row(row).to_string()).collect();
         let (file, dialects) = (Json::from(table.name()), Json::from(table.dialects.clone()));
@@ -29,13 +29,13 @@ pub fn lines(codes: &Codes) -> String {
 }
 
 /// The [hash](Codes::hash) in 16 hexadecimal digits.
-fn hash_text(codes: &Codes) -> String {
+fn hash_text(codes: &PacketTables) -> String {
     format!("{:016x}", codes.hash())
 }
 
 fn json_table(table: &Table) -> Json {
     let rows: Vec<Json> = table.rows.iter().map(|row| json_row(row)).collect();
-    json!({ "file": table.name(), "dialects": table.dialects, "rows": rows })
+    tables_json!({ "file": table.name(), "dialects": table.dialects, "rows": rows })
 }
 
 fn json_row(row: &Row) -> Json {
@@ -45,7 +45,7 @@ fn json_row(row: &Row) -> Json {
     };
     let codes: Map<String, Json> =
         row.codes.iter().map(|(dialect, own)| (dialect.clone(), code(own))).collect();
-    json!({
+    tables_json!({
         "direction": row.direction.name(),
         "name": row.name,
         "lane": row.lane.name(),
@@ -56,12 +56,12 @@ fn json_row(row: &Row) -> Json {
 }
 
 fn json_argument(argument: &Argument) -> Json {
-    let mut json = json!({ "name": argument.name, "type": argument.kind.to_string() });
-    if let Shape::Map(members) | Shape::Tuple(members) | Shape::Groups { members, .. } = &argument.kind.shape
+    let mut json = tables_json!({ "name": argument.name, "type": argument.ty.to_string() });
+    if let Shape::Map(members) | Shape::Tuple(members) | Shape::Groups { members, .. } = &argument.ty.shape
     {
-        json["members"] = members.iter().map(json_argument).collect();
+        tables_json["members"] = members.iter().map(json_argument).collect();
     }
-    json
+    tables_json
 }
 
 fn hash<'a>(rows: impl Iterator<Item = &'a Row>) -> u64 {
@@ -73,12 +73,12 @@ fn hash<'a>(rows: impl Iterator<Item = &'a Row>) -> u64 {
         }
     };
     for row in rows {
-        put(&line(row));
+        put(&row_signature(row));
     }
     hash
 }
 
-impl Codes {
+impl PacketTables {
     /// A hash of everything that a client and a server must agree on: of each packet the direction,
     /// the name, the lane, the codes and the arguments. File names and meanings do not count.
     pub fn hash(&self) -> u64 {
@@ -86,23 +86,23 @@ impl Codes {
     }
 
     /// The same of the packets of one dialect: tables of other games do not count.
-    pub fn hash_of(&self, dialect: &str) -> u64 {
+    pub fn dialect_hash(&self, dialect: &str) -> u64 {
         hash(self.rows().filter(|row| row.codes.iter().any(|(name, _)| name == dialect)))
     }
     /// The first packet that these tables and others do not have alike, in words; `None` if they
     /// agree on everything that [`Codes::hash`] covers.
-    pub fn difference(&self, other: &Codes) -> Option<String> {
-        let lines = |codes: &Codes| codes.rows().map(line).collect::<Vec<_>>();
-        let (own, others) = (lines(self), lines(other));
+    pub fn first_difference(&self, other: &PacketTables) -> Option<String> {
+        let lines = |codes: &PacketTables| codes.rows().map(row_signature).collect::<Vec<_>>();
+        let (own, others) = (tables_json_lines(self), tables_json_lines(other));
         let at = (0..own.len().max(others.len())).find(|at| own.get(*at) != others.get(*at))?;
         let shown =
-            |lines: &[String]| lines.get(at).map_or("no packet".to_owned(), |line| format!("`{line}`"));
+            |lines: &[String]| tables_json_lines.get(at).map_or("no packet".to_owned(), |line| format!("`{line}`"));
         Some(format!("{} in place of {}", shown(&own), shown(&others)))
     }
 }
 
 /// What a row says, but for its meaning.
-fn line(row: &Row) -> String {
+fn row_signature(row: &Row) -> String {
     let codes = row.codes.iter().map(|(dialect, code)| match code {
         Code::Str(code) => format!("{dialect}:{code:?}"),
         Code::Int(code) => format!("{dialect}:{code}"),
@@ -117,22 +117,22 @@ mod tests {
     use super::*;
     use crate::packet::tables::BUILTIN;
 
-    fn changed(from: &str, to: &str) -> Codes {
+    fn changed(from: &str, to: &str) -> PacketTables {
         let texts = BUILTIN.map(|(file, text)| (format!("other/{file}"), text.replacen(from, to, 1)));
-        Codes::from_texts(&texts).expect("good tables")
+        PacketTables::from_texts(&texts).expect("good tables")
     }
 
     #[test]
     fn the_hash_covers_codes_and_arguments_but_neither_meanings_nor_file_names() {
-        let builtin = Codes::builtin();
+        let builtin = PacketTables::builtin();
         let same = changed("walk this way", "go there");
-        assert_eq!((same.hash(), same.difference(&builtin)), (builtin.hash(), None));
+        assert_eq!((same.hash(), same.first_difference(&builtin)), (builtin.hash(), None));
         for (from, to) in
             [("\tsay\treliable\t30\t", "\tsay\treliable\t90\t"), ("text:str<=60", "text:str<=61")]
         {
             let other = changed(from, to);
             assert_ne!(other.hash(), builtin.hash(), "{to}");
-            let words = other.difference(&builtin).expect("they differ");
+            let words = other.first_difference(&builtin).expect("they differ");
             assert!(words.contains("to_client say"), "{words}");
         }
     }
@@ -140,8 +140,8 @@ mod tests {
     #[test]
     fn both_forms_say_the_same_and_members_are_listed() {
         let codes = changed("walk this way", "say \"go\"");
-        let read: Json = serde_json::from_str(&lines(&codes)).expect("JSON");
-        assert_eq!(read, json(&codes));
+        let read: Json = serde_json::from_str(&tables_json_lines(&codes)).expect("JSON");
+        assert_eq!(read, tables_json(&codes));
         assert_eq!(read["tables"][1]["file"], "native.tsv", "without the directory");
         let rows = read["tables"][1]["rows"].as_array().expect("rows");
         let update = rows.iter().find(|row| row["name"] == "update").expect("update");

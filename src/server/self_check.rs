@@ -28,13 +28,13 @@ use crate::game::bots::{Agent, Manner, Outcome, Part};
 use crate::game::lockstep_packets::{CHECKSUM, DESYNC_DETAILS, STATE_SYNC, STATE_SYNC_REQUEST, has_lockstep};
 use crate::game::{Messages, Tick};
 use crate::limits;
-use crate::packet::{Decoded, Direction, Lane, Value};
+use crate::packet::{DecodedPacket, Direction, Lane, Value};
 use crate::server::clients::lockstep_feed::Relay;
 use crate::server::room::Handle;
 use crate::server::room::lockstep::Field;
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 use crate::ws::Side;
-use crate::ws::message::{Message, Reader};
+use crate::ws::message::{Message, MessageReader};
 
 /// The server's own connection, which no client has.
 const OWN: u64 = u64::MAX;
@@ -81,7 +81,7 @@ pub struct Counts {
 /// The stream of one client.
 struct Shadow {
     endpoint: Endpoint,
-    reader: Reader,
+    reader: MessageReader,
     agent: Box<dyn Agent>,
 }
 
@@ -90,7 +90,7 @@ pub struct SelfCheck {
     room: Arc<Handle>,
     endpoint: Endpoint,
     relay: Relay,
-    reader: Reader,
+    reader: MessageReader,
     follower: Follower,
     /// What the own world has published, the newest last.
     ticks: VecDeque<Arc<dyn Tick>>,
@@ -117,11 +117,11 @@ impl SelfCheck {
         if !has_lockstep(&endpoint.dialect) {
             return None;
         }
-        room.lockstep.follow(OWN, Household::of(Ipv4Addr::UNSPECIFIED.into()));
+        room.lockstep.follow(OWN, AddressPrefix::from_ip(Ipv4Addr::UNSPECIFIED.into()));
         Some(SelfCheck {
             relay: Relay::new(&endpoint),
             follower: Follower::new(room.about, Arc::clone(&endpoint.dialect)),
-            reader: Reader::new(Side::Server, limits::FROM_ROOM),
+            reader: MessageReader::new(Side::Server, limits::SELF_CHECK_MESSAGE_LIMITS),
             room: Arc::clone(room),
             endpoint,
             ticks: VecDeque::new(),
@@ -180,7 +180,7 @@ impl SelfCheck {
             dialect: Arc::clone(&endpoint.dialect),
         };
         let Some(agent) = (self.room.about.bots.agent)(&part) else { return };
-        let reader = Reader::new(Side::Server, limits::FROM_SERVERS);
+        let reader = MessageReader::new(Side::Server, limits::SERVER_MESSAGE_LIMITS);
         self.shadows.insert(client, Shadow { endpoint: endpoint.clone(), reader, agent });
     }
 
@@ -249,7 +249,7 @@ impl SelfCheck {
     /// Hears frames of the journal. Frames that break a rule of RFC 6455 are given up, and the own world
     /// begins again at a snapshot.
     pub fn hear(&mut self, frames: &[u8]) {
-        let fresh = || Reader::new(Side::Server, limits::FROM_ROOM);
+        let fresh = || MessageReader::new(Side::Server, limits::SELF_CHECK_MESSAGE_LIMITS);
         let mut reader = std::mem::replace(&mut self.reader, fresh());
         reader.receive(frames);
         let endpoint = self.endpoint.clone();
@@ -278,7 +278,7 @@ impl SelfCheck {
     }
 
     /// A packet of the journal.
-    fn step(&mut self, packet: &Decoded<'_>) -> Result<(), Wrong> {
+    fn step(&mut self, packet: &DecodedPacket<'_>) -> Result<(), Wrong> {
         let before = self.follower.world().map(|world| world.tick());
         let differed = self.follower.counts().differed;
         let mut say = Vec::new();
@@ -341,7 +341,7 @@ impl SelfCheck {
     /// What the follower says, to the room. Returns what it says of itself.
     fn answer(&mut self, message: &[u8]) -> Option<Own> {
         let packet = self.endpoint.dialect.decode(Direction::ToServer, message).ok()?;
-        let tick = packet.number("tick").unwrap_or_default();
+        let tick = packet.integer("tick").unwrap_or_default();
         let journal = &self.room.lockstep;
         match packet.row.name.as_str() {
             CHECKSUM => {
@@ -404,7 +404,7 @@ impl Shadow {
                 if packet.row.name == STATE_SYNC {
                     return Some(Said::Lockstep);
                 }
-                let tick = packet.number("tick").filter(|_| packet.row.lane == Lane::Latest);
+                let tick = packet.integer("tick").filter(|_| packet.row.lane == Lane::Latest);
                 tick.map(Said::State)
             })?;
             match heard.flatten() {
@@ -423,7 +423,7 @@ impl Shadow {
 fn decoded<T>(
     endpoint: &Endpoint,
     message: &Message<'_>,
-    take: impl FnOnce(&Decoded<'_>) -> T,
+    take: impl FnOnce(&DecodedPacket<'_>) -> T,
 ) -> Result<Option<T>, Wrong> {
     let dialect = &endpoint.dialect;
     let packet = match message {
@@ -435,7 +435,7 @@ fn decoded<T>(
 }
 
 /// The fields in `desync_details`.
-fn fields(packet: &Decoded<'_>) -> Vec<Field> {
+fn fields(packet: &DecodedPacket<'_>) -> Vec<Field> {
     let values = packet.get("fields").and_then(Value::as_array).cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let field = |one: &[Value]| {

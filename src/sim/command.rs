@@ -1,6 +1,6 @@
 //! Commands: the only way to change a world.
 
-use crate::{Action, Encoded};
+use crate::{Action, EncodedAction};
 
 /// The number of a player, chosen by the server before the player joins. 0 is the operator, who has
 /// no body.
@@ -12,7 +12,7 @@ impl PlayerId {
     pub const OPERATOR: PlayerId = PlayerId(0);
 
     /// The player, unless it is the operator.
-    pub fn somebody(self) -> Option<PlayerId> {
+    pub fn as_player(self) -> Option<PlayerId> {
         Some(self).filter(|id| *id != PlayerId::OPERATOR)
     }
 }
@@ -33,9 +33,9 @@ pub struct Command<Action> {
 }
 
 /// A command whose action is bytes, as a server handles it, whatever the game.
-pub type Raw = Command<Encoded>;
+pub type RawCommand = Command<EncodedAction>;
 
-impl Raw {
+impl RawCommand {
     /// The command with its action read; `None` if the bytes are not exactly one action.
     pub fn decoded<A: Action>(&self) -> Option<Command<A>> {
         let Command { player, sequence, ref action } = *self;
@@ -45,7 +45,7 @@ impl Raw {
 
 impl<A: Action> Command<A> {
     /// The command with its action as bytes.
-    pub fn encoded(&self) -> Raw {
+    pub fn encoded(&self) -> RawCommand {
         let Command { player, sequence, ref action } = *self;
         Command { player, sequence, action: action.encoded() }
     }

@@ -13,45 +13,45 @@
 //! Numbers are little-endian. The same bytes are used in captures and in test fixtures. An action
 //! says itself where it ends, so a frame can only be decoded as that of its game.
 
-use crate::{Action, Command, Encoded, Malformed, PlayerId, Raw, Reader};
+use crate::{Action, Command, EncodedAction, Malformed, PlayerId, RawCommand, Reader};
 
 /// Bytes of a text in a command frame. A longer text is truncated at a character boundary.
-pub const TEXT_BYTES: usize = 255;
+pub const MAX_TEXT_BYTES: usize = 255;
 
 /// Maximum number of commands in a frame: its count has 16 bits. More are an error, so that no
 /// command is silently omitted.
-pub const FRAME_COMMANDS: usize = 65_535;
+pub const MAX_COMMANDS: usize = 65_535;
 
 /// The commands of one tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame<Action> {
+pub struct CommandFrame<Action> {
     /// The tick in which they are executed: [`crate::Sim::tick`] before that step.
     pub tick: u32,
     /// The commands, in any order.
     pub commands: Vec<Command<Action>>,
 }
 
-impl<Action> Default for Frame<Action> {
+impl<Action> Default for CommandFrame<Action> {
     fn default() -> Self {
-        Frame { tick: 0, commands: Vec::new() }
+        CommandFrame { tick: 0, commands: Vec::new() }
     }
 }
 
 /// Appends a text as an action has it: its length in a byte, then UTF-8, cut to [`TEXT_BYTES`].
 pub fn write_text(text: &str, out: &mut Vec<u8>) {
-    let end = text.floor_char_boundary(TEXT_BYTES);
+    let end = text.floor_char_boundary(MAX_TEXT_BYTES);
     out.push(end as u8);
     out.extend_from_slice(&text.as_bytes()[..end]);
 }
 
-fn begin(tick: u32, count: usize, out: &mut Vec<u8>) -> Result<(), Malformed> {
+fn write_header(tick: u32, count: usize, out: &mut Vec<u8>) -> Result<(), Malformed> {
     let short = u16::try_from(count).map_err(|_| Malformed::TooMany(count))?;
     out.extend_from_slice(&tick.to_le_bytes());
     out.extend_from_slice(&short.to_le_bytes());
     Ok(())
 }
 
-fn issue<A>(command: &Command<A>, out: &mut Vec<u8>) {
+fn write_command<A>(command: &Command<A>, out: &mut Vec<u8>) {
     out.extend_from_slice(&command.player.0.to_le_bytes());
     out.extend_from_slice(&command.sequence.to_le_bytes());
 }
@@ -60,10 +60,10 @@ fn issue<A>(command: &Command<A>, out: &mut Vec<u8>) {
 ///
 /// # Errors
 /// [`Malformed::TooMany`] if there are more than [`FRAME_COMMANDS`]; then nothing is appended.
-pub fn encode_raw(tick: u32, commands: &[Raw], out: &mut Vec<u8>) -> Result<(), Malformed> {
-    begin(tick, commands.len(), out)?;
+pub fn encode_raw(tick: u32, commands: &[RawCommand], out: &mut Vec<u8>) -> Result<(), Malformed> {
+    write_header(tick, commands.len(), out)?;
     for command in commands {
-        issue(command, out);
+        write_command(command, out);
         out.extend_from_slice(command.action.bytes());
     }
     Ok(())
@@ -74,9 +74,9 @@ pub fn encode_raw(tick: u32, commands: &[Raw], out: &mut Vec<u8>) -> Result<(), 
 /// # Errors
 /// As of [`encode_raw`].
 pub fn encode<A: Action>(tick: u32, commands: &[Command<A>], out: &mut Vec<u8>) -> Result<(), Malformed> {
-    begin(tick, commands.len(), out)?;
+    write_header(tick, commands.len(), out)?;
     for command in commands {
-        issue(command, out);
+        write_command(command, out);
         command.action.write(out);
     }
     Ok(())
@@ -86,7 +86,7 @@ pub fn encode<A: Action>(tick: u32, commands: &[Command<A>], out: &mut Vec<u8>) 
 ///
 /// # Errors
 /// The bytes are not exactly one frame.
-pub fn decode<A: Action>(bytes: &[u8]) -> Result<Frame<A>, Malformed> {
+pub fn decode<A: Action>(bytes: &[u8]) -> Result<CommandFrame<A>, Malformed> {
     read(bytes, A::read)
 }
 
@@ -94,18 +94,18 @@ pub fn decode<A: Action>(bytes: &[u8]) -> Result<Frame<A>, Malformed> {
 ///
 /// # Errors
 /// The bytes are not exactly one frame.
-pub fn decode_raw<A: Action>(bytes: &[u8]) -> Result<Frame<Encoded>, Malformed> {
+pub fn decode_raw<A: Action>(bytes: &[u8]) -> Result<CommandFrame<EncodedAction>, Malformed> {
     read(bytes, |reader| {
         let before = reader.rest();
         A::read(reader)?;
-        Ok(Encoded::new(&before[..before.len() - reader.rest().len()]))
+        Ok(EncodedAction::new(&before[..before.len() - reader.rest().len()]))
     })
 }
 
 fn read<A>(
     bytes: &[u8],
     action: impl Fn(&mut Reader<'_>) -> Result<A, Malformed>,
-) -> Result<Frame<A>, Malformed> {
+) -> Result<CommandFrame<A>, Malformed> {
     let mut reader = Reader::new(bytes);
     let (tick, count) = (reader.u32()?, reader.u16()?);
     // Memory is reserved as commands are decoded, so a false count costs nothing.
@@ -114,5 +114,5 @@ fn read<A>(
         let (player, sequence) = (PlayerId(reader.u16()?), reader.u64()?);
         commands.push(Command { player, sequence, action: action(&mut reader)? });
     }
-    if reader.rest().is_empty() { Ok(Frame { tick, commands }) } else { Err(Malformed::Trailing) }
+    if reader.rest().is_empty() { Ok(CommandFrame { tick, commands }) } else { Err(Malformed::Trailing) }
 }

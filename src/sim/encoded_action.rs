@@ -5,36 +5,36 @@ use std::fmt;
 use crate::{Action, Reader};
 
 /// Bytes that fit in place.
-const SHORT: usize = 22;
+const INLINE_BYTES: usize = 22;
 
 /// The bytes of one action, as [`Action::write`](crate::Action::write) makes them.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Encoded(Bytes);
+pub struct EncodedAction(ActionBytes);
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Bytes {
+enum ActionBytes {
     /// The rest of the array is zero, so that equal actions are equal values.
-    Short(u8, [u8; SHORT]),
-    Long(Box<[u8]>),
+    Inline(u8, [u8; INLINE_BYTES]),
+    Heap(Box<[u8]>),
 }
 
-impl Encoded {
+impl EncodedAction {
     /// An action of these bytes.
-    pub fn new(bytes: &[u8]) -> Encoded {
-        if bytes.len() <= SHORT {
-            let mut short = [0; SHORT];
+    pub fn new(bytes: &[u8]) -> EncodedAction {
+        if bytes.len() <= INLINE_BYTES {
+            let mut short = [0; INLINE_BYTES];
             short[..bytes.len()].copy_from_slice(bytes);
-            Encoded(Bytes::Short(bytes.len() as u8, short))
+            EncodedAction(ActionBytes::Inline(bytes.len() as u8, short))
         } else {
-            Encoded(Bytes::Long(bytes.into()))
+            EncodedAction(ActionBytes::Heap(bytes.into()))
         }
     }
 
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         match &self.0 {
-            Bytes::Short(count, bytes) => &bytes[..usize::from(*count)],
-            Bytes::Long(bytes) => bytes,
+            ActionBytes::Inline(count, bytes) => &bytes[..usize::from(*count)],
+            ActionBytes::Heap(bytes) => bytes,
         }
     }
 
@@ -45,7 +45,7 @@ impl Encoded {
     }
 }
 
-impl fmt::Debug for Encoded {
+impl fmt::Debug for EncodedAction {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "Encoded({:02x?})", self.bytes())
     }
@@ -57,12 +57,12 @@ mod tests {
 
     #[test]
     fn bytes_come_back_and_short_ones_need_no_memory() {
-        for count in 0..=2 * SHORT {
+        for count in 0..=2 * INLINE_BYTES {
             let bytes: Vec<u8> = (1..=count as u8).collect();
-            let encoded = Encoded::new(&bytes);
+            let encoded = EncodedAction::new(&bytes);
             assert_eq!(encoded.bytes(), bytes);
-            assert_eq!(matches!(encoded.0, Bytes::Short(..)), count <= SHORT, "{count}");
+            assert_eq!(matches!(encoded.0, ActionBytes::Inline(..)), count <= INLINE_BYTES, "{count}");
         }
-        assert_eq!(size_of::<Encoded>(), 24);
+        assert_eq!(size_of::<EncodedAction>(), 24);
     }
 }

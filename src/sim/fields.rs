@@ -59,7 +59,7 @@ pub trait Sink {
 pub trait Field: Sized {
     /// Size in bytes of the smallest value, for checking a declared count against the remaining
     /// bytes.
-    const LEAST_BYTES: usize;
+    const MIN_BYTES: usize;
 
     /// Passes its scalars to the sink.
     fn write(&self, sink: &mut impl Sink);
@@ -73,9 +73,9 @@ pub trait Field: Sized {
 
 /// Writes scalars as little-endian bytes.
 #[derive(Clone, Debug, Default)]
-pub struct Bytes(pub Vec<u8>);
+pub struct ByteSink(pub Vec<u8>);
 
-impl Sink for Bytes {
+impl Sink for ByteSink {
     fn put(&mut self, value: u64, bytes: usize) {
         self.0.extend_from_slice(&value.to_le_bytes()[..bytes]);
     }
@@ -209,7 +209,7 @@ scalar!(signed Fixed, 4, |value| i64::from(value.0), |raw| Some(Fixed(raw as u32
 scalar!(Angle, 2, |value| u64::from(value.0), |raw| Some(Angle(raw as u16)));
 
 impl<T: Field> Field for Option<T> {
-    const LEAST_BYTES: usize = 1;
+    const MIN_BYTES: usize = 1;
 
     fn write(&self, sink: &mut impl Sink) {
         sink.option(self.is_some());
@@ -224,7 +224,7 @@ impl<T: Field> Field for Option<T> {
 }
 
 impl<T: Field + Copy + Default, const N: usize> Field for [T; N] {
-    const LEAST_BYTES: usize = N * T::LEAST_BYTES;
+    const MIN_BYTES: usize = N * T::MIN_BYTES;
 
     fn write(&self, sink: &mut impl Sink) {
         write_items(self, sink);
@@ -240,7 +240,7 @@ impl<T: Field + Copy + Default, const N: usize> Field for [T; N] {
 }
 
 impl Field for Arc<str> {
-    const LEAST_BYTES: usize = 1;
+    const MIN_BYTES: usize = 1;
 
     fn write(&self, sink: &mut impl Sink) {
         // Every text of the state is limited to far less than 256 bytes when it is applied.
@@ -255,7 +255,7 @@ impl Field for Arc<str> {
 }
 
 impl<T: Field> Field for Vec<T> {
-    const LEAST_BYTES: usize = 4;
+    const MIN_BYTES: usize = 4;
 
     fn write(&self, sink: &mut impl Sink) {
         sink.length(self.len());
@@ -266,7 +266,7 @@ impl<T: Field> Field for Vec<T> {
         let length = reader.scalar(4)? as usize;
         // Memory is reserved only for as many values as the bytes can hold, whatever the count
         // says.
-        if length > reader.rest().len() / T::LEAST_BYTES {
+        if length > reader.rest().len() / T::MIN_BYTES {
             return Err(Malformed::Truncated);
         }
         let mut items = Vec::with_capacity(length);
@@ -312,7 +312,7 @@ mod tests {
             (Act::Stop, &[1]),
             (Act::Say { text: "hi".into() }, &[2, 2, b'h', b'i']),
         ] {
-            let mut out = Bytes::default();
+            let mut out = ByteSink::default();
             act.write(&mut out);
             assert_eq!(out.0, bytes);
             assert_eq!(Act::read(&mut Reader::new(bytes)), Ok(act));

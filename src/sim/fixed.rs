@@ -32,23 +32,23 @@ impl Fixed {
     }
 
     /// The distance between two coordinates.
-    pub const fn apart(self, other: Fixed) -> u32 {
+    pub const fn distance(self, other: Fixed) -> u32 {
         self.0.abs_diff(other.0)
     }
 
     /// The sum, saturating at the limits.
-    pub const fn plus(self, other: Fixed) -> Fixed {
+    pub const fn saturating_add(self, other: Fixed) -> Fixed {
         Fixed(self.0.saturating_add(other.0))
     }
 
     /// The difference, saturating at the limits.
-    pub const fn minus(self, other: Fixed) -> Fixed {
+    pub const fn saturating_sub(self, other: Fixed) -> Fixed {
         Fixed(self.0.saturating_sub(other.0))
     }
 
     /// The product with a factor of 16 binary places (65,536 is 1), rounded towards zero, so that
     /// friction ends at rest.
-    pub const fn times(self, factor: i32) -> Fixed {
+    pub const fn scaled(self, factor: i32) -> Fixed {
         let product = self.0 as i64 * factor as i64 / (1 << 16);
         Fixed(clamp_i32(product))
     }
@@ -93,7 +93,7 @@ impl Angle {
     }
 
     /// The absolute angle to another direction, in 1/65,536 of a turn.
-    pub const fn off(self, other: Angle) -> u16 {
+    pub const fn difference(self, other: Angle) -> u16 {
         let off = self.0.wrapping_sub(other.0);
         if off > 0x8000 { off.wrapping_neg() } else { off }
     }
@@ -101,7 +101,7 @@ impl Angle {
 
 /// The direction of a vector, as a vector and its length: the given vector scaled up until rounding
 /// the length no longer matters. The zero vector points to the right.
-pub fn ray(dx: i64, dy: i64) -> (i64, i64, i64) {
+pub fn unit_direction(dx: i64, dy: i64) -> (i64, i64, i64) {
     let longest = dx.unsigned_abs().max(dy.unsigned_abs());
     if longest == 0 {
         return (1, 0, 1);

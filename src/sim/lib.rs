@@ -47,9 +47,9 @@ pub mod state_tree;
 pub mod trig;
 
 pub use checksum::Checksum;
-pub use command::{Command, PlayerId, Raw};
-pub use command_frame::{FRAME_COMMANDS, TEXT_BYTES};
-pub use encoded_action::Encoded;
+pub use command::{Command, PlayerId, RawCommand};
+pub use command_frame::{MAX_COMMANDS, MAX_TEXT_BYTES};
+pub use encoded_action::EncodedAction;
 pub use reader::{Malformed, Reader};
 pub use rng::Rng;
-pub use sim::{Action, Declared, Identity, Membership, Rejected, Sim, Stepped};
+pub use sim::{Action, OptionSpec, WorldParams, MembershipChange, RejectedCommand, Sim, StepResult};

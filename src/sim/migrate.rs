@@ -32,12 +32,12 @@ const DEPTH: usize = 32;
 
 /// Writes a state with the names of its fields.
 #[derive(Debug, Default)]
-pub struct Writer {
+pub struct NamedWriter {
     data: Vec<u8>,
     structure: Vec<u8>,
 }
 
-impl Writer {
+impl NamedWriter {
     /// Adds a field of the state.
     pub fn field(&mut self, name: &'static str, value: &impl Field) {
         self.enter(name);
@@ -58,7 +58,7 @@ impl Writer {
     }
 }
 
-impl Sink for Writer {
+impl Sink for NamedWriter {
     fn put(&mut self, value: u64, bytes: usize) {
         self.data.extend_from_slice(&value.to_le_bytes()[..bytes]);
         self.structure.push(SCALAR + bytes.trailing_zeros() as u8);
@@ -85,31 +85,31 @@ impl Sink for Writer {
 
 /// What is within a field or an item.
 #[derive(Debug, Default)]
-struct Node {
+struct NamedNode {
     /// Where each of its own scalars is, and its size in bytes.
     scalars: Vec<(usize, usize)>,
-    items: Vec<Node>,
-    fields: Vec<(String, Node)>,
+    items: Vec<NamedNode>,
+    fields: Vec<(String, NamedNode)>,
 }
 
-impl Node {
-    fn field(&self, name: &str) -> Option<&Node> {
+impl NamedNode {
+    fn field(&self, name: &str) -> Option<&NamedNode> {
         self.fields.iter().find(|(own, _)| own == name).map(|(_, node)| node)
     }
 
     /// The paths of all fields in it: `ball.x`, `players[].name`.
-    fn paths(&self, before: &str, out: &mut BTreeSet<String>) {
+    fn collect_paths(&self, before: &str, out: &mut BTreeSet<String>) {
         for (name, node) in &self.fields {
             let path = if before.is_empty() { name.clone() } else { format!("{before}.{name}") };
-            node.paths(&path, out);
+            node.collect_paths(&path, out);
             out.insert(path);
         }
-        self.items.iter().for_each(|item| item.paths(&format!("{before}[]"), out));
+        self.items.iter().for_each(|item| item.collect_paths(&format!("{before}[]"), out));
     }
 }
 
-fn node(structure: &mut Reader<'_>, at: &mut usize, depth: usize) -> Result<Node, Malformed> {
-    let mut own = Node::default();
+fn node(structure: &mut Reader<'_>, at: &mut usize, depth: usize) -> Result<NamedNode, Malformed> {
+    let mut own = NamedNode::default();
     if depth > DEPTH {
         return Err(Malformed::Value("nesting"));
     }
@@ -134,18 +134,18 @@ fn node(structure: &mut Reader<'_>, at: &mut usize, depth: usize) -> Result<Node
 
 /// A state with the names of its fields.
 #[derive(Debug)]
-pub struct Saved {
+pub struct NamedState {
     game: String,
     data: Vec<u8>,
-    root: Node,
+    root: NamedNode,
 }
 
-impl Saved {
+impl NamedState {
     /// Reads the bytes of [`Writer::bytes`].
     ///
     /// # Errors
     /// They are no such bytes.
-    pub fn new(bytes: &[u8]) -> Result<Saved, Malformed> {
+    pub fn new(bytes: &[u8]) -> Result<NamedState, Malformed> {
         let mut reader = Reader::new(bytes);
         if reader.take(MAGIC.len())? != MAGIC {
             return Err(Malformed::Value("a state with names"));
@@ -158,7 +158,7 @@ impl Saved {
         if at != data.len() {
             return Err(Malformed::Truncated);
         }
-        Ok(Saved { game, data, root })
+        Ok(NamedState { game, data, root })
     }
 
     /// The name of the game.
@@ -171,23 +171,23 @@ impl Saved {
     /// # Errors
     /// A value that was carried over cannot be one of the field's type.
     pub fn field<T: Field>(&self, name: &'static str, fresh: &T) -> Result<T, Malformed> {
-        let mut writer = Writer::default();
+        let mut writer = NamedWriter::default();
         writer.field(name, fresh);
-        let fresh = Saved::new(&writer.bytes(""))?;
-        let carried = Carried { saved: self, fresh: &fresh, levels: RefCell::default() };
-        let level = Level { saved: Some(&self.root), fresh: Some(&fresh.root), ..Level::default() };
+        let fresh = NamedState::new(&writer.bytes(""))?;
+        let carried = Migration { saved: self, defaults: &fresh, levels: RefCell::default() };
+        let level = MigrationLevel { saved: Some(&self.root), fresh: Some(&fresh.root), ..MigrationLevel::default() };
         carried.levels.borrow_mut().push(level);
-        let mut reader = Reader::carrying(&carried);
+        let mut reader = Reader::migrating(&carried);
         reader.enter(name);
         T::read(&mut reader)
     }
 
     /// What became of the fields, one sentence each, compared with the state that was read from this
     /// one: fields that are not there any more, and new ones.
-    pub fn changes(&self, now: &Saved) -> Vec<String> {
-        let paths = |node: &Node| {
+    pub fn migration_notes(&self, now: &NamedState) -> Vec<String> {
+        let paths = |node: &NamedNode| {
             let mut paths = BTreeSet::new();
-            node.paths("", &mut paths);
+            node.collect_paths("", &mut paths);
             paths
         };
         let (before, after) = (paths(&self.root), paths(&now.root));
@@ -200,41 +200,41 @@ impl Saved {
 
 /// Where a [`Reader`] is in a saved state, and in the state of a world that begins.
 #[derive(Debug)]
-pub(crate) struct Carried<'a> {
-    saved: &'a Saved,
-    fresh: &'a Saved,
-    levels: RefCell<Vec<Level<'a>>>,
+pub(crate) struct Migration<'a> {
+    saved: &'a NamedState,
+    defaults: &'a NamedState,
+    levels: RefCell<Vec<MigrationLevel<'a>>>,
 }
 
 /// A field or an item that is being read. What the saved state lacks comes from the fresh one.
 #[derive(Debug, Clone, Copy, Default)]
-struct Level<'a> {
-    saved: Option<&'a Node>,
-    fresh: Option<&'a Node>,
+struct MigrationLevel<'a> {
+    saved: Option<&'a NamedNode>,
+    fresh: Option<&'a NamedNode>,
     scalars: usize,
     items: usize,
 }
 
-impl<'a> Carried<'a> {
+impl<'a> Migration<'a> {
     pub(crate) fn enter(&self, name: &str) {
-        self.go(|level| {
-            let within = |node: Option<&'a Node>| node.and_then(|node| node.field(name));
-            Level { saved: within(level.saved), fresh: within(level.fresh), ..Level::default() }
+        self.descend(|level| {
+            let within = |node: Option<&'a NamedNode>| node.and_then(|node| node.field(name));
+            MigrationLevel { saved: within(level.saved), fresh: within(level.fresh), ..MigrationLevel::default() }
         });
     }
 
     pub(crate) fn item(&self) {
-        self.go(|level| {
+        self.descend(|level| {
             let at = level.items;
-            let within = |node: Option<&'a Node>| node.and_then(|node| node.items.get(at));
+            let within = |node: Option<&'a NamedNode>| node.and_then(|node| node.items.get(at));
             level.items += 1;
             // Another item of the same place is not what this one began as.
             let fresh = if level.saved.is_some() { None } else { within(level.fresh) };
-            Level { saved: within(level.saved), fresh, ..Level::default() }
+            MigrationLevel { saved: within(level.saved), fresh, ..MigrationLevel::default() }
         });
     }
 
-    fn go(&self, into: impl FnOnce(&mut Level<'a>) -> Level<'a>) {
+    fn descend(&self, into: impl FnOnce(&mut MigrationLevel<'a>) -> MigrationLevel<'a>) {
         let mut levels = self.levels.borrow_mut();
         let next = levels.last_mut().map(into).unwrap_or_default();
         levels.push(next);
@@ -268,7 +268,7 @@ impl<'a> Carried<'a> {
         let Some(level) = levels.last_mut() else { return Vec::new() };
         let from = level.scalars;
         level.scalars += count;
-        let found = |node: Option<&'a Node>| {
+        let found = |node: Option<&'a NamedNode>| {
             let own = node?.scalars.get(from..from + count)?;
             own.iter().all(|(_, size)| *size == bytes).then_some(own)
         };
@@ -277,7 +277,7 @@ impl<'a> Carried<'a> {
         }
         // Of another type now: nothing that follows in this field is what was saved.
         level.saved = None;
-        found(level.fresh).unwrap_or_default().iter().map(|(at, _)| (&*self.fresh.data, *at)).collect()
+        found(level.fresh).unwrap_or_default().iter().map(|(at, _)| (&*self.defaults.data, *at)).collect()
     }
 
     /// The place of the variant among these names; the first one if there is none.
@@ -285,7 +285,7 @@ impl<'a> Carried<'a> {
         let mut levels = self.levels.borrow_mut();
         let Some(level) = levels.last_mut() else { return 0 };
         level.scalars += 1;
-        let named = |node: Option<&'a Node>| {
+        let named = |node: Option<&'a NamedNode>| {
             let (name, _) = node?.fields.first()?;
             names.iter().position(|own| own == name)
         };
@@ -298,7 +298,7 @@ impl<'a> Carried<'a> {
 
     /// At least as many bytes as are left.
     pub(crate) fn rest(&self) -> &'a [u8] {
-        if self.saved.data.len() > self.fresh.data.len() { &self.saved.data } else { &self.fresh.data }
+        if self.saved.data.len() > self.defaults.data.len() { &self.saved.data } else { &self.defaults.data }
     }
 }
 
@@ -392,10 +392,10 @@ mod tests {
         }
     }
 
-    fn saved(state: &impl Field) -> Saved {
-        let mut writer = Writer::default();
+    fn saved(state: &impl Field) -> NamedState {
+        let mut writer = NamedWriter::default();
         writer.field("state", state);
-        Saved::new(&writer.bytes("test")).expect("just written")
+        NamedState::new(&writer.bytes("test")).expect("just written")
     }
 
     #[test]
@@ -422,7 +422,7 @@ mod tests {
         assert_eq!(now.ball, after::Ball { speed: 70_000, spin: -3, x: -7, owner: Some(2) });
         assert_eq!(now.corners, [1, 2, 3, 0]);
         assert_eq!(now.walls, fresh.walls);
-        let changes = old.changes(&saved(&now));
+        let changes = old.migration_notes(&saved(&now));
         let names: Vec<_> = changes.iter().filter_map(|change| change.split_once(" is ")).collect();
         let lost = ("state.gone", "lost: there is no such field now");
         assert!(names.contains(&lost), "{changes:?}");
@@ -434,14 +434,14 @@ mod tests {
 
     #[test]
     fn bytes_that_are_cut_or_broken_are_refused() {
-        let mut writer = Writer::default();
+        let mut writer = NamedWriter::default();
         writer.field("state", &before());
         let bytes = writer.bytes("test");
-        assert_eq!(Saved::new(&bytes).map(|saved| saved.game().to_owned()), Ok("test".to_owned()));
+        assert_eq!(NamedState::new(&bytes).map(|saved| saved.game().to_owned()), Ok("test".to_owned()));
         for length in 0..bytes.len() {
-            assert!(Saved::new(&bytes[..length]).is_err(), "{length} of {}", bytes.len());
+            assert!(NamedState::new(&bytes[..length]).is_err(), "{length} of {}", bytes.len());
         }
         let deep = [&MAGIC[..], &[0; 5], &[ITEM; 40], &[END; 40]].concat();
-        assert_eq!(Saved::new(&deep).map(drop), Err(Malformed::Value("nesting")));
+        assert_eq!(NamedState::new(&deep).map(drop), Err(Malformed::Value("nesting")));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::migrate::Carried;
+use crate::migrate::Migration;
 
 /// Why bytes are not an action, a command frame or a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl fmt::Display for Malformed {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Malformed::TooMany(count) => {
-                let most = crate::FRAME_COMMANDS;
+                let most = crate::MAX_COMMANDS;
                 write!(out, "{count} commands in one tick: a command frame holds at most {most}")
             }
             Malformed::Truncated => out.write_str("the bytes are truncated"),
@@ -44,22 +44,22 @@ impl std::error::Error for Malformed {}
 pub struct Reader<'a> {
     bytes: &'a [u8],
     /// Instead of bytes, a state whose fields are found by their names.
-    carried: Option<&'a Carried<'a>>,
+    migration: Option<&'a Migration<'a>>,
 }
 
 impl<'a> Reader<'a> {
     /// A reader of these bytes.
     pub fn new(bytes: &'a [u8]) -> Reader<'a> {
-        Reader { bytes, carried: None }
+        Reader { bytes, migration: None }
     }
 
-    pub(crate) fn carrying(carried: &'a Carried<'a>) -> Reader<'a> {
-        Reader { bytes: &[], carried: Some(carried) }
+    pub(crate) fn migrating(carried: &'a Migration<'a>) -> Reader<'a> {
+        Reader { bytes: &[], migration: Some(carried) }
     }
 
     /// No page carries a world over, so the code for it is left out there.
-    fn carried(&self) -> Option<&'a Carried<'a>> {
-        if cfg!(target_family = "wasm") { None } else { self.carried }
+    fn carried(&self) -> Option<&'a Migration<'a>> {
+        if cfg!(target_family = "wasm") { None } else { self.migration }
     }
 
     /// The values up to the matching [`Reader::leave`] are those of this field.
@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
 
     /// What has not been read.
     pub fn rest(&self) -> &'a [u8] {
-        self.carried().map_or(self.bytes, Carried::rest)
+        self.carried().map_or(self.bytes, Migration::rest)
     }
 
     /// The next bytes.
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// [`Malformed::Truncated`], or [`Malformed::Value`].
-    pub fn flag(&mut self) -> Result<bool, Malformed> {
+    pub fn bool(&mut self) -> Result<bool, Malformed> {
         match self.u8()? {
             0 => Ok(false),
             1 => Ok(true),

@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 
 use crate::fields::Sink;
-use crate::migrate::Saved;
-use crate::{Checksum, Command, Encoded, Malformed, PlayerId, Reader};
+use crate::migrate::NamedState;
+use crate::{Checksum, Command, EncodedAction, Malformed, PlayerId, Reader};
 
 /// What a player or the operator can ask of a world. The order is that of actions in a tick, behind
 /// issuer and sequence.
@@ -19,24 +19,24 @@ pub trait Action: Clone + Debug + PartialEq + Ord + Send + 'static {
     fn read(from: &mut Reader<'_>) -> Result<Self, Malformed>;
 
     /// The action as bytes.
-    fn encoded(&self) -> Encoded {
+    fn encoded(&self) -> EncodedAction {
         self.encoded_in(&mut Vec::new())
     }
 
     /// The action as bytes, made in a buffer that keeps its memory.
-    fn encoded_in(&self, buffer: &mut Vec<u8>) -> Encoded {
+    fn encoded_in(&self, buffer: &mut Vec<u8>) -> EncodedAction {
         buffer.clear();
         self.write(buffer);
-        Encoded::new(buffer)
+        EncodedAction::new(buffer)
     }
 
     /// Whom an action of the operator lets in or makes leave.
-    fn membership(&self) -> Option<Membership> {
+    fn membership(&self) -> Option<MembershipChange> {
         None
     }
 
     /// Whether the server gives this action with the join of a player, right behind it.
-    fn comes_with_join(&self, player: PlayerId) -> bool {
+    fn accompanies_join(&self, player: PlayerId) -> bool {
         let _ = player;
         false
     }
@@ -44,18 +44,18 @@ pub trait Action: Clone + Debug + PartialEq + Ord + Send + 'static {
 
 /// A change of who is in a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Membership {
+pub enum MembershipChange {
     /// A player joins, with a name.
-    Joins(PlayerId, String),
+    Joined(PlayerId, String),
     /// A player leaves.
-    Leaves(PlayerId),
+    Left(PlayerId),
     /// A player stays without a connection: its next one counts sequences from 1.
-    Away(PlayerId),
+    Disconnected(PlayerId),
 }
 
 /// An option of a game: part of a world's identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Declared {
+pub struct OptionSpec {
     /// Its name, in words joined by `_`, with its unit at the end: `map_size_px`.
     pub name: &'static str,
     /// Its name on a command line: `map-size`.
@@ -67,14 +67,14 @@ pub struct Declared {
     /// Its value if nothing is said.
     pub default: u32,
     /// The least value.
-    pub least: u32,
+    pub min: u32,
     /// The greatest value.
-    pub most: u32,
+    pub max: u32,
 }
 
 /// The parameters of a world. Equal identities and equal commands give equal worlds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct WorldParams {
     /// Seed of everything random.
     pub seed: u32,
     /// Ticks per second.
@@ -83,12 +83,12 @@ pub struct Identity {
     pub options: Vec<(&'static str, u32)>,
 }
 
-impl Identity {
+impl WorldParams {
     /// The identity with the defaults of a game.
-    pub fn of<S: Sim>(seed: u32) -> Identity {
+    pub fn default_for<S: Sim>(seed: u32) -> WorldParams {
         let tick_hz = S::TICK_RATES.first().copied().unwrap_or(30);
         let options = S::OPTIONS.iter().map(|option| (option.name, option.default)).collect();
-        Identity { seed, tick_hz, options }
+        WorldParams { seed, tick_hz, options }
     }
 
     /// Sets an option. A name that the game does not declare has no effect.
@@ -106,16 +106,16 @@ impl Identity {
 
 /// What became of the commands of a tick, as far as a room must know it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stepped {
+pub struct StepResult {
     /// Players that left the world.
-    pub left: Vec<PlayerId>,
+    pub departed: Vec<PlayerId>,
     /// Commands that were rejected.
-    pub rejected: Vec<Rejected>,
+    pub rejected: Vec<RejectedCommand>,
 }
 
 /// A command that the world rejected. It leaves no trace in the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rejected {
+pub struct RejectedCommand {
     /// Its issuer.
     pub player: PlayerId,
     /// Its sequence.
@@ -126,10 +126,10 @@ pub struct Rejected {
     pub reason: &'static str,
 }
 
-impl Stepped {
+impl StepResult {
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
-        self.left.clear();
+        self.departed.clear();
         self.rejected.clear();
     }
 }
@@ -140,17 +140,17 @@ pub trait Sim: Sized + Debug + Send + 'static {
     type Action: Action;
 
     /// The options of the game.
-    const OPTIONS: &'static [Declared];
+    const OPTIONS: &'static [OptionSpec];
 
     /// The tick rates with which the game works, in Hz. The first is the default.
     const TICK_RATES: &'static [u32];
 
     /// A world that begins. Options that the identity lacks have their default, and no value is out
     /// of its bounds: [`Sim::identity`] says what holds.
-    fn new(identity: &Identity) -> Self;
+    fn new(identity: &WorldParams) -> Self;
 
     /// The parameters from which it was made.
-    fn identity(&self) -> Identity;
+    fn identity(&self) -> WorldParams;
 
     /// Number of completed ticks.
     fn tick(&self) -> u32;
@@ -164,7 +164,7 @@ pub trait Sim: Sized + Debug + Send + 'static {
 
     /// Runs one tick with these commands, whose order does not matter, and empties the list. `out`
     /// is cleared first.
-    fn step(&mut self, commands: &mut Vec<Command<Self::Action>>, out: &mut Stepped);
+    fn step(&mut self, commands: &mut Vec<Command<Self::Action>>, out: &mut StepResult);
 
     /// Passes every field of the state to the sink, by name: all that decides what the world does next, and
     /// nothing else. Fields outside of all others are those of the state.
@@ -182,7 +182,7 @@ pub trait Sim: Sized + Debug + Send + 'static {
     fn snapshot(&self) -> Vec<u8>;
 
     /// Whether bytes begin like a snapshot of this world, of whatever version and rules.
-    fn recognizes(bytes: &[u8]) -> bool;
+    fn is_snapshot(bytes: &[u8]) -> bool;
 
     /// The world of a snapshot, which goes on exactly like the one that was saved.
     ///
@@ -192,7 +192,7 @@ pub trait Sim: Sized + Debug + Send + 'static {
 
     /// The state as bytes with the names of its fields ([`carry::Writer`](crate::migrate::Writer)), for a program whose fields and
     /// rules may differ.
-    fn named(&self) -> Vec<u8>;
+    fn save_named(&self) -> Vec<u8>;
 
     /// The world of such bytes with these parameters: fields that still exist keep their value, new
     /// ones have that of a world that begins. The sequences of players begin again, because so do
@@ -200,5 +200,5 @@ pub trait Sim: Sized + Debug + Send + 'static {
     ///
     /// # Errors
     /// Why there is no such world with the rules of this program, in words.
-    fn carried(identity: &Identity, saved: &Saved) -> Result<Self, String>;
+    fn migrate(identity: &WorldParams, saved: &NamedState) -> Result<Self, String>;
 }

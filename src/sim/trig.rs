@@ -6,7 +6,7 @@
 use crate::fixed::Angle;
 
 /// Sine of the first quarter turn in 256 steps; 65,536 is 1.
-pub const QUARTER: [i32; 257] = [
+pub const SINE_TABLE: [i32; 257] = [
     0, 402, 804, 1206, 1608, 2010, 2412, 2814, 3216, 3617, 4019, 4420, 4821, 5222, 5623, 6023, 6424, 6824,
     7224, 7623, 8022, 8421, 8820, 9218, 9616, 10014, 10411, 10808, 11204, 11600, 11996, 12391, 12785, 13180,
     13573, 13966, 14359, 14751, 15143, 15534, 15924, 16314, 16703, 17091, 17479, 17867, 18253, 18639, 19024,
@@ -46,7 +46,7 @@ pub fn direction(dx: i64, dy: i64) -> Angle {
     if along == 0 {
         return Angle(0);
     }
-    let mut angle = first_eighth(along, across);
+    let mut angle = octant_angle(along, across);
     if dy.abs() > dx.abs() {
         angle = 0x4000 - angle;
     }
@@ -58,41 +58,41 @@ pub fn direction(dx: i64, dy: i64) -> Angle {
 
 /// The angle, up to an eighth of a turn, of a vector with these components; the second is at most
 /// the first.
-fn first_eighth(along: i64, across: i64) -> u16 {
+fn octant_angle(along: i64, across: i64) -> u16 {
     if across == along {
         return 0x2000;
     }
     let ratio = ((across << 16) / along) as u32;
     let (at, within) = ((ratio >> 8) as usize, ratio & 0xff);
-    let (low, high) = (u32::from(EIGHTH[at]), u32::from(EIGHTH[at + 1]));
+    let (low, high) = (u32::from(OCTANT_TABLE[at]), u32::from(OCTANT_TABLE[at + 1]));
     let mut low = (low + (high - low) * within / 256) as u16;
     // The error of the interpolation is well below one unit.
-    while low > 0 && shortfall(low, along, across) < 0 {
+    while low > 0 && angle_error(low, along, across) < 0 {
         low -= 1;
     }
-    while low < 0x1fff && shortfall(low + 1, along, across) >= 0 {
+    while low < 0x1fff && angle_error(low + 1, along, across) >= 0 {
         low += 1;
     }
     nearer(low, along, across)
 }
 
 /// The angles of the vectors with the components 256 and 0 to 256.
-const EIGHTH: [u16; 257] = {
+const OCTANT_TABLE: [u16; 257] = {
     let mut angles = [0; 257];
     let mut across = 0;
     while across < 257 {
-        angles[across] = searched(256, across as i64);
+        angles[across] = octant_angle_by_search(256, across as i64);
         across += 1;
     }
     angles
 };
 
 /// The result of `first_eighth`, found by bisection where possible.
-pub const fn searched(along: i64, across: i64) -> u16 {
+pub const fn octant_angle_by_search(along: i64, across: i64) -> u16 {
     let (mut low, mut high) = (0, 0x2000);
     while high - low > 1 {
         let middle = (low + high) / 2;
-        if shortfall(middle, along, across) >= 0 {
+        if angle_error(middle, along, across) >= 0 {
             low = middle;
         } else {
             high = middle;
@@ -103,14 +103,14 @@ pub const fn searched(along: i64, across: i64) -> u16 {
 
 /// The error of an angle for a vector: positive if the angle is too small, negative if it is too
 /// large.
-const fn shortfall(parts: u16, along: i64, across: i64) -> i64 {
+const fn angle_error(parts: u16, along: i64, across: i64) -> i64 {
     cosine(Angle(parts)) as i64 * across - sine(Angle(parts)) as i64 * along
 }
 
 /// This unit of a turn or the next one, whichever is nearer to the vector; this one if both are
 /// equally near.
 const fn nearer(low: u16, along: i64, across: i64) -> u16 {
-    if shortfall(low, along, across) > -shortfall(low + 1, along, across) { low + 1 } else { low }
+    if angle_error(low, along, across) > -angle_error(low + 1, along, across) { low + 1 } else { low }
 }
 
 /// The sine of 0 to 16,384 units of a turn.
@@ -118,8 +118,8 @@ const fn first_quarter(parts: u16) -> i32 {
     let at = (parts >> 6) as usize;
     let within = (parts & 0x3f) as i32;
     if within == 0 {
-        return QUARTER[at];
+        return SINE_TABLE[at];
     }
-    let (low, high) = (QUARTER[at], QUARTER[at + 1]);
+    let (low, high) = (SINE_TABLE[at], SINE_TABLE[at + 1]);
     low + ((high - low) * within + 32) / 64
 }

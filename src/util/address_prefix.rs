@@ -7,12 +7,12 @@ use std::fmt;
 
 /// An IPv4 address, or a /64 of IPv6, because one subscriber line typically has a whole /64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Household(IpAddr);
+pub struct AddressPrefix(IpAddr);
 
-impl Household {
+impl AddressPrefix {
     /// The household of this address. An IPv4-mapped IPv6 address counts as its IPv4 address.
-    pub fn of(address: IpAddr) -> Household {
-        Household(match address.to_canonical() {
+    pub fn from_ip(address: IpAddr) -> AddressPrefix {
+        AddressPrefix(match address.to_canonical() {
             IpAddr::V6(address) => {
                 let [a, b, c, d, ..] = address.segments();
                 IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
@@ -22,12 +22,12 @@ impl Household {
     }
 
     /// The first address of the household.
-    pub fn prefix(self) -> IpAddr {
+    pub fn first_address(self) -> IpAddr {
         self.0
     }
 }
 
-impl fmt::Display for Household {
+impl fmt::Display for AddressPrefix {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             IpAddr::V4(address) => write!(out, "{address}"),
@@ -48,7 +48,7 @@ mod tests {
             ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
             ("::1", "::/64"),
         ] {
-            assert_eq!(Household::of(address.parse().expect("an address")).to_string(), expected);
+            assert_eq!(AddressPrefix::from_ip(address.parse().expect("an address")).to_string(), expected);
         }
     }
 }

@@ -47,7 +47,7 @@ impl<T: AsRef<str>> Untrusted<T> {
 
 impl<T: AsRef<str>> fmt::Display for Untrusted<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&line(self.raw()))
+        f.pad(&escape_line(self.raw()))
     }
 }
 
@@ -115,13 +115,13 @@ pub fn is_hidden(sign: char) -> bool {
 }
 
 /// Escapes hidden characters in a single line: `\u009b` instead.
-pub fn line(text: &str) -> Cow<'_, str> {
-    escaped(text, |_| false)
+pub fn escape_line(text: &str) -> Cow<'_, str> {
+    escape(text, |_| false)
 }
 
 /// Escapes hidden characters in the program's own output: line ends, tabs and the sequences that select a colour stay.
-pub fn printed(text: &str) -> Cow<'_, str> {
-    escaped(text, |rest| rest.starts_with(['\n', '\t']) || is_colour(rest))
+pub fn escape_output(text: &str) -> Cow<'_, str> {
+    escape(text, |rest| rest.starts_with(['\n', '\t']) || is_colour(rest))
 }
 
 /// Whether a text begins with an escape sequence that selects a colour: `ESC [`, numbers, `m`.
@@ -130,7 +130,7 @@ fn is_colour(text: &str) -> bool {
     numbers.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == ';').starts_with('m')
 }
 
-fn escaped(text: &str, is_kept: impl Fn(&str) -> bool) -> Cow<'_, str> {
+fn escape(text: &str, is_kept: impl Fn(&str) -> bool) -> Cow<'_, str> {
     let is_escaped = |at: usize, sign: char| is_hidden(sign) && !is_kept(&text[at..]);
     if !text.char_indices().any(|(at, sign)| is_escaped(at, sign)) {
         return Cow::Borrowed(text);

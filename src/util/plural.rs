@@ -3,18 +3,18 @@
 use std::fmt::Display;
 
 /// A number, of whichever type, and what it counts.
-pub fn count<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+pub fn count_noun<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     let ending = if number == N::from(1) { "" } else { "s" };
     format!("{number} {noun}{ending}")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::count;
+    use super::count_noun;
 
     #[test]
     fn only_one_is_singular() {
-        let counts = [0, 1, 2].map(|number| count(number, "more byte"));
+        let counts = [0, 1, 2].map(|number| count_noun(number, "more byte"));
         assert_eq!(counts, ["0 more bytes", "1 more byte", "2 more bytes"]);
     }
 }

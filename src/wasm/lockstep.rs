@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tickwire::client::lockstep_follower::{Follower, Heard, Report};
 use tickwire::game::Messages;
 use tickwire::internal::server::embedded;
-use tickwire::packet::{self, Codes, Dialect, Direction};
+use tickwire::packet::{self, PacketTables, Dialect, Direction};
 use tickwire::sim::PlayerId;
 
 use super::buffers::with;
@@ -47,7 +47,7 @@ pub extern "C" fn follow_begin() -> u32 {
         let text = std::str::from_utf8(&buffers.input).ok()?;
         let (game, rest) = text.split_once('\n')?;
         let (dialect, table) = rest.split_once('\n')?;
-        let codes = Codes::from_texts(&[("table.tsv", table)]).ok()?;
+        let codes = PacketTables::from_texts(&[("table.tsv", table)]).ok()?;
         let dialect: Arc<_> = codes.dialect(dialect)?;
         let about = embedded::game((!game.is_empty()).then_some(game))?.about;
         let follower = Follower::new(about, Arc::clone(&dialect));
@@ -80,7 +80,7 @@ pub extern "C" fn follow_tick() -> u32 {
 /// Watches a player while it does not play; 0 for the leader.
 #[unsafe(no_mangle)]
 pub extern "C" fn follow_watch(player: u32) {
-    let player = u16::try_from(player).ok().and_then(|player| PlayerId(player).somebody());
+    let player = u16::try_from(player).ok().and_then(|player| PlayerId(player).as_player());
     PAGE.with_borrow_mut(|page| page.iter_mut().for_each(|page| page.follower.watch(player)));
 }
 

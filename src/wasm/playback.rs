@@ -10,7 +10,7 @@ use tickwire::game::{About, Messages};
 use tickwire::internal::games;
 use tickwire::internal::server::embedded;
 use tickwire::internal::tools::playback::{End, MarkKind, Room, Show, Watch};
-use tickwire::packet::Codes;
+use tickwire::packet::PacketTables;
 use tickwire::sim::PlayerId;
 
 use super::buffers::with;
@@ -106,7 +106,7 @@ fn open(input: &[u8]) -> Result<(), String> {
     let text = std::str::from_utf8(input).map_err(|error| error.to_string())?;
     let mut parts = text.splitn(3, '\n');
     let [room, dialect, table] = std::array::from_fn(|_| parts.next().unwrap_or_default());
-    let codes = Codes::from_texts(&[("table.tsv", table)]).map_err(|error| error.to_string())?;
+    let codes = PacketTables::from_texts(&[("table.tsv", table)]).map_err(|error| error.to_string())?;
     let dialect = codes.dialect(dialect).ok_or("the tables lack the dialect")?;
     let opened = call(|page, watch| {
         room.clone_into(&mut page.room);
@@ -166,7 +166,7 @@ pub extern "C" fn watch_seek(tick: u32) {
 /// Follows a player, or the leader by 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_follow(player: u32) {
-    let player = u16::try_from(player).ok().and_then(|player| PlayerId(player).somebody());
+    let player = u16::try_from(player).ok().and_then(|player| PlayerId(player).as_player());
     call_show(|show| show.follow(player));
 }
 

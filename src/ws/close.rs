@@ -10,14 +10,14 @@
 //! ```
 
 pub use super::close_code::CloseCode;
-use super::frame::CONTROL_PAYLOAD_BYTES;
+use super::frame::MAX_CONTROL_PAYLOAD_BYTES;
 use super::violation::Violation;
 
 /// Length of the code at the start of a close body, in bytes.
 const CODE_BYTES: usize = 2;
 
 /// Longest reason, in bytes: a control frame's payload without the code.
-pub const REASON_BYTES: usize = CONTROL_PAYLOAD_BYTES - CODE_BYTES;
+pub const MAX_REASON_BYTES: usize = MAX_CONTROL_PAYLOAD_BYTES - CODE_BYTES;
 
 /// The body of a close frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub fn decode(body: &[u8]) -> Result<Close<'_>, Violation> {
 pub fn encode(code: Option<CloseCode>, reason: &str, out: &mut Vec<u8>) {
     if let Some(code) = code {
         out.extend_from_slice(&code.get().to_be_bytes());
-        let end = (0..=REASON_BYTES.min(reason.len())).rev().find(|&end| reason.is_char_boundary(end));
+        let end = (0..=MAX_REASON_BYTES.min(reason.len())).rev().find(|&end| reason.is_char_boundary(end));
         out.extend_from_slice(&reason.as_bytes()[..end.unwrap_or(0)]);
     }
 }

@@ -17,15 +17,15 @@ impl CloseCode {
     /// The peer broke a rule of the protocol.
     pub const PROTOCOL_ERROR: CloseCode = CloseCode(1002);
     /// A kind of data that this endpoint does not accept.
-    pub const UNSUPPORTED: CloseCode = CloseCode(1003);
+    pub const UNSUPPORTED_DATA: CloseCode = CloseCode(1003);
     /// Data that does not fit the kind of the message, such as text that is not UTF-8.
-    pub const NOT_CONSISTENT: CloseCode = CloseCode(1007);
+    pub const INVALID_PAYLOAD: CloseCode = CloseCode(1007);
     /// A server rule without a more specific code was broken.
-    pub const POLICY: CloseCode = CloseCode(1008);
+    pub const POLICY_VIOLATION: CloseCode = CloseCode(1008);
     /// A message that is longer than this endpoint accepts.
-    pub const TOO_BIG: CloseCode = CloseCode(1009);
+    pub const MESSAGE_TOO_BIG: CloseCode = CloseCode(1009);
     /// The server cannot continue.
-    pub const INTERNAL: CloseCode = CloseCode(1011);
+    pub const INTERNAL_ERROR: CloseCode = CloseCode(1011);
 
     /// The code of this number, or `None` if section 7.4 forbids it in a frame.
     pub const fn new(number: u16) -> Option<CloseCode> {

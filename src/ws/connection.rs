@@ -21,8 +21,8 @@ use std::mem;
 
 use super::Side;
 use super::close::{self, Close, CloseCode};
-use super::frame::{self, CONTROL_PAYLOAD_BYTES, KEY_BYTES, Opcode};
-use super::message::{Limits, Message, Reader};
+use super::frame::{self, MAX_CONTROL_PAYLOAD_BYTES, MASK_KEY_BYTES, Opcode};
+use super::message::{Limits, Message, MessageReader};
 use super::violation::Violation;
 
 /// The role of this end.
@@ -34,7 +34,7 @@ pub enum Role {
     Client {
         /// Returns the key of the next frame. Section 5.3 requires keys that the peer cannot
         /// predict; the caller chooses their source.
-        mask_key: fn() -> [u8; KEY_BYTES],
+        mask_key: fn() -> [u8; MASK_KEY_BYTES],
     },
 }
 
@@ -65,7 +65,7 @@ pub enum Event<'a> {
 
 /// The state of the closing handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum CloseState {
     Open,
     CloseSent,
     /// Both ends have closed.
@@ -77,36 +77,36 @@ enum State {
 /// Whether the peer's byte stream has ended, and whether the driver has been told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Eof {
-    Ahead,
+    Pending,
     Received,
-    Told,
+    Reported,
 }
 
 /// One end of an open connection.
 #[derive(Debug)]
-pub struct Conn {
-    reader: Reader,
-    sending: Sending,
+pub struct Connection {
+    reader: MessageReader,
+    send_half: SendHalf,
     eof: Eof,
 }
 
-impl Conn {
+impl Connection {
     /// A connection whose upgrade is done.
-    pub fn new(role: Role, limits: Limits) -> Conn {
+    pub fn new(role: Role, limits: Limits) -> Connection {
         let from = match role {
             Role::Server => Side::Client,
             Role::Client { .. } => Side::Server,
         };
-        Conn {
-            reader: Reader::new(from, limits),
-            sending: Sending { role, state: State::Open, output: Vec::new() },
-            eof: Eof::Ahead,
+        Connection {
+            reader: MessageReader::new(from, limits),
+            send_half: SendHalf { role, state: CloseState::Open, output: Vec::new() },
+            eof: Eof::Pending,
         }
     }
 
     /// Takes bytes from the peer. Bytes after a close frame or a violation are dropped.
     pub fn receive(&mut self, bytes: &[u8]) {
-        if self.sending.is_reading() {
+        if self.send_half.is_reading() {
             self.reader.receive(bytes);
         }
     }
@@ -114,20 +114,20 @@ impl Conn {
     /// Returns a buffer of at least this many bytes, for a driver that reads into it directly and
     /// then reports with [`Conn::received`] how many bytes arrived. This is [`Conn::receive`]
     /// without a copy.
-    pub fn room(&mut self, bytes: usize) -> &mut [u8] {
-        self.reader.room(bytes)
+    pub fn recv_buffer(&mut self, bytes: usize) -> &mut [u8] {
+        self.reader.recv_buffer(bytes)
     }
 
     /// Takes the first `bytes` of the buffer that [`Conn::room`] last returned.
-    pub fn received(&mut self, bytes: usize) {
-        if self.sending.is_reading() {
-            self.reader.received(bytes);
+    pub fn commit(&mut self, bytes: usize) {
+        if self.send_half.is_reading() {
+            self.reader.commit(bytes);
         }
     }
 
     /// Reports that the peer will send no more bytes.
     pub fn receive_eof(&mut self) {
-        if self.eof == Eof::Ahead {
+        if self.eof == Eof::Pending {
             self.eof = Eof::Received;
         }
     }
@@ -138,7 +138,7 @@ impl Conn {
     /// The rule that the peer broke, reported once; the close frame that names it is already in the
     /// output.
     pub fn next_event(&mut self) -> Result<Option<Event<'_>>, Violation> {
-        Ok(self.next_with_sending()?.map(|(event, _)| event))
+        Ok(self.next_event_with_sender()?.map(|(event, _)| event))
     }
 
     /// As [`Conn::next_event`], with the sending half: an event borrows only the receiving half, so
@@ -146,11 +146,11 @@ impl Conn {
     ///
     /// # Errors
     /// As [`Conn::next_event`].
-    pub fn next_with_sending(&mut self) -> Result<Option<(Event<'_>, &mut Sending)>, Violation> {
-        let Conn { reader, sending, eof } = self;
+    pub fn next_event_with_sender(&mut self) -> Result<Option<(Event<'_>, &mut SendHalf)>, Violation> {
+        let Connection { reader, send_half: sending, eof } = self;
         if sending.is_reading() {
             match reader.next_message() {
-                Ok(Some(message)) => return Ok(Some((sending.react(message), sending))),
+                Ok(Some(message)) => return Ok(Some((sending.respond(message), sending))),
                 Ok(None) => {}
                 Err(violation) => {
                     sending.fail(violation);
@@ -159,15 +159,15 @@ impl Conn {
             }
         }
         if *eof == Eof::Received {
-            *eof = Eof::Told;
-            return Ok(Some((Event::Eof { clean: sending.state == State::Closed }, sending)));
+            *eof = Eof::Reported;
+            return Ok(Some((Event::Eof { clean: sending.state == CloseState::Closed }, sending)));
         }
         Ok(None)
     }
 
     /// The sending half.
-    pub fn sending(&mut self) -> &mut Sending {
-        &mut self.sending
+    pub fn sending(&mut self) -> &mut SendHalf {
+        &mut self.send_half
     }
 
     /// Whether all of the peer's bytes so far are consumed and the next byte may begin a message.
@@ -178,59 +178,59 @@ impl Conn {
     /// Moves the bytes to be sent to the end of `into`, and keeps the buffer for later output.
     pub fn drain_output(&mut self, into: &mut Vec<u8>) {
         if into.is_empty() {
-            mem::swap(into, &mut self.sending.output);
+            mem::swap(into, &mut self.send_half.output);
         } else {
-            into.append(&mut self.sending.output);
+            into.append(&mut self.send_half.output);
         }
     }
 
     /// Whether there are bytes to be sent.
     pub fn has_output(&self) -> bool {
-        !self.sending.output.is_empty()
+        !self.send_half.output.is_empty()
     }
 
     /// Whether the connection has nothing more to send or to receive. A server then sends its
     /// output and closes the socket; a client sends its output and waits briefly for the server to
     /// close the socket (section 7.1.1).
-    pub fn is_over(&self) -> bool {
-        matches!(self.sending.state, State::Closed | State::Failed) || self.eof != Eof::Ahead
+    pub fn is_finished(&self) -> bool {
+        matches!(self.send_half.state, CloseState::Closed | CloseState::Failed) || self.eof != Eof::Pending
     }
 
     /// Whether messages may still be sent: no close frame has gone out.
     pub fn is_open(&self) -> bool {
-        self.sending.is_open()
+        self.send_half.is_open()
     }
 
     /// [`Sending::text`].
     pub fn send_text(&mut self, text: &str) {
-        self.sending.text(text);
+        self.send_half.text(text);
     }
 
     /// [`Sending::binary`].
     pub fn send_binary(&mut self, payload: &[u8]) {
-        self.sending.binary(payload);
+        self.send_half.binary(payload);
     }
 
     /// [`Sending::ping`].
     pub fn send_ping(&mut self, payload: &[u8]) {
-        self.sending.ping(payload);
+        self.send_half.ping(payload);
     }
 
     /// [`Sending::close`].
     pub fn close(&mut self, code: CloseCode, reason: &str) {
-        self.sending.close(code, reason);
+        self.send_half.close(code, reason);
     }
 }
 
 /// The sending half: queues the output, composes the answers, and knows whether we have closed.
 #[derive(Debug)]
-pub struct Sending {
+pub struct SendHalf {
     role: Role,
-    state: State,
+    state: CloseState,
     output: Vec<u8>,
 }
 
-impl Sending {
+impl SendHalf {
     /// Sends a text message. Does nothing once a close frame has gone out, as do the other messages.
     pub fn text(&mut self, text: &str) {
         self.send(Opcode::Text, text.as_bytes());
@@ -243,24 +243,24 @@ impl Sending {
 
     /// Sends a ping with the first [`CONTROL_PAYLOAD_BYTES`] of `payload`.
     pub fn ping(&mut self, payload: &[u8]) {
-        self.send(Opcode::Ping, &payload[..payload.len().min(CONTROL_PAYLOAD_BYTES)]);
+        self.send(Opcode::Ping, &payload[..payload.len().min(MAX_CONTROL_PAYLOAD_BYTES)]);
     }
 
     /// Sends a close frame; the peer's answer arrives as [`Event::Close`]. A long reason is
     /// truncated.
     pub fn close(&mut self, code: CloseCode, reason: &str) {
         if self.is_open() {
-            self.write_close(Some(code), reason);
-            self.state = State::CloseSent;
+            self.queue_close(Some(code), reason);
+            self.state = CloseState::CloseSent;
         }
     }
 
     fn is_open(&self) -> bool {
-        self.state == State::Open
+        self.state == CloseState::Open
     }
 
     fn is_reading(&self) -> bool {
-        matches!(self.state, State::Open | State::CloseSent)
+        matches!(self.state, CloseState::Open | CloseState::CloseSent)
     }
 
     fn send(&mut self, opcode: Opcode, payload: &[u8]) {
@@ -277,14 +277,14 @@ impl Sending {
         frame::write(&mut self.output, opcode, key, payload);
     }
 
-    fn write_close(&mut self, code: Option<CloseCode>, reason: &str) {
-        let mut body = Vec::with_capacity(CONTROL_PAYLOAD_BYTES);
+    fn queue_close(&mut self, code: Option<CloseCode>, reason: &str) {
+        let mut body = Vec::with_capacity(MAX_CONTROL_PAYLOAD_BYTES);
         close::encode(code, reason, &mut body);
         self.write(Opcode::Close, &body);
     }
 
     /// Queues the answer to a control frame, and returns the event for the driver.
-    fn react<'a>(&mut self, message: Message<'a>) -> Event<'a> {
+    fn respond<'a>(&mut self, message: Message<'a>) -> Event<'a> {
         match message {
             Message::Text(text) => Event::Text(text),
             Message::Binary(payload) => Event::Binary(payload),
@@ -295,9 +295,9 @@ impl Sending {
             }
             Message::Close(Close { code, reason }) => {
                 if self.is_open() {
-                    self.write_close(code, "");
+                    self.queue_close(code, "");
                 }
-                self.state = State::Closed;
+                self.state = CloseState::Closed;
                 Event::Close { code, reason }
             }
         }
@@ -306,9 +306,9 @@ impl Sending {
     /// Says which rule was broken, unless our close frame has gone out already, and gives up.
     fn fail(&mut self, violation: Violation) {
         if self.is_open() {
-            self.write_close(violation.close_code(), violation.name());
+            self.queue_close(violation.close_code(), violation.name());
         }
-        self.state = State::Failed;
+        self.state = CloseState::Failed;
     }
 }
 

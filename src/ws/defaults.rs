@@ -18,7 +18,7 @@ impl Default for HeadLimits {
 impl Limits {
     /// Messages of at most 1 MiB, in at most 1,024 fragments.
     pub const DEFAULT: Limits =
-        Limits { message_bytes: 1024 * 1024, fragments: 1024, ahead_bytes: 128 * 1024 };
+        Limits { message_bytes: 1024 * 1024, fragments: 1024, read_ahead_bytes: 128 * 1024 };
 }
 
 impl Default for Limits {

@@ -24,19 +24,19 @@ pub const LENGTH: u8 = 0b0111_1111;
 /// Longest payload whose length fits the seven bits.
 pub const LENGTH_7_MAX: u64 = 125;
 /// In the seven bits: the length follows in 16 bits, big-endian.
-pub const LENGTH_IN_16: u8 = 126;
+pub const LENGTH_MARKER_16: u8 = 126;
 /// In the seven bits: the length follows in 64 bits, big-endian, the top one 0.
-pub const LENGTH_IN_64: u8 = 127;
+pub const LENGTH_MARKER_64: u8 = 127;
 /// Longest payload whose length fits 16 bits.
 pub const LENGTH_16_MAX: u64 = u16::MAX as u64;
 /// The bit that must be 0 in a 64-bit length.
-const LENGTH_64_TOP: u64 = 1 << 63;
+const LENGTH_64_TOP_BIT: u64 = 1 << 63;
 /// Longest payload of a control frame: section 5.5.
-pub const CONTROL_PAYLOAD_BYTES: usize = 125;
+pub const MAX_CONTROL_PAYLOAD_BYTES: usize = 125;
 /// Bytes of the masking key.
-pub const KEY_BYTES: usize = 4;
+pub const MASK_KEY_BYTES: usize = 4;
 /// Bytes of the longest header: two, a 64-bit length, a key.
-pub const HEADER_BYTES_MAX: usize = 2 + 8 + KEY_BYTES;
+pub const MAX_HEADER_BYTES: usize = 2 + 8 + MASK_KEY_BYTES;
 
 /// The opcode of a frame: section 11.8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +117,7 @@ pub struct Header {
     /// What the frame is.
     pub opcode: Opcode,
     /// The masking key, if the payload is masked.
-    pub mask: Option<[u8; KEY_BYTES]>,
+    pub mask: Option<[u8; MASK_KEY_BYTES]>,
     /// Declared payload length in bytes; below 2^63. Check it against a limit before reserving
     /// memory for it.
     pub length: u64,
@@ -149,7 +149,7 @@ impl Header {
             (Side::Server, true) => return Err(Violation::MaskForbidden),
             _ => {}
         }
-        if opcode.is_control() && u64::from(second & LENGTH) > CONTROL_PAYLOAD_BYTES as u64 {
+        if opcode.is_control() && u64::from(second & LENGTH) > MAX_CONTROL_PAYLOAD_BYTES as u64 {
             return Err(Violation::ControlTooLong);
         }
 
@@ -166,10 +166,10 @@ impl Header {
         if self.length <= LENGTH_7_MAX {
             out.push(mask | self.length as u8);
         } else if let Ok(length) = u16::try_from(self.length) {
-            out.push(mask | LENGTH_IN_16);
+            out.push(mask | LENGTH_MARKER_16);
             out.extend_from_slice(&length.to_be_bytes());
         } else {
-            out.push(mask | LENGTH_IN_64);
+            out.push(mask | LENGTH_MARKER_64);
             out.extend_from_slice(&self.length.to_be_bytes());
         }
         out.extend(self.mask.iter().flatten());
@@ -179,25 +179,25 @@ impl Header {
 /// Decodes the payload length that the seven bits introduce; returns it with the remaining bytes.
 fn decode_length(seven_bits: u8, bytes: &[u8]) -> Result<Option<(u64, &[u8])>, Violation> {
     let (length, shorter_max, rest) = match seven_bits {
-        LENGTH_IN_16 => {
+        LENGTH_MARKER_16 => {
             let Some((field, rest)) = bytes.split_first_chunk() else { return Ok(None) };
             (u64::from(u16::from_be_bytes(*field)), LENGTH_7_MAX, rest)
         }
-        LENGTH_IN_64 => {
+        LENGTH_MARKER_64 => {
             let Some((field, rest)) = bytes.split_first_chunk() else { return Ok(None) };
             (u64::from_be_bytes(*field), LENGTH_16_MAX, rest)
         }
         short => return Ok(Some((u64::from(short), bytes))),
     };
     match length {
-        _ if length & LENGTH_64_TOP != 0 => Err(Violation::LengthTopBit),
+        _ if length & LENGTH_64_TOP_BIT != 0 => Err(Violation::LengthTopBit),
         _ if length <= shorter_max => Err(Violation::LengthNotMinimal),
         _ => Ok(Some((length, rest))),
     }
 }
 
 /// Decodes the masking key, if the frame is masked; returns it with the remaining bytes.
-fn decode_mask(masked: bool, bytes: &[u8]) -> Option<(Option<[u8; KEY_BYTES]>, &[u8])> {
+fn decode_mask(masked: bool, bytes: &[u8]) -> Option<(Option<[u8; MASK_KEY_BYTES]>, &[u8])> {
     if !masked {
         return Some((None, bytes));
     }
@@ -216,10 +216,10 @@ impl fmt::Display for Header {
 
 /// Masks or unmasks a piece of a payload that starts at byte `offset` of the payload: `piece[i] ^=
 /// key[(offset + i) % 4]` (section 5.3). Masking and unmasking are the same operation.
-pub fn mask(piece: &mut [u8], key: [u8; KEY_BYTES], offset: usize) {
+pub fn mask(piece: &mut [u8], key: [u8; MASK_KEY_BYTES], offset: usize) {
     /// Bytes of a word: the key twice. The compiler takes two or four words at once, with the vectors of the machine.
-    const WORD: usize = 2 * KEY_BYTES;
-    let wide: [u8; WORD] = std::array::from_fn(|at| key[(offset + at) % KEY_BYTES]);
+    const WORD: usize = 2 * MASK_KEY_BYTES;
+    let wide: [u8; WORD] = std::array::from_fn(|at| key[(offset + at) % MASK_KEY_BYTES]);
     let (words, rest) = piece.as_chunks_mut::<WORD>();
     for word in words {
         *word = (u64::from_ne_bytes(*word) ^ u64::from_ne_bytes(wide)).to_ne_bytes();
@@ -228,7 +228,7 @@ pub fn mask(piece: &mut [u8], key: [u8; KEY_BYTES], offset: usize) {
 }
 
 /// Appends a whole frame: the header, and the payload, masked if there is a key.
-pub fn write(out: &mut Vec<u8>, opcode: Opcode, key: Option<[u8; KEY_BYTES]>, payload: &[u8]) {
+pub fn write(out: &mut Vec<u8>, opcode: Opcode, key: Option<[u8; MASK_KEY_BYTES]>, payload: &[u8]) {
     Header { fin: true, opcode, mask: key, length: payload.len() as u64 }.encode(out);
     let start = out.len();
     out.extend_from_slice(payload);

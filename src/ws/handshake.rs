@@ -28,13 +28,13 @@ pub const DECLINED: &str = "no offered subprotocol is known here, so a browser c
 /// Characters of each element of [`Accepted::declined`].
 const DECLINED_CHARS: usize = 64;
 /// Subprotocols that a client may offer. Beyond: [`Violation::TooManySubprotocols`].
-pub const SUBPROTOCOLS: usize = 16;
+pub const MAX_SUBPROTOCOLS: usize = 16;
 /// Bytes of the key before base64.
-pub const KEY_BYTES: usize = 16;
+pub const NONCE_BYTES: usize = 16;
 
 /// An accepted request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Accepted {
+pub struct AcceptedUpgrade {
     /// The whole 101 response, after which frames begin.
     pub response: Vec<u8>,
     /// The subprotocol agreed on, if any.
@@ -58,7 +58,7 @@ pub fn accept_key(key: &str) -> String {
 ///
 /// # Errors
 /// The first violation, with its status: 400, 405, or 426.
-pub fn accept(head: &RequestHead, subprotocols: &[&str]) -> Result<Accepted, Refusal> {
+pub fn accept(head: &RequestHead, subprotocols: &[&str]) -> Result<AcceptedUpgrade, Refusal> {
     if head.is_http_1_0 {
         return Err(Violation::UpgradeInHttp10.into());
     }
@@ -76,8 +76,8 @@ pub fn accept(head: &RequestHead, subprotocols: &[&str]) -> Result<Accepted, Ref
     }
     let key = head.header("Sec-WebSocket-Key").ok_or(Violation::KeyMissing)?;
     check_key(key)?;
-    let (subprotocol, declined) = choose(&head.headers, subprotocols)?;
-    Ok(Accepted {
+    let (subprotocol, declined) = select_subprotocol(&head.headers, subprotocols)?;
+    Ok(AcceptedUpgrade {
         response: switching_protocols(key, subprotocol),
         subprotocol: subprotocol.map(str::to_owned),
         declined,
@@ -103,7 +103,7 @@ pub fn check_origin(head: &RequestHead, allowed: &[String]) -> Result<(), Refusa
 /// Checks that a key is the canonical base64 encoding of 16 bytes. The refusal says how long it is.
 fn check_key(key: &str) -> Result<(), Refusal> {
     let detail = match BASE64.decode(key) {
-        Ok(bytes) if bytes.len() == KEY_BYTES => return Ok(()),
+        Ok(bytes) if bytes.len() == NONCE_BYTES => return Ok(()),
         Ok(bytes) => format!("It is base64 of {} bytes.", bytes.len()),
         Err(error) => format!("Its {} characters are not base64: {error}.", key.chars().count()),
     };
@@ -111,10 +111,10 @@ fn check_key(key: &str) -> Result<(), Refusal> {
 }
 
 /// The first offered subprotocol that is known, or else the offered ones, cut to a length for a log. Takes time linear in the bounded size of the offer.
-fn choose<'a>(headers: &Headers, known: &[&'a str]) -> Result<(Option<&'a str>, Vec<String>), Violation> {
+fn select_subprotocol<'a>(headers: &Headers, known: &[&'a str]) -> Result<(Option<&'a str>, Vec<String>), Violation> {
     let (mut chosen, mut declined) = (None, Vec::new());
     for (index, offered) in headers.list("Sec-WebSocket-Protocol").enumerate() {
-        if index == SUBPROTOCOLS {
+        if index == MAX_SUBPROTOCOLS {
             return Err(Violation::TooManySubprotocols);
         }
         if !is_token(offered.as_bytes()) {
@@ -145,7 +145,7 @@ fn switching_protocols(key: &str, subprotocol: Option<&str>) -> Vec<u8> {
 }
 
 /// The key of a request: the caller's 16 random bytes in base64.
-pub fn encode_key(random: [u8; KEY_BYTES]) -> String {
+pub fn encode_key(random: [u8; NONCE_BYTES]) -> String {
     BASE64.encode(random)
 }
 
@@ -186,7 +186,7 @@ pub fn check_response(head: &ResponseHead, key: &str, offered: &[&str]) -> Resul
     if headers.list("Sec-WebSocket-Extensions").next().is_some() {
         return Err(Violation::ExtensionNotOffered);
     }
-    let mut agreed = headers.all("Sec-WebSocket-Protocol");
+    let mut agreed = headers.get_all("Sec-WebSocket-Protocol");
     match (agreed.next(), agreed.next()) {
         (None, _) => Ok(None),
         (Some(one), None) if offered.contains(&one) => Ok(Some(one.to_owned())),

@@ -20,30 +20,30 @@ pub struct HeadLimits {
 
 /// Splits a head into lines.
 #[derive(Debug)]
-pub struct Lines {
+pub struct LineReader {
     /// Bytes that the head may have.
-    bytes_most: usize,
+    max_bytes: usize,
     /// The current line, or the line returned last.
     line: Vec<u8>,
     /// Bytes of the head so far.
     bytes: usize,
-    end: End,
+    end: LineEnd,
 }
 
 /// The position within a line ending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Ahead,
+enum LineEnd {
+    None,
     /// CR was read, and LF must follow.
-    Half,
+    Cr,
     /// The line was returned; the next byte begins another one.
-    Whole,
+    CrLf,
 }
 
-impl Lines {
+impl LineReader {
     /// Waits for the first byte of a head of at most so many bytes.
-    pub fn new(bytes_most: usize) -> Lines {
-        Lines { bytes_most, line: Vec::new(), bytes: 0, end: End::Ahead }
+    pub fn new(bytes_most: usize) -> LineReader {
+        LineReader { max_bytes: bytes_most, line: Vec::new(), bytes: 0, end: LineEnd::None }
     }
 
     /// Consumes bytes from the start of `input` up to the end of a line, and returns the line;
@@ -55,8 +55,8 @@ impl Lines {
     pub fn next_line(&mut self, input: &mut &[u8]) -> Result<Option<&[u8]>, Violation> {
         while let Some((&byte, rest)) = input.split_first() {
             *input = rest;
-            self.take(byte)?;
-            if self.end == End::Whole {
+            self.push_byte(byte)?;
+            if self.end == LineEnd::CrLf {
                 return Ok(Some(&self.line));
             }
         }
@@ -65,25 +65,25 @@ impl Lines {
 
     /// The bytes of the line that has not ended yet.
     pub fn unfinished(&self) -> &[u8] {
-        if self.end == End::Whole { &[] } else { &self.line }
+        if self.end == LineEnd::CrLf { &[] } else { &self.line }
     }
 
-    fn take(&mut self, byte: u8) -> Result<(), Violation> {
+    fn push_byte(&mut self, byte: u8) -> Result<(), Violation> {
         if self.bytes == 0 && !is_token_byte(byte) {
             return Err(Violation::NotHttp);
         }
         self.bytes += 1;
-        if self.bytes > self.bytes_most {
+        if self.bytes > self.max_bytes {
             return Err(Violation::HeadTooLong);
         }
-        if self.end == End::Whole {
+        if self.end == LineEnd::CrLf {
             self.line.clear();
-            self.end = End::Ahead;
+            self.end = LineEnd::None;
         }
         match (self.end, byte) {
-            (End::Half, b'\n') => self.end = End::Whole,
-            (End::Half, _) => return Err(Violation::BareCarriageReturn),
-            (_, b'\r') => self.end = End::Half,
+            (LineEnd::Cr, b'\n') => self.end = LineEnd::CrLf,
+            (LineEnd::Cr, _) => return Err(Violation::BareCarriageReturn),
+            (_, b'\r') => self.end = LineEnd::Cr,
             (_, b'\n') => return Err(Violation::BareLineFeed),
             (_, b'\t') => self.line.push(byte),
             (_, 0..=0x1f | 0x7f) => return Err(Violation::ControlCharacter),

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 pub use super::head_lines::HeadLimits;
-use super::head_lines::{Lines, is_token};
+use super::head_lines::{LineReader, is_token};
 use super::response::VERSION;
 pub use super::response::{RETRY_AFTER_S, Refusal, response, response_head};
 use super::violation::Violation;
@@ -18,7 +18,7 @@ use super::violation::Violation;
 const VERSION_1_0: &str = "HTTP/1.0";
 
 /// Headers that must not be repeated, because it would be unclear which line applies.
-const SINGLE: &[&str] = &[
+const SINGLETON_HEADERS: &[&str] = &[
     "Host",
     "Origin",
     "Content-Length",
@@ -37,11 +37,11 @@ pub struct Headers(Vec<(String, String)>);
 impl Headers {
     /// The value of the first header of this name, in any case.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.all(name).next()
+        self.get_all(name).next()
     }
 
     /// The values of all headers of this name, in any case.
-    pub fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
+    pub fn get_all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
         self.0
             .iter()
             .filter(move |(known, _)| known.eq_ignore_ascii_case(name))
@@ -50,7 +50,7 @@ impl Headers {
 
     /// The elements of a header that is a list, over all its lines, without the empty ones (RFC 9110 5.6.1).
     pub fn list<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
-        self.all(name).flat_map(|value| value.split(',')).map(trim).filter(|element| !element.is_empty())
+        self.get_all(name).flat_map(|value| value.split(',')).map(trim).filter(|element| !element.is_empty())
     }
 
     /// The headers without those of this name, in any case.
@@ -65,7 +65,7 @@ impl Headers {
     }
 
     /// Takes one line of the head, which may have so many.
-    fn receive(&mut self, line: &[u8], lines_most: usize) -> Result<(), Violation> {
+    fn push_line(&mut self, line: &[u8], lines_most: usize) -> Result<(), Violation> {
         if line.starts_with(b" ") || line.starts_with(b"\t") {
             return Err(Violation::HeaderFolded);
         }
@@ -81,7 +81,7 @@ impl Headers {
             return Err(Violation::HeaderName);
         }
         let name = String::from_utf8_lossy(name).into_owned();
-        let is_single = SINGLE.iter().any(|single| single.eq_ignore_ascii_case(&name));
+        let is_single = SINGLETON_HEADERS.iter().any(|single| single.eq_ignore_ascii_case(&name));
         if is_single && self.get(&name).is_some() {
             return Err(Violation::HeaderRepeated);
         }
@@ -133,7 +133,7 @@ impl RequestHead {
 
     /// Whether the request has any part of a WebSocket handshake: it is then checked as a
     /// handshake.
-    pub fn asks_for_upgrade(&self) -> bool {
+    pub fn has_upgrade_headers(&self) -> bool {
         self.is_upgrade() || self.header("Sec-WebSocket-Key").is_some()
     }
 
@@ -145,7 +145,7 @@ impl RequestHead {
 
     /// Checks the rules that need all headers: one Host, which only HTTP/1.0 may omit, and no body,
     /// which would hide a second request, unless it is expected.
-    fn check(self, takes_body: TakesBody) -> Result<RequestHead, Violation> {
+    fn check(self, takes_body: BodyAllowed) -> Result<RequestHead, Violation> {
         match self.header("Host") {
             None if self.is_http_1_0 => {}
             None => return Err(Violation::HostMissing),
@@ -164,7 +164,7 @@ impl RequestHead {
             }
             Some(length) if length.bytes().all(|digit| digit == b'0') => Ok(self),
             // An upgrade has no body, whatever its path: what follows its head are frames.
-            Some(_) if !self.asks_for_upgrade() && takes_body(&self) => Ok(self),
+            Some(_) if !self.has_upgrade_headers() && takes_body(&self) => Ok(self),
             Some(_) => Err(Violation::BodyAnnounced),
         }
     }
@@ -205,14 +205,14 @@ fn hex_digit(digit: u8) -> u8 {
 const NAME_CHARS: usize = 64;
 
 /// Which requests may announce a body.
-type TakesBody = fn(&RequestHead) -> bool;
+type BodyAllowed = fn(&RequestHead) -> bool;
 
 /// Reads one request head.
 #[derive(Debug)]
 pub struct HeadReader {
     limits: HeadLimits,
-    takes_body: TakesBody,
-    lines: Lines,
+    body_allowed: BodyAllowed,
+    lines: LineReader,
     /// The lines of the head received so far.
     head: Option<RequestHead>,
     rest: Vec<u8>,
@@ -223,16 +223,16 @@ pub struct HeadReader {
 impl HeadReader {
     /// A reader that waits for the first byte, and rejects requests with a body.
     pub fn new(limits: HeadLimits) -> HeadReader {
-        HeadReader::with_bodies(limits, |_| false)
+        HeadReader::with_body_rule(limits, |_| false)
     }
 
     /// A reader that accepts a body on requests for which `takes_body` returns true, but never on
     /// an upgrade. The body follows in [`HeadReader::rest`] and on the connection; its length is
     /// [`RequestHead::content_length`].
-    pub fn with_bodies(limits: HeadLimits, takes_body: fn(&RequestHead) -> bool) -> HeadReader {
-        let lines = Lines::new(limits.bytes);
+    pub fn with_body_rule(limits: HeadLimits, takes_body: fn(&RequestHead) -> bool) -> HeadReader {
+        let lines = LineReader::new(limits.bytes);
         let (rest, has_begun) = (Vec::new(), false);
-        HeadReader { limits, takes_body, lines, head: None, rest, refused: None, has_begun }
+        HeadReader { limits, body_allowed: takes_body, lines, head: None, rest, refused: None, has_begun }
     }
 
     /// Takes bytes, and returns the head once it is complete. Bytes after the head are kept for
@@ -301,10 +301,10 @@ impl HeadReader {
         while let Some(line) = self.lines.next_line(&mut bytes)? {
             match &mut self.head {
                 None => self.head = Some(request_line(line, self.limits.target_bytes)?),
-                Some(head) if !line.is_empty() => head.headers.receive(line, self.limits.headers)?,
+                Some(head) if !line.is_empty() => head.headers.push_line(line, self.limits.headers)?,
                 Some(_) => {
                     self.rest.extend_from_slice(bytes);
-                    return self.head.take().map(|head| head.check(self.takes_body)).transpose();
+                    return self.head.take().map(|head| head.check(self.body_allowed)).transpose();
                 }
             }
         }
@@ -354,7 +354,7 @@ pub struct ResponseHead {
 #[derive(Debug)]
 pub struct ResponseReader {
     limits: HeadLimits,
-    lines: Lines,
+    lines: LineReader,
     head: Option<ResponseHead>,
     rest: Vec<u8>,
 }
@@ -362,7 +362,7 @@ pub struct ResponseReader {
 impl ResponseReader {
     /// A reader that waits for the first byte.
     pub fn new(limits: HeadLimits) -> ResponseReader {
-        ResponseReader { limits, lines: Lines::new(limits.bytes), head: None, rest: Vec::new() }
+        ResponseReader { limits, lines: LineReader::new(limits.bytes), head: None, rest: Vec::new() }
     }
 
     /// Takes bytes, and returns the head once it is complete. Bytes after the head are kept for
@@ -376,7 +376,7 @@ impl ResponseReader {
         while let Some(line) = self.lines.next_line(&mut bytes).map_err(of_answer)? {
             match &mut self.head {
                 None => self.head = Some(status_line(line)?),
-                Some(head) if !line.is_empty() => head.headers.receive(line, self.limits.headers)?,
+                Some(head) if !line.is_empty() => head.headers.push_line(line, self.limits.headers)?,
                 Some(_) => {
                     self.rest.extend_from_slice(bytes);
                     return Ok(self.head.take());

@@ -21,8 +21,8 @@ use std::str;
 
 use super::Side;
 use super::close::{self, Close};
-use super::frame::{self, HEADER_BYTES_MAX, Header, Opcode};
-use super::utf8::{NotUtf8, Utf8};
+use super::frame::{self, MAX_HEADER_BYTES, Header, Opcode};
+use super::utf8::{InvalidUtf8, Utf8Validator};
 use super::violation::Violation;
 
 /// The limits on one received message.
@@ -34,7 +34,7 @@ pub struct Limits {
     pub fragments: usize,
     /// Bytes that a driver may read at once because a frame header announced them. This saves reads,
     /// and bounds the memory that a header alone can claim. A longer frame is read in several steps.
-    pub ahead_bytes: usize,
+    pub read_ahead_bytes: usize,
 }
 
 /// A whole message or control frame, borrowed from the reader until the next call.
@@ -54,42 +54,42 @@ pub enum Message<'a> {
 
 /// A message with its place among the bytes of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Read<'a> {
+pub struct ReceivedMessage<'a> {
     /// The message.
     pub message: Message<'a>,
     /// Its bytes on the wire: those of all its frames.
     pub wire_bytes: usize,
     /// Bytes of the fragments of an unfinished message that stand before it: only a control frame has some.
-    pub ahead: usize,
+    pub fragment_bytes_before: usize,
     /// Whether no other message is unfinished behind it: false for a control frame between fragments.
-    pub is_boundary: bool,
+    pub is_message_boundary: bool,
 }
 
 /// The two kinds of data message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum DataKind {
     Text,
     Binary,
 }
 
 /// A message whose last fragment has not arrived.
 #[derive(Debug)]
-struct Open {
-    kind: Kind,
+struct PartialMessage {
+    kind: DataKind,
     /// Frames so far, the current one included.
     fragments: usize,
 }
 
 /// A whole message or control frame: its kind, and the location of its bytes.
-enum Ready {
+enum CompleteMessage {
     Control(Opcode, Range<usize>),
-    OneFrame(Kind, Range<usize>),
-    Fragments(Kind),
+    OneFrame(DataKind, Range<usize>),
+    Fragments(DataKind),
 }
 
 /// Assembles messages from the bytes of one direction of a connection.
 #[derive(Debug)]
-pub struct Reader {
+pub struct MessageReader {
     from: Side,
     limits: Limits,
     /// Bytes as they came, from `start` to `end`, and room for more behind them; payload of `frame` is unmasked in place as far as
@@ -108,17 +108,17 @@ pub struct Reader {
     /// Payload bytes of `frame` that are unmasked and checked.
     checked: usize,
     /// The message that `frame` belongs to, or that waits for its next fragment.
-    open: Option<Open>,
+    open: Option<PartialMessage>,
     /// Payload of the fragments of `open` that are complete.
     fragments: Vec<u8>,
     /// UTF-8 of `open`, across its fragments.
-    text: Utf8,
+    text: Utf8Validator,
 }
 
-impl Reader {
+impl MessageReader {
     /// A reader of the bytes that `from` sends.
-    pub fn new(from: Side, limits: Limits) -> Reader {
-        Reader {
+    pub fn new(from: Side, limits: Limits) -> MessageReader {
+        MessageReader {
             from,
             limits,
             input: Vec::new(),
@@ -130,15 +130,15 @@ impl Reader {
             checked: 0,
             open: None,
             fragments: Vec::new(),
-            text: Utf8::default(),
+            text: Utf8Validator::default(),
         }
     }
 
     /// Takes bytes from the peer. Messages returned before are discarded; only an unfinished frame
     /// is kept.
     pub fn receive(&mut self, bytes: &[u8]) {
-        self.make_room(bytes.len()).copy_from_slice(bytes);
-        self.received(bytes.len());
+        self.grow_buffer(bytes.len()).copy_from_slice(bytes);
+        self.commit(bytes.len());
     }
 
     /// Returns a buffer of at least this many bytes, into which the driver can read the peer's
@@ -147,12 +147,12 @@ impl Reader {
     /// The buffer is longer if an unfinished frame needs more: it reaches to the end of that frame
     /// and the next header. A read then holds either many short frames or one long frame, and
     /// almost no bytes have to be moved.
-    pub fn room(&mut self, bytes: usize) -> &mut [u8] {
-        let ahead = self.frame.map_or(0, |header| header.length as usize - self.checked + HEADER_BYTES_MAX);
-        self.make_room(bytes.max(ahead.min(self.limits.ahead_bytes)))
+    pub fn recv_buffer(&mut self, bytes: usize) -> &mut [u8] {
+        let ahead = self.frame.map_or(0, |header| header.length as usize - self.checked + MAX_HEADER_BYTES);
+        self.grow_buffer(bytes.max(ahead.min(self.limits.read_ahead_bytes)))
     }
 
-    fn make_room(&mut self, bytes: usize) -> &mut [u8] {
+    fn grow_buffer(&mut self, bytes: usize) -> &mut [u8] {
         if self.start == self.end || self.input.len() - self.end < bytes {
             self.input.copy_within(self.start..self.end, 0);
             self.end -= self.start;
@@ -167,7 +167,7 @@ impl Reader {
 
     /// Takes the first `bytes` of the buffer that [`Reader::room`] last returned: the peer has sent
     /// them.
-    pub fn received(&mut self, bytes: usize) {
+    pub fn commit(&mut self, bytes: usize) {
         self.end = self.input.len().min(self.end + bytes);
     }
 
@@ -181,23 +181,23 @@ impl Reader {
     /// # Errors
     /// The rule that the peer broke. The reader must not be used afterwards.
     pub fn next_message(&mut self) -> Result<Option<Message<'_>>, Violation> {
-        Ok(self.next_read()?.map(|read| read.message))
+        Ok(self.next_received()?.map(|read| read.message))
     }
 
     /// As [`Reader::next_message`], with the message's place among the bytes of the connection.
     ///
     /// # Errors
     /// As [`Reader::next_message`].
-    pub fn next_read(&mut self) -> Result<Option<Read<'_>>, Violation> {
+    pub fn next_received(&mut self) -> Result<Option<ReceivedMessage<'_>>, Violation> {
         let Some(ready) = self.next_ready()? else { return Ok(None) };
         let (mut wire_bytes, is_boundary) = (mem::take(&mut self.used), self.open.is_none());
         if is_boundary {
             wire_bytes += mem::take(&mut self.ahead);
         }
-        Ok(Some(Read { message: self.view(ready)?, wire_bytes, ahead: self.ahead, is_boundary }))
+        Ok(Some(ReceivedMessage { message: self.borrow_message(ready)?, wire_bytes, fragment_bytes_before: self.ahead, is_message_boundary: is_boundary }))
     }
 
-    fn next_ready(&mut self) -> Result<Option<Ready>, Violation> {
+    fn next_ready(&mut self) -> Result<Option<CompleteMessage>, Violation> {
         loop {
             let Some(header) = self.begin_frame()? else { return Ok(None) };
             let Some(payload) = self.receive_payload(header)? else { return Ok(None) };
@@ -214,7 +214,7 @@ impl Reader {
                 return Ok(None);
             };
             if !header.opcode.is_control() {
-                self.admit(header)?;
+                self.check_data_frame(header)?;
             }
             self.start += size;
             self.used += size;
@@ -225,15 +225,15 @@ impl Reader {
 
     /// Checks a data frame against the one before it and against the limits: before its payload, of which nothing is
     /// believed.
-    fn admit(&mut self, header: Header) -> Result<(), Violation> {
+    fn check_data_frame(&mut self, header: Header) -> Result<(), Violation> {
         let open = match (header.opcode, &mut self.open) {
             (Opcode::Continuation, None) => return Err(Violation::ContinuationWithoutStart),
             (Opcode::Continuation, Some(open)) => open,
             (_, Some(_)) => return Err(Violation::MessageInterrupted),
             (opcode, open) => {
-                let kind = if opcode == Opcode::Text { Kind::Text } else { Kind::Binary };
+                let kind = if opcode == Opcode::Text { DataKind::Text } else { DataKind::Binary };
                 self.fragments.clear();
-                open.insert(Open { kind, fragments: 0 })
+                open.insert(PartialMessage { kind, fragments: 0 })
             }
         };
         open.fragments += 1;
@@ -259,7 +259,7 @@ impl Reader {
         }
         // A whole text in one piece is checked where it is handed out.
         let whole = header.fin && header.opcode == Opcode::Text && piece.len() == length;
-        let is_text = matches!(self.open, Some(Open { kind: Kind::Text, .. }));
+        let is_text = matches!(self.open, Some(PartialMessage { kind: DataKind::Text, .. }));
         if is_text && !whole && !header.opcode.is_control() {
             self.text.receive(piece)?;
         }
@@ -276,9 +276,9 @@ impl Reader {
     }
 
     /// The message or control frame that a complete frame completes, if any.
-    fn end_frame(&mut self, header: Header, payload: Range<usize>) -> Result<Option<Ready>, Violation> {
+    fn end_frame(&mut self, header: Header, payload: Range<usize>) -> Result<Option<CompleteMessage>, Violation> {
         if header.opcode.is_control() {
-            return Ok(Some(Ready::Control(header.opcode, payload)));
+            return Ok(Some(CompleteMessage::Control(header.opcode, payload)));
         }
         let is_one_frame = header.fin && header.opcode != Opcode::Continuation;
         if !is_one_frame {
@@ -289,26 +289,26 @@ impl Reader {
             return Ok(None);
         }
         Ok(self.open.take().map(|open| match is_one_frame {
-            true => Ready::OneFrame(open.kind, payload),
-            false => Ready::Fragments(open.kind),
+            true => CompleteMessage::OneFrame(open.kind, payload),
+            false => CompleteMessage::Fragments(open.kind),
         }))
     }
 
-    fn view(&self, ready: Ready) -> Result<Message<'_>, Violation> {
+    fn borrow_message(&self, ready: CompleteMessage) -> Result<Message<'_>, Violation> {
         let (kind, bytes) = match ready {
-            Ready::Control(opcode, payload) => return view_control(opcode, &self.input[payload]),
-            Ready::OneFrame(kind, payload) => (kind, &self.input[payload]),
-            Ready::Fragments(kind) => (kind, &self.fragments[..]),
+            CompleteMessage::Control(opcode, payload) => return borrow_control(opcode, &self.input[payload]),
+            CompleteMessage::OneFrame(kind, payload) => (kind, &self.input[payload]),
+            CompleteMessage::Fragments(kind) => (kind, &self.fragments[..]),
         };
         // The pieces of a text were checked as they came; this also finds a last character that is not complete.
         match kind {
-            Kind::Binary => Ok(Message::Binary(bytes)),
-            Kind::Text => str::from_utf8(bytes).map(Message::Text).map_err(|_| Violation::TextNotUtf8),
+            DataKind::Binary => Ok(Message::Binary(bytes)),
+            DataKind::Text => str::from_utf8(bytes).map(Message::Text).map_err(|_| Violation::TextNotUtf8),
         }
     }
 }
 
-fn view_control(opcode: Opcode, payload: &[u8]) -> Result<Message<'_>, Violation> {
+fn borrow_control(opcode: Opcode, payload: &[u8]) -> Result<Message<'_>, Violation> {
     match opcode {
         Opcode::Ping => Ok(Message::Ping(payload)),
         Opcode::Pong => Ok(Message::Pong(payload)),
@@ -316,8 +316,8 @@ fn view_control(opcode: Opcode, payload: &[u8]) -> Result<Message<'_>, Violation
     }
 }
 
-impl From<NotUtf8> for Violation {
-    fn from(_: NotUtf8) -> Violation {
+impl From<InvalidUtf8> for Violation {
+    fn from(_: InvalidUtf8) -> Violation {
         Violation::TextNotUtf8
     }
 }

@@ -136,7 +136,7 @@ pub(crate) mod utf8;
 pub mod violation;
 
 pub use close::CloseCode;
-pub use connection::{Conn, Event, Role};
+pub use connection::{Connection, Event, Role};
 pub use http::HeadLimits;
 pub use message::Limits;
 pub use violation::Violation;

@@ -37,7 +37,7 @@ impl Refusal {
             _ => &[],
         };
         let Refusal { violation, .. } = self;
-        let mut body = format!("{violation}\n{}: {}\n", violation.name(), violation.address());
+        let mut body = format!("{violation}\n{}: {}\n", violation.name(), violation.citation());
         for line in [&*self.detail, remedy(*violation)].into_iter().filter(|line| !line.is_empty()) {
             body.extend([line, "\n"]);
         }

@@ -11,42 +11,42 @@ const CHARACTER_BYTES: usize = 4;
 
 /// No continuation could make this UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotUtf8;
+pub struct InvalidUtf8;
 
 /// Checks texts piece by piece. After a text that ends with a whole character, the next text may
 /// begin.
 #[derive(Clone, Debug, Default)]
-pub struct Utf8 {
+pub struct Utf8Validator {
     /// The bytes of an incomplete character.
-    open: [u8; CHARACTER_BYTES],
+    pending: [u8; CHARACTER_BYTES],
     /// How many of them there are: 0 to 3.
     open_length: usize,
 }
 
-impl Utf8 {
+impl Utf8Validator {
     /// Takes the next piece of the text.
     ///
     /// # Errors
     /// [`NotUtf8`] as soon as no continuation can make the text valid.
-    pub fn receive(&mut self, piece: &[u8]) -> Result<(), NotUtf8> {
+    pub fn receive(&mut self, piece: &[u8]) -> Result<(), InvalidUtf8> {
         let mut rest = piece;
         while self.open_length > 0 {
             let Some((&byte, after)) = rest.split_first() else { return Ok(()) };
-            self.open[self.open_length] = byte;
-            self.open_length = open_length(&self.open[..=self.open_length])?;
+            self.pending[self.open_length] = byte;
+            self.open_length = incomplete_tail_length(&self.pending[..=self.open_length])?;
             rest = after;
         }
-        self.open_length = open_length(rest)?;
-        self.open[..self.open_length].copy_from_slice(&rest[rest.len() - self.open_length..]);
+        self.open_length = incomplete_tail_length(rest)?;
+        self.pending[..self.open_length].copy_from_slice(&rest[rest.len() - self.open_length..]);
         Ok(())
     }
 }
 
 /// The number of bytes at the end of `bytes` that belong to an incomplete character.
-fn open_length(bytes: &[u8]) -> Result<usize, NotUtf8> {
+fn incomplete_tail_length(bytes: &[u8]) -> Result<usize, InvalidUtf8> {
     match str::from_utf8(bytes) {
         Ok(_) => Ok(0),
         Err(error) if error.error_len().is_none() => Ok(bytes.len() - error.valid_up_to()),
-        Err(_) => Err(NotUtf8),
+        Err(_) => Err(InvalidUtf8),
     }
 }

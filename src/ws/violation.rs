@@ -7,11 +7,11 @@
 use std::fmt;
 
 use super::close_code::CloseCode;
-use Answer::{Close, Drop, Status};
+use ViolationResponse::{Close, Drop, Status};
 
 /// The response to a violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum ViolationResponse {
     /// A close frame with this code: the connection was open.
     Close(CloseCode),
     /// An HTTP response with this status: the request was not accepted.
@@ -26,8 +26,8 @@ struct Rule {
     name: &'static str,
     rfc: u16,
     section: &'static str,
-    answer: Answer,
-    sentence: &'static str,
+    answer: ViolationResponse,
+    description: &'static str,
 }
 
 /// Generates [`Violation`], [`Violation::ALL`] and the table of rules from the rows, so that no
@@ -56,10 +56,10 @@ macro_rules! violations {
     };
 }
 
-const PROTOCOL_ERROR: Answer = Close(CloseCode::PROTOCOL_ERROR);
-const NOT_CONSISTENT: Answer = Close(CloseCode::NOT_CONSISTENT);
-const POLICY: Answer = Close(CloseCode::POLICY);
-const TOO_BIG: Answer = Close(CloseCode::TOO_BIG);
+const PROTOCOL_ERROR: ViolationResponse = Close(CloseCode::PROTOCOL_ERROR);
+const NOT_CONSISTENT: ViolationResponse = Close(CloseCode::INVALID_PAYLOAD);
+const POLICY: ViolationResponse = Close(CloseCode::POLICY_VIOLATION);
+const TOO_BIG: ViolationResponse = Close(CloseCode::MESSAGE_TOO_BIG);
 
 violations! {
     // The head of an HTTP request, byte by byte and line by line.
@@ -150,18 +150,18 @@ impl Violation {
     }
 
     /// The RFC and the section in prose: `RFC 6455 section 5.5.1`.
-    pub fn address(self) -> String {
+    pub fn citation(self) -> String {
         format!("RFC {} section {}", self.rfc(), self.section())
     }
 
     /// The response of this end.
-    pub fn answer(self) -> Answer {
+    pub fn response(self) -> ViolationResponse {
         self.rule().answer
     }
 
     /// The code of the close frame sent in response; `None` for a rule of the handshake.
     pub fn close_code(self) -> Option<CloseCode> {
-        match self.answer() {
+        match self.response() {
             Close(code) => Some(code),
             Status(_) | Drop => None,
         }
@@ -169,7 +169,7 @@ impl Violation {
 
     /// The HTTP status sent in response; `None` unless the rule is about the request.
     pub fn status(self) -> Option<u16> {
-        match self.answer() {
+        match self.response() {
             Status(status) => Some(status),
             Close(_) | Drop => None,
         }
@@ -178,7 +178,7 @@ impl Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.rule().sentence)
+        f.write_str(self.rule().description)
     }
 }
 

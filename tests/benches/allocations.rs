@@ -22,12 +22,12 @@ use tickwire::internal::server::clients::client::{Client, Line};
 use tickwire::internal::server::clients::update_group::{Audience as _, Desk, Members, Serve, Turns};
 use tickwire::internal::server::room::lockstep::Rules;
 use tickwire::internal::server::room::{Entered, Entering, Options, Room, Wants};
-use tickwire::internal::util::address_prefix::Household;
+use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits::{ECHO_FRAGMENTS, ECHO_MESSAGE_BYTES, ECHO_READ_BYTES};
-use tickwire::packet::Codes;
-use tickwire::sim::{Action as _, Raw};
+use tickwire::packet::PacketTables;
+use tickwire::sim::{Action as _, RawCommand};
 use tickwire::ws::frame::{Header, Opcode, mask};
-use tickwire::ws::{Conn, Event, Limits, Role, frame};
+use tickwire::ws::{Connection, Event, Limits, Role, frame};
 
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting;
@@ -59,11 +59,11 @@ fn frames() -> Vec<u8> {
 }
 
 /// Receives all of it in pieces of this size and echoes it. Gives how many messages there were.
-fn echo(conn: &mut Conn, bytes: &[u8], piece_bytes: usize, output: &mut Vec<u8>) -> usize {
+fn echo(conn: &mut Connection, bytes: &[u8], piece_bytes: usize, output: &mut Vec<u8>) -> usize {
     let mut messages = 0;
     for piece in bytes.chunks(piece_bytes) {
-        conn.room(piece_bytes)[..piece.len()].copy_from_slice(piece);
-        conn.received(piece.len());
+        conn.recv_buffer(piece_bytes)[..piece.len()].copy_from_slice(piece);
+        conn.commit(piece.len());
         while let Some(event) = conn.next_event().expect("no rule is broken") {
             match event {
                 Event::Text(text) => frame::write_text(output, text),
@@ -89,7 +89,7 @@ fn no_frame_allocates() {
     let limits = Limits { message_bytes: ECHO_MESSAGE_BYTES, fragments: ECHO_FRAGMENTS, ..Limits::DEFAULT };
     let (bytes, mut output) = (frames(), Vec::new());
     for piece_bytes in [1, 100, ECHO_READ_BYTES] {
-        let mut conn = Conn::new(Role::Server, limits);
+        let mut conn = Connection::new(Role::Server, limits);
         let warm_up = counting::allocations();
         for _ in 0..3 {
             assert_eq!(echo(&mut conn, &bytes, piece_bytes, &mut output), 24);
@@ -111,7 +111,7 @@ fn no_update_allocates() {
     let join = |number| Action::Join { player: PlayerId(number), name: format!("p{number}"), skin: 1 };
     world.step(&mut (1..=20).map(|number| command(0, number.into(), join(number))).collect());
     for name in ["native", "letters"] {
-        let dialect = Codes::builtin().dialect(name).expect("built in");
+        let dialect = PacketTables::builtin().dialect(name).expect("built in");
         let mut views: Vec<View> = (0..4).map(|_| View::new(&dialect)).collect();
         let (mut scratch, mut messages, mut written) = (Scratch::default(), Messages::default(), 0);
         for tick in 0..90u16 {
@@ -186,13 +186,13 @@ fn no_answer_allocates() {
     let handle = Arc::clone(room.handle());
     let (mut audience, mut desk) = (Members::<Moo, Open>::default(), Desk::default());
     let mut enter = |connection| {
-        let from = Household::of(core::net::Ipv4Addr::LOCALHOST.into());
+        let from = AddressPrefix::from_ip(core::net::Ipv4Addr::LOCALHOST.into());
         let join = |Entered { player, .. }| {
             vec![Action::Join { player, name: format!("p{connection}"), skin: 0 }.encoded()]
         };
         let entered = handle.enter(Entering { key: None, connection, from }, Duration::ZERO, join);
         let entered = entered.expect("a number");
-        let endpoint = Endpoint::new(Codes::builtin().dialect("native").expect("built in"), false);
+        let endpoint = Endpoint::new(PacketTables::builtin().dialect("native").expect("built in"), false);
         let (room, inspect_key, response) = (Arc::clone(&handle), None, Vec::new());
         let entry = Entry {
             room,
@@ -211,11 +211,11 @@ fn no_answer_allocates() {
         entered.player
     };
     let [_, player] = [1, 2].map(&mut enter);
-    let home = Household::of(std::net::Ipv4Addr::LOCALHOST.into());
+    let home = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
     for tick in 0..90_u16 {
         let walk = Action::Move { direction: Some(Angle((tick / 10).wrapping_mul(9_000))) };
         for (sequence, action) in (u64::from(tick) * 2 + 1..).zip([walk, Action::ClanLeave]) {
-            let command = Raw { player, sequence, action: action.encoded() };
+            let command = RawCommand { player, sequence, action: action.encoded() };
             handle.push((home, 2), command, None).expect("there is room");
         }
         let ticked = room.tick(Duration::ZERO, Wants::default());

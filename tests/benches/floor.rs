@@ -42,7 +42,7 @@ fn main() -> std::io::Result<()> {
     thread::spawn(move || tick(&ticking, &options));
     for stream in listener.incoming() {
         let (stream, clients) = (Arc::new(stream?), Arc::clone(&clients));
-        os::prepare(&stream)?;
+        os::configure_accepted(&stream)?;
         thread::Builder::new()
             .stack_size(limits::CLIENT_STACK_BYTES)
             .spawn(move || read(&stream, &clients))?;
@@ -52,7 +52,7 @@ fn main() -> std::io::Result<()> {
 
 /// One client's thread: grants the upgrade, then drops what it reads.
 fn read(stream: &Arc<TcpStream>, clients: &Clients) {
-    let (mut head, mut buffer) = (HeadReader::new(limits::HEAD), [0; limits::READ_BYTES]);
+    let (mut head, mut buffer) = (HeadReader::new(limits::HEAD_LIMITS), [0; limits::READ_BYTES]);
     let mut is_open = false;
     while let Ok(count @ 1..) = (&**stream).read(&mut buffer) {
         if is_open {
@@ -83,7 +83,7 @@ fn tick(clients: &Clients, options: &Options) {
         // The copy lets clients come and go during the sends; the server's workers own their lists likewise.
         let all = clients.lock().expect("no thread panics").clone();
         for stream in all {
-            if os::send_now(&stream, [&message[..]].into_iter()).ok() != Some(message.len()) {
+            if os::try_send(&stream, [&message[..]].into_iter()).ok() != Some(message.len()) {
                 let _ = stream.shutdown(std::net::Shutdown::Both);
             }
         }

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use tickwire::limits::{ECHO_FRAGMENTS, ECHO_MESSAGE_BYTES, ECHO_READ_BYTES};
 use tickwire::ws::frame::{self, Opcode};
-use tickwire::ws::{Conn, Event, Limits, Role};
+use tickwire::ws::{Connection, Event, Limits, Role};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::runtime::{Builder, Runtime};
 
@@ -120,7 +120,7 @@ fn look_at(payload: &[u8]) -> u64 {
 
 /// Ours, driven as `tickwire echo` does.
 struct Ours {
-    conn: Conn,
+    conn: Connection,
     source: Source,
 }
 
@@ -136,8 +136,8 @@ impl Library for Ours {
                     return sum;
                 }
             }
-            let count = self.source.read(self.conn.room(ECHO_READ_BYTES)).expect("memory can be read");
-            self.conn.received(count);
+            let count = self.source.read(self.conn.recv_buffer(ECHO_READ_BYTES)).expect("memory can be read");
+            self.conn.commit(count);
         }
     }
 }
@@ -179,7 +179,7 @@ fn libraries(payload_bytes: usize) -> [(&'static str, Box<dyn Library>); 3] {
     let source = || Source::new(payload_bytes);
     let limits = Limits { message_bytes: ECHO_MESSAGE_BYTES, fragments: ECHO_FRAGMENTS, ..Limits::DEFAULT };
     let server = tungstenite::protocol::Role::Server;
-    let ours = Ours { conn: Conn::new(Role::Server, limits), source: source() };
+    let ours = Ours { conn: Connection::new(Role::Server, limits), source: source() };
     let socket = fastwebsockets::WebSocket::after_handshake(source(), fastwebsockets::Role::Server);
     let runtime = Builder::new_current_thread().build().expect("a runtime");
     [

@@ -18,7 +18,7 @@ use script::Script;
 use tickwire_moo_world::command::KINDS;
 use tickwire_moo_world::{rules, Event, Identity, Outcome, TickHz, World};
 use tickwire_sim::fixed::is_within;
-use tickwire_sim::state_tree::State;
+use tickwire_sim::state_tree::StateTree;
 
 const SEEDS: u32 = 100;
 const TICKS: u32 = 4_000;
@@ -92,7 +92,7 @@ fn run_twice(seed: u32, counts: &mut Counts) -> u64 {
         assert_eq!(first.outcome(), second.outcome(), "seed {seed}, tick {tick}");
         counts.add(first.outcome());
         if tick % COMPARE_EVERY == COMPARE_EVERY - 1 && first.checksum() != second.checksum() {
-            panic!("seed {seed}, tick {tick}: {}", State::of(&first).differences(&State::of(&second), 1)[0]);
+            panic!("seed {seed}, tick {tick}: {}", StateTree::of(&first).differences(&StateTree::of(&second), 1)[0]);
         }
     }
     assert_eq!(first, second, "seed {seed}: equal checksums of unequal worlds");

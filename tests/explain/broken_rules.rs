@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use tickwire::explain::{Conversation, Explanation, Problem};
 use tickwire::game::Breach;
-use tickwire::internal::packet::routes::{self, FRAME_KIND};
+use tickwire::internal::packet::routes::{self, WRONG_FRAME_TYPE};
 use tickwire::limits;
 use tickwire::packet::msgpack::Rule;
-use tickwire::packet::{Codes, Dialect, Direction};
-use tickwire::ws::connection::{Conn, Event, Role};
+use tickwire::packet::{PacketTables, Dialect, Direction};
+use tickwire::ws::connection::{Connection, Event, Role};
 use tickwire::ws::http::{HeadReader, ResponseReader};
 use tickwire::ws::{Side, Violation, close, handshake};
 
@@ -131,7 +131,7 @@ fn judged(row: &Row) -> Option<(String, String)> {
 }
 
 fn judged_request(bytes: &[u8]) -> Option<(String, String)> {
-    let refused = match HeadReader::new(limits::HEAD).receive(bytes) {
+    let refused = match HeadReader::new(limits::HEAD_LIMITS).receive(bytes) {
         Err(refusal) => Some(refusal),
         Ok(None) => None,
         Ok(Some(head)) => {
@@ -144,7 +144,7 @@ fn judged_request(bytes: &[u8]) -> Option<(String, String)> {
 }
 
 fn judged_answer(bytes: &[u8]) -> Option<(String, String)> {
-    let violation = match ResponseReader::new(limits::HEAD).receive(bytes) {
+    let violation = match ResponseReader::new(limits::HEAD_LIMITS).receive(bytes) {
         Err(violation) => Some(violation),
         Ok(head) => head.and_then(|head| handshake::check_response(&head, KEY, &[]).err()),
     };
@@ -155,8 +155,8 @@ fn judged_answer(bytes: &[u8]) -> Option<(String, String)> {
 fn endpoint_of(target: &str) -> (Arc<Dialect>, bool) {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let format = query.strip_prefix("format=");
-    let codes = Codes::builtin();
-    let (dialect, json) = routes::find(&codes, &routes::PATHS, path, None, format).expect("one of ours");
+    let codes = PacketTables::builtin();
+    let (dialect, json) = routes::find_dialect(&codes, &routes::DEFAULT_PATHS, path, None, format).expect("one of ours");
     (dialect.clone(), json)
 }
 
@@ -169,7 +169,7 @@ fn judged_frames(row: &Row, target: &str) -> Option<(String, String)> {
         Side::Server => (Role::Client { mask_key: || [0; 4] }, Direction::ToClient),
     };
     let mut conn =
-        Conn::new(role, if row.from == Side::Client { limits::FROM_CLIENTS } else { limits::FROM_SERVERS });
+        Connection::new(role, if row.from == Side::Client { limits::CLIENT_MESSAGE_LIMITS } else { limits::SERVER_MESSAGE_LIMITS });
     conn.receive(&row.bytes);
     let violation = loop {
         let decoded = match conn.next_event() {
@@ -178,7 +178,7 @@ fn judged_frames(row: &Row, target: &str) -> Option<(String, String)> {
             Ok(Some(Event::Text(text))) if json => dialect.decode_json(direction, text).err(),
             Ok(Some(Event::Binary(bytes))) if !json => dialect.decode(direction, bytes).err(),
             Ok(Some(Event::Text(_) | Event::Binary(_))) => {
-                let (rule, _, code) = FRAME_KIND;
+                let (rule, _, code) = WRONG_FRAME_TYPE;
                 return Some((rule.to_owned(), format!("close {code}")));
             }
             Ok(Some(_)) => None,
@@ -187,7 +187,7 @@ fn judged_frames(row: &Row, target: &str) -> Option<(String, String)> {
             let answer = match error.name() {
                 "wrong_arguments" => "the packet is dropped".to_owned(),
                 "unknown_code" => "the packet is dropped".to_owned(),
-                _ if error.closes() => "close 1007 inconsistent data".to_owned(),
+                _ if error.closes_connection() => "close 1007 inconsistent data".to_owned(),
                 other => panic!("{other}"),
             };
             return Some((error.name().to_owned(), answer));
@@ -219,7 +219,7 @@ fn upgraded<'c>(conversation: &mut Conversation<'c>, target: &str, is_answered: 
 
 /// What `explain` says of a row, from all of its bytes at once or from one after the other.
 fn explained(row: &Row, piece: usize) -> Vec<(String, String, String)> {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let legacy = codes.dialect("legacy").expect("built in");
     let mut conversation = Conversation::new(&codes, &legacy);
     if let Some(target) = &row.target {

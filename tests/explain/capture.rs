@@ -14,7 +14,7 @@ use tickwire::internal::tools::capture::packet::{self, ACK, FIN, Head, LINK_RAW,
 use tickwire::internal::tools::capture::pcapng::{self, About};
 use tickwire::internal::tools::capture::writer;
 use tickwire::internal::util::os::thread_cpu_time;
-use tickwire::packet::{Codes, Direction, Value};
+use tickwire::packet::{PacketTables, Direction, Value};
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::{Side, handshake};
 
@@ -87,7 +87,7 @@ impl Writer {
 }
 
 fn said(dialect: &str, from: Side, name: &str, values: &[Value]) -> Vec<u8> {
-    let dialect = Codes::builtin().dialect(dialect).expect("built in");
+    let dialect = PacketTables::builtin().dialect(dialect).expect("built in");
     let direction = if from == Side::Client { Direction::ToServer } else { Direction::ToClient };
     let payload = dialect.encode(direction, name, values).expect("values of its types");
     let mut bytes = Vec::new();
@@ -111,7 +111,7 @@ fn upgrade(writer: &mut Writer, talk: &mut Talk, target: &str) {
 
 /// What is found, a line each: client, packet, what.
 pub(super) fn found(file: &[u8], dialect: Option<&str>) -> Vec<String> {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let named =
         |name: &str| codes.dialects().find(|dialect| dialect.name() == name).expect("built in").as_ref();
     let capture = capture::read(file).expect("a capture");
@@ -472,7 +472,7 @@ fn the_room_of_a_path_says_its_dialect() {
 }
 
 fn head_of(request: &[u8]) -> tickwire::ws::http::RequestHead {
-    tickwire::ws::http::HeadReader::new(tickwire::limits::HEAD)
+    tickwire::ws::http::HeadReader::new(tickwire::limits::HEAD_LIMITS)
         .receive(request)
         .expect("a good head")
         .expect("a whole head")

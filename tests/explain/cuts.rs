@@ -12,7 +12,7 @@ use tickwire::explain::capture_walk::{self, What};
 use tickwire::explain::{Content, Explanation};
 use tickwire::internal::tools::explain::dialect_guess::Guess;
 use tickwire::limits;
-use tickwire::packet::{Codes, Dialect, Direction};
+use tickwire::packet::{PacketTables, Dialect, Direction};
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};
 
@@ -66,7 +66,7 @@ struct Reading<'c> {
 }
 
 /// Reads a connection, of whose sides so many bytes were skipped.
-fn read<'c>(capture: &Capture<'_>, codes: &'c Codes, number: usize, skipped: [usize; 2]) -> Reading<'c> {
+fn read<'c>(capture: &Capture<'_>, codes: &'c PacketTables, number: usize, skipped: [usize; 2]) -> Reading<'c> {
     let native = codes.dialects().find(|dialect| dialect.name() == "native").expect("built in");
     let (mut items, mut guess) = (Vec::new(), None);
     let tallies =
@@ -110,7 +110,7 @@ fn packets(items: Vec<Explanation<'_>>, skipped: [usize; 2]) -> Vec<Packet> {
 }
 
 /// Every connection of the committed captures whose request says the dialect.
-fn sessions(codes: &Codes) -> Vec<Session> {
+fn sessions(codes: &PacketTables) -> Vec<Session> {
     let mut sessions = Vec::new();
     for path in files() {
         let bytes = fs::read(&path).expect("a file");
@@ -218,7 +218,7 @@ fn judge(session: &Session, reading: &Reading<'_>, kept: &[Range<usize>; 2]) -> 
 
 #[test]
 fn a_capture_cut_anywhere_names_the_true_dialect_and_decodes_what_reads_alike_in_all_candidates() {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let (mut state, mut cuts, mut unsure, mut wrong) = (SEED, 0, 0, Vec::new());
     let mut spoken: Vec<String> = Vec::new();
     for session in sessions(&codes) {
@@ -264,9 +264,9 @@ fn frame(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
 fn the_longest_frame_of_a_server_at_the_front_is_not_given_up() {
     // `gone` with a list of numbers of one byte each.
     let mut payload = vec![0x92, 17, 0x91, 0xdd];
-    let numbers = limits::OUTBOX_BYTES - payload.len() - size_of::<u32>();
+    let numbers = limits::SEND_QUEUE_BYTES - payload.len() - size_of::<u32>();
     payload.extend_from_slice(&(numbers as u32).to_be_bytes());
-    payload.resize(limits::OUTBOX_BYTES, 42);
+    payload.resize(limits::SEND_QUEUE_BYTES, 42);
     let (long, pong) = (frame(Opcode::Binary, &payload), frame(Opcode::Binary, &[0x92, 7, 0x92, 4, 7]));
     let segments: Vec<&[u8]> = long.chunks(1448).chain([&pong[..]]).collect();
     let lines = lines(&segments);

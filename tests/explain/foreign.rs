@@ -2,7 +2,7 @@
 //! there.
 
 use tickwire::explain::{Conversation, Explanation, Problem};
-use tickwire::packet::Codes;
+use tickwire::packet::PacketTables;
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};
 
@@ -34,7 +34,7 @@ fn frame_of(from: Side, opcode: Opcode, payload: &[u8]) -> Vec<u8> {
 
 /// The line of each item, and the rules that are broken.
 fn explained(pieces: &[(Side, Vec<u8>)]) -> (Vec<String>, Vec<&'static str>) {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let native = codes.dialect("native").expect("built in");
     let run = |size: usize| {
         let mut conversation = Conversation::new(&codes, &native);

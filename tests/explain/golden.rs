@@ -13,7 +13,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use tickwire::explain::tree::Node;
 use tickwire::explain::{self, Problem};
-use tickwire::packet::{Codes, Direction, Value};
+use tickwire::packet::{PacketTables, Direction, Value};
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::{Side, Violation};
 
@@ -67,7 +67,7 @@ fn spaced(bytes: &[u8]) -> String {
 #[test]
 fn the_reports_are_as_committed() {
     for (name, dialect, from, bytes) in GOLDEN {
-        let dialect = Codes::builtin().dialect(dialect).expect(dialect);
+        let dialect = PacketTables::builtin().dialect(dialect).expect(dialect);
         let report = explain::run(&spaced(&hex::bytes(bytes)), &dialect, *from).expect(name);
         let file = golden_file(name);
         if std::env::var_os("TICKWIRE_BLESS").is_some() {
@@ -101,7 +101,7 @@ fn check_nesting(node: &Node) {
 
 /// Explains in all dialects and directions, and checks what holds for any bytes.
 fn check_any(bytes: &[u8]) {
-    for dialect in Codes::builtin().dialects() {
+    for dialect in PacketTables::builtin().dialects() {
         for from in [None, Some(Side::Client), Some(Side::Server)] {
             let explanation = explain::explain(bytes, dialect, from);
             check_tree(bytes, &explanation.tree());
@@ -156,7 +156,7 @@ proptest! {
         // A letter begins a request or its answer; it would be a frame with a reserved bit.
         prop_assume!(!bytes[0].is_ascii_uppercase());
         let from = if client { Side::Client } else { Side::Server };
-        let dialect = Codes::builtin().dialect("native").expect("built in");
+        let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let explanation = explain::explain(&bytes, &dialect, Some(from));
         let said = match &explanation.frames[0].problem {
             Some(Problem::Broken { rule, .. }) if explanation.frames[0].header.is_none() => Some(*rule),
@@ -186,7 +186,7 @@ fn value() -> impl Strategy<Value = Value> {
 /// A packet of each row that takes no arguments but scalars is named down to its last argument.
 #[test]
 fn arguments_have_the_names_of_their_row() {
-    let dialect = Codes::builtin().dialect("native").expect("built in");
+    let dialect = PacketTables::builtin().dialect("native").expect("built in");
     let values = [Value::from(17), Value::from(1200), Value::from(16384)];
     let payload = dialect.encode(Direction::ToServer, "move", &values).expect("fits");
     let mut bytes = Vec::new();

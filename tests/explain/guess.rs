@@ -2,7 +2,7 @@
 //! dissector also runs.
 
 use tickwire::internal::tools::explain::dialect_guess::{Guess, LIKELY};
-use tickwire::packet::{Codes, Dialect, Direction};
+use tickwire::packet::{PacketTables, Dialect, Direction};
 use tickwire::ws::Side;
 use tickwire::ws::frame::Opcode;
 
@@ -55,7 +55,7 @@ fn packet(dialect: &Dialect, (from, opcode, bytes): &(Side, Opcode, Vec<u8>)) ->
 
 #[test]
 fn each_case_of_the_table_that_the_dissector_shares_has_its_candidates_and_verdict() {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let mut wrong = Vec::new();
     for Case { name, messages, expected } in cases() {
         let mut guess = Guess::new(&codes);
@@ -82,7 +82,7 @@ fn each_case_of_the_table_that_the_dissector_shares_has_its_candidates_and_verdi
 
 #[test]
 fn the_order_of_the_messages_does_not_change_the_candidates() {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     for Case { name, mut messages, expected } in cases() {
         messages.reverse();
         let mut guess = Guess::new(&codes);
@@ -93,7 +93,7 @@ fn the_order_of_the_messages_does_not_change_the_candidates() {
 
 #[test]
 fn every_dialect_of_the_tables_has_its_place_in_the_order_of_likelihood() {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let known: Vec<&str> = codes.dialects().map(|dialect| dialect.name()).collect();
     assert_eq!(known.len(), LIKELY.len());
     assert!(LIKELY.iter().all(|name| known.contains(name)), "{known:?}");
@@ -101,7 +101,7 @@ fn every_dialect_of_the_tables_has_its_place_in_the_order_of_likelihood() {
 
 #[test]
 fn the_guess_in_words_names_every_candidate_and_the_format() {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     for (message, words) in [
         ("<binary:92a1319107", "dialect: a guess, legacy"),
         ("<binary:92a1439107", "dialect: a guess, letters, letters-2024 or letters-2023"),
@@ -116,7 +116,7 @@ fn the_guess_in_words_names_every_candidate_and_the_format() {
 
 #[test]
 fn a_final_guess_is_not_changed_by_what_comes_after() {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let (from, opcode, bytes) = message("<binary:92a1319107");
     let mut guess = Guess::new(&codes);
     guess.weigh(from, opcode, &bytes);

@@ -7,7 +7,7 @@ use std::process::Command;
 use tickwire::explain::{self, Explanation};
 use tickwire::internal::tools::explain::color::Paint;
 use tickwire::internal::util::escape;
-use tickwire::packet::Codes;
+use tickwire::packet::PacketTables;
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};
 
@@ -77,7 +77,7 @@ fn forms(explanation: &Explanation<'_>) -> [(&'static str, String); 4] {
 
 #[test]
 fn no_form_of_an_explanation_has_a_hidden_character_of_its_input() {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let mut leaks = Vec::new();
     for (dialect, from, bytes) in inputs() {
         let dialect = codes.dialect(dialect).expect("built in");
@@ -95,7 +95,7 @@ fn no_form_of_an_explanation_has_a_hidden_character_of_its_input() {
 
 #[test]
 fn json_with_escapes_decodes_to_the_same_text() {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let (dialect, from, bytes) = inputs().swap_remove(0);
     let dialect = codes.dialect(dialect).expect("built in");
     let explanation = explain::explain(&bytes, &dialect, Some(from));

@@ -16,7 +16,7 @@ use tickwire::explain::{Content, Explanation, hex};
 use tickwire::internal::tools::inspector::capture_file::File;
 use tickwire::internal::tools::inspector::observed_format::{self, Opened, Record, What};
 use tickwire::internal::tools::inspector::{Inspector, Whose, Wish};
-use tickwire::packet::Codes;
+use tickwire::packet::PacketTables;
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::{Side, handshake};
 
@@ -41,7 +41,7 @@ struct Twin {
 
 impl Twin {
     fn new() -> Twin {
-        let codes = Codes::builtin();
+        let codes = PacketTables::builtin();
         let tables: Vec<[&str; 2]> = codes.tables.iter().map(|table| [&*table.file, &*table.text]).collect();
         let welcome = json!({ "welcome": { "began_us": 1_700_000_000_000_000_u64, "codes": tables } });
         let welcome = welcome.to_string();
@@ -167,7 +167,7 @@ impl Talk {
 /// The connections of a capture.
 fn talks(path: &Path) -> Vec<Talk> {
     let bytes = std::fs::read(path).expect("the capture can be read");
-    let (codes, capture) = (Codes::builtin(), capture::read(&bytes).expect("a capture"));
+    let (codes, capture) = (PacketTables::builtin(), capture::read(&bytes).expect("a capture"));
     let native = codes.dialects().find(|dialect| dialect.name() == "native").expect("built in");
     let mut talks: Vec<Talk> = Vec::new();
     capture_walk::walk(&capture, &codes, (None, native), None, |found| {
@@ -207,7 +207,7 @@ fn open_captures(twin: &mut Twin) -> usize {
     let (mut frames, mut linked) = (0, 0);
     for path in captures() {
         let bytes = std::fs::read(&path).expect("the capture can be read");
-        let (codes, found) = (Codes::builtin(), capture::read(&bytes).expect("a capture"));
+        let (codes, found) = (PacketTables::builtin(), capture::read(&bytes).expect("a capture"));
         let native = codes.dialects().find(|dialect| dialect.name() == "native").expect("built in");
         let mut expected = Vec::new();
         let mut file = File::open(bytes.clone()).expect("a capture");
@@ -306,7 +306,7 @@ fn inspect_mutants(twin: &mut Twin) -> usize {
         .skip(1)
         .map(|row| row.split('\t').collect())
         .collect();
-    for dialect in Codes::builtin().dialects().map(|dialect| dialect.name()) {
+    for dialect in PacketTables::builtin().dialects().map(|dialect| dialect.name()) {
         let target = format!("/play?dialect={dialect}");
         let accept = handshake::accept_key(KEY);
         twin.open(Opened {

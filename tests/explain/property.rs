@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 use tickwire::explain::tree::Node;
 use tickwire::explain::{self, Content, Conversation, Explanation, Problem};
-use tickwire::packet::{Codes, Dialect, Direction, Value, json};
+use tickwire::packet::{PacketTables, Dialect, Direction, Value, json};
 use tickwire::ws::frame::{self, Header, Opcode};
-use tickwire::ws::message::{Limits, Reader};
+use tickwire::ws::message::{Limits, MessageReader};
 use tickwire::ws::{Side, handshake};
 
 /// Rows of all dialects in both directions, as the round trip of the packets counts them.
@@ -60,7 +60,7 @@ fn value_of(node: &Node) -> Value {
         pairs.sort_by_key(|(key, _)| key.to_string());
         let map = Value::Map(pairs);
         // Bytes are an object in JSON.
-        return json::read(&json::print(&map), Direction::ToClient).expect("just printed");
+        return json::read(&json::to_text(&map), Direction::ToClient).expect("just printed");
     }
     // The groups of a flat list have no head of their own.
     let is_group = |part: &&Node| {
@@ -140,7 +140,7 @@ fn every_packet_in_json_is_explained_and_written_again() {
         let explanation = conversation.explain(side(direction), &bytes);
         check_packet(&explanation, dialect, direction, name, &given);
         // Typed by hand: blanks, and the name instead of the code.
-        let arguments = json::print(&Value::Array(given.clone()));
+        let arguments = json::to_text(&Value::Array(given.clone()));
         let typed = format!(" [ \"{name}\" ,\t{arguments} ]\n");
         let bytes = framed(side(direction), Opcode::Text, typed.as_bytes());
         let explanation = conversation.explain(side(direction), &bytes);
@@ -250,7 +250,7 @@ fn fragmented(from: Side, messages: &[(bool, Vec<u8>, Vec<usize>, bool)]) -> Vec
 /// The rule of the wire that is broken first, as the reader of the server has it.
 fn verdict(from: Side, bytes: &[u8]) -> Option<&'static str> {
     let mut reader =
-        Reader::new(from, Limits { message_bytes: usize::MAX, fragments: usize::MAX, ..Limits::DEFAULT });
+        MessageReader::new(from, Limits { message_bytes: usize::MAX, fragments: usize::MAX, ..Limits::DEFAULT });
     reader.receive(bytes);
     loop {
         match reader.next_message() {
@@ -273,7 +273,7 @@ proptest! {
 
     #[test]
     fn any_bytes_have_a_verdict(bytes in vec(any::<u8>(), 1..90), index in 0..5usize) {
-        let codes = Codes::builtin();
+        let codes = PacketTables::builtin();
         let dialect = codes.dialects().nth(index).expect("five dialects");
         for from in [None, Some(Side::Client), Some(Side::Server)] {
             check_verdict(&explain::explain(&bytes, dialect, from));
@@ -282,7 +282,7 @@ proptest! {
 
     #[test]
     fn any_text_has_a_verdict(text in "[\\[\\]{}:,\"a-c0-9. \\\\eE-]{0,60}", known in any::<Option<bool>>()) {
-        let codes = Codes::builtin();
+        let codes = PacketTables::builtin();
         for dialect in codes.dialects() {
             let mut conversation = Conversation::in_dialect(dialect);
             if let Some(json) = known {
@@ -297,7 +297,7 @@ proptest! {
     fn messages_in_several_frames_are_put_together(messages in messages(), client: bool) {
         let from = if client { Side::Client } else { Side::Server };
         let bytes = fragmented(from, &messages);
-        let dialect = Codes::builtin().dialect("native").expect("built in");
+        let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let mut conversation = Conversation::in_dialect(&dialect);
         conversation.begin_with_frames(false);
         let explanation = conversation.explain(from, &bytes);
@@ -314,8 +314,8 @@ proptest! {
 
     #[test]
     fn a_stream_is_explained_the_same_for_any_split(messages in messages(), cuts in vec(1..20usize, 1..30), noise in vec(any::<u8>(), 0..6)) {
-        let dialect = Codes::builtin().dialect("native").expect("built in");
-        let codes = Codes::builtin();
+        let dialect = PacketTables::builtin().dialect("native").expect("built in");
+        let codes = PacketTables::builtin();
         let mut bytes = handshake::request("localhost:3000", "/play", "dGhlIHNhbXBsZSBub25jZQ==", &["tickwire.v1"]);
         let head = bytes.len();
         bytes.extend(fragmented(Side::Client, &messages));

@@ -11,7 +11,7 @@ use tickwire::game::Breach;
 use tickwire::internal::tools::explain::color::Paint;
 use tickwire::internal::tools::explain::input::{self, Piece};
 use tickwire::internal::tools::explain::print::streaming::{self, Form};
-use tickwire::packet::Codes;
+use tickwire::packet::PacketTables;
 use tickwire::ws::Side;
 
 /// The example of RFC 6455 section 1.3: the key, and the only right answer to it.
@@ -34,7 +34,7 @@ fn response(accept: &str) -> String {
 
 /// What a conversation says, line by line, and the rules that are broken.
 fn hear(pieces: &[(Side, &[u8])]) -> (Vec<String>, Vec<&'static str>) {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let native = codes.dialect("native").expect("built in");
     let mut conversation = Conversation::new(&codes, &native);
     let mut items: Vec<Explanation<'_>> = Vec::new();
@@ -104,7 +104,7 @@ fn a_message_of_the_other_kind_is_refused_and_the_next_one_is_read() {
 
 #[test]
 fn each_header_is_explained_for_the_handshake() {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let native = codes.dialect("native").expect("built in");
     let mut conversation = Conversation::new(&codes, &native);
     let asked = conversation.explain(Side::Client, request("/play", "").as_bytes());
@@ -143,7 +143,7 @@ fn a_request_that_breaks_a_rule_is_shown_with_its_place() {
         (request("/", "").replace("Host: localhost:3000\r\n", ""), "host_missing", None),
         ("GET / HTTP/1.1\nHost: a\n".to_owned(), "bare_line_feed", None),
     ] {
-        let dialect = Codes::builtin().dialect("native").expect("built in");
+        let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let explanation = explain::explain(head.as_bytes(), &dialect, None);
         assert_eq!(explanation.from, Side::Client);
         let Some(Problem::Broken { rule: found, bits, answer, .. }) = explanation.problem() else {
@@ -160,7 +160,7 @@ fn a_request_that_breaks_a_rule_is_shown_with_its_place() {
 #[test]
 fn any_method_is_a_request_and_half_a_head_is_not_all_there() {
     let post = b"POST / HTTP/1.1\r\nHost: a\r\n\r\nhi";
-    let dialect = Codes::builtin().dialect("native").expect("built in");
+    let dialect = PacketTables::builtin().dialect("native").expect("built in");
     let explanation = explain::explain(post, &dialect, None);
     assert_eq!((explanation.from, explanation.problem()), (Side::Client, None));
     assert_eq!(explanation.frames[0].to_string(), "POST / HTTP/1.1, no upgrade");
@@ -188,7 +188,7 @@ fn a_page_is_not_an_upgrade_and_its_body_not_frames() {
 fn a_last_fragment_is_explained_with_its_message() {
     // A pong packet of the native dialect in three frames, with a ping between them.
     let bytes = hex::bytes("02 02 9207 89 00 00 01 92 80 02 0905");
-    let dialect = Codes::builtin().dialect("native").expect("built in");
+    let dialect = PacketTables::builtin().dialect("native").expect("built in");
     let explanation = explain::explain(&bytes, &dialect, Some(Side::Server));
     let lines: Vec<String> = explanation.frames.iter().map(ToString::to_string).collect();
     assert_eq!(
@@ -401,7 +401,7 @@ fn a_file_whose_name_has_no_dot_is_read_and_errors_name_it() {
 
 #[test]
 fn output_frame_by_frame_is_the_same_and_takes_little_memory() {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let native = codes.dialect("native").expect("built in");
     let head = request("/?dialect=legacy", "");
     let frames = hex::bytes("8185 37fa213d 7f9f4d5158 8980 00000000 8285 37fa213d a5f9b22cfa");
@@ -435,7 +435,7 @@ fn output_frame_by_frame_is_the_same_and_takes_little_memory() {
 
 #[test]
 fn section_8_1_an_incomplete_text_is_rejected_at_its_first_invalid_byte() {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let native = codes.dialect("native").expect("built in");
     for (bytes, is_refused) in [
         ("8185 00000000 f490", true),

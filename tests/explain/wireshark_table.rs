@@ -11,13 +11,13 @@ use std::process::Command;
 
 use tickwire::internal::cli::tables::print::{Format, print};
 use tickwire::internal::games;
-use tickwire::internal::packet::routes::PATHS;
+use tickwire::internal::packet::routes::DEFAULT_PATHS;
 use tickwire::internal::packet::tables::Table;
 use tickwire::internal::tools::explain::dialect_guess::LIKELY;
 use tickwire::limits;
-use tickwire::packet::grammar::print_arguments;
+use tickwire::packet::grammar::format_arguments;
 use tickwire::packet::msgpack::Rule;
-use tickwire::packet::{Code, Codes, Row};
+use tickwire::packet::{Code, PacketTables, Row};
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scripts/wireshark")
@@ -51,7 +51,7 @@ fn other_tables_are_in_the_dissector_that_is_printed_for_them_and_nothing_else_c
     let built_in = games::codes();
     let changed = |text: &str| text.replace("\tsay\treliable\t30\t", "\tsay\treliable\t90\t");
     let texts: Vec<_> = built_in.texts().into_iter().map(|(file, text)| (file, changed(text))).collect();
-    let codes = Codes::from_texts(&texts).expect("good tables");
+    let codes = PacketTables::from_texts(&texts).expect("good tables");
     let printed = print(&codes, Format::Wireshark);
     let differing: Vec<(&str, String)> = printed
         .lines()
@@ -94,7 +94,7 @@ fn line(table: &Table, row: &Row) -> String {
     cells.extend(
         table.dialects.iter().map(|dialect| row.code(dialect).map_or("-".to_owned(), Code::to_string)),
     );
-    cells.push(print_arguments(&row.arguments));
+    cells.push(format_arguments(&row.arguments));
     cells.join("\t")
 }
 
@@ -140,7 +140,7 @@ fn bounds_are_those_of_the_server() {
         ("HEAD_HEADERS", limits::HEAD_HEADERS),
         ("TARGET_BYTES", limits::TARGET_BYTES),
         ("SUBPROTOCOLS", limits::SUBPROTOCOLS),
-        ("EXPLAIN_GUESS_BEHIND", limits::EXPLAIN_GUESS_BEHIND),
+        ("EXPLAIN_GUESS_BEHIND", limits::DIALECT_GUESS_MAX_DEFICIT),
     ];
     for (name, value) in bounds {
         assert_eq!(local(&text, name), value.to_string(), "{name}");
@@ -157,7 +157,7 @@ fn paths_and_their_dialects_are_those_of_the_server() {
             (path.trim().trim_start_matches('[').trim_matches('"'), dialect.trim().trim_matches('"'))
         })
         .collect();
-    assert_eq!(shown, BTreeMap::from(PATHS));
+    assert_eq!(shown, BTreeMap::from(DEFAULT_PATHS));
 }
 
 #[test]

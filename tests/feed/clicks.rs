@@ -11,7 +11,7 @@ use tickwire::internal::games::moo::world::{
     Action, AnimalKind, Command, Event, Identity, PlayerId, Spawned, TickHz, World,
 };
 use tickwire::internal::games::moo::{Moo, Publisher};
-use tickwire::packet::{Codes, Direction, Value};
+use tickwire::packet::{PacketTables, Direction, Value};
 
 use crate::told::Client;
 
@@ -36,14 +36,14 @@ impl Game {
         let publisher = Publisher::new(&world, Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 });
         let join = Action::Join { player: PlayerId(OWN), name: "ann".to_owned(), skin: 0 };
         world.step(&mut vec![Command { player: PlayerId(0), sequence: 1, action: join }]);
-        let mut session = Session::new(Moo::ABOUT, &Codes::builtin().dialect(dialect).expect("built in"));
+        let mut session = Session::new(Moo::ABOUT, &PacketTables::builtin().dialect(dialect).expect("built in"));
         session.joined(PlayerId(OWN));
         Game { world, publisher, session, client: Client::new(OWN, dialect), dialect, sequence: 0 }
     }
 
     /// The client's messages of one segment, as bytes, become commands of one tick.
     fn tick(&mut self, messages: &[Vec<u8>]) {
-        let dialect = Codes::builtin().dialect(self.dialect).expect("built in");
+        let dialect = PacketTables::builtin().dialect(self.dialect).expect("built in");
         let (mut outputs, now) = (Vec::new(), Duration::from_millis(u64::from(self.world.tick()) * 33));
         for message in messages {
             let decoded = dialect.decode(Direction::ToServer, message).expect("a message of the dialect");
@@ -61,7 +61,7 @@ impl Game {
     fn said(&mut self, packet: impl Fn(Option<u32>) -> ClientPacket<'static>) -> Vec<u8> {
         self.sequence += 1;
         let sequence = Some(self.sequence).filter(|_| self.dialect == "native");
-        packet(sequence).encode(&Codes::builtin().dialect(self.dialect).expect("built in"))
+        packet(sequence).encode(&PacketTables::builtin().dialect(self.dialect).expect("built in"))
     }
 
     /// Press and release.

@@ -7,7 +7,7 @@ use tickwire::game::{Messages, Publisher as _, Rates, Turn, View as _};
 use tickwire::internal::games::moo::feed::interest::{Place, Thing, Things, Window};
 use tickwire::internal::games::moo::world::{Identity, TickHz, World};
 use tickwire::internal::games::moo::{Publisher, Scratch, View};
-use tickwire::packet::Codes;
+use tickwire::packet::PacketTables;
 
 #[test]
 fn the_rim_counts_not_the_centre() {
@@ -58,7 +58,7 @@ fn turns_come_at_their_rate_and_evenly_and_natural_objects_are_published_once() 
     assert!(ticks.iter().all(|tick| Arc::ptr_eq(&tick.state.nature, &ticks[0].state.nature)));
     assert_eq!(ticks[0].state.nature.len(), world.scenery().count());
     for (dialect, expected, most) in [("native", 20, 2), ("letters", 10, 3)] {
-        let dialect = Codes::builtin().dialect(dialect).expect("built in");
+        let dialect = PacketTables::builtin().dialect(dialect).expect("built in");
         let mut view = View::new(&dialect);
         let (mut scratch, mut messages) = (Scratch::default(), Messages::default());
         let is_turn = |tick: &&Published| {

@@ -11,7 +11,7 @@ use tickwire::internal::games::moo::world::{
 };
 use tickwire::internal::games::moo::{Moo, Publisher};
 use tickwire::internal::packet::tables::BUILTIN;
-use tickwire::packet::{Codes, Direction, Value};
+use tickwire::packet::{PacketTables, Direction, Value};
 
 use crate::told::{Client, Published};
 
@@ -147,7 +147,7 @@ fn ticks(seed: u64, count: u32) -> Vec<Published> {
 }
 
 /// The names of the packets that clients of a dialect are sent: one from the first tick, one later.
-fn sent(codes: &Codes, dialect: &str, ticks: &[Published]) -> BTreeSet<String> {
+fn sent(codes: &PacketTables, dialect: &str, ticks: &[Published]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (player, since) in [(1, 0), (2, ticks.len() / 2)] {
         let mut client = Client::of(player, codes.dialect(dialect).expect("in the table"));
@@ -163,7 +163,7 @@ fn every_row_is_sent_in_its_lane_and_a_row_of_another_lane_is_found() {
     for (at, (file, text)) in BUILTIN.iter().enumerate() {
         let dialects: Vec<&str> =
             DIALECTS.into_iter().filter(|name| (*name == "native") == (*file == "native.tsv")).collect();
-        let codes = Codes::builtin();
+        let codes = PacketTables::builtin();
         for dialect in &dialects {
             let rows = codes.dialect(dialect).expect("built in");
             let made: BTreeSet<String> = rows.rows(Direction::ToClient).map(|row| row.name.clone()).collect();
@@ -184,7 +184,7 @@ fn every_row_is_sent_in_its_lane_and_a_row_of_another_lane_is_found() {
             };
             let mut tables = BUILTIN.map(|(file, text)| (file, text.to_owned()));
             tables[at].1 = text.replacen(line, &flipped, 1);
-            let codes = Codes::from_texts(&tables).expect("a table");
+            let codes = PacketTables::from_texts(&tables).expect("a table");
             assert!((Moo::ABOUT.check)(&codes).is_err(), "{name}");
             let found = catch_unwind(AssertUnwindSafe(|| sent(&codes, dialects[0], &ticks)));
             assert!(found.is_err(), "{name} of {file} is sent in either lane");

@@ -11,7 +11,7 @@ use tickwire::internal::games::moo::feed::interest::{Thing, Window};
 use tickwire::internal::games::moo::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
 use tickwire::internal::games::moo::{Publisher, Scratch, View};
 use tickwire::limits;
-use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
+use tickwire::packet::{PacketTables, DecodedPacket, Dialect, Direction, Value};
 
 /// A stream of numbers that a seed repeats.
 struct Random(u64);
@@ -122,7 +122,7 @@ struct Model {
 }
 
 impl Model {
-    fn hear(&mut self, message: &Decoded<'_>) {
+    fn hear(&mut self, message: &DecodedPacket<'_>) {
         match message.row.name.as_str() {
             "spawned" => self.own = message.get("player").and_then(Value::as_i64),
             "objects" => {
@@ -135,7 +135,7 @@ impl Model {
         }
     }
 
-    fn update(&mut self, message: &Decoded<'_>) {
+    fn update(&mut self, message: &DecodedPacket<'_>) {
         self.updates += 1;
         for player in numbers(message.get("leaves")) {
             assert!(self.others.remove(&player).is_some() || self.own == Some(player), "{player} left twice");
@@ -197,7 +197,7 @@ impl Model {
 }
 
 fn dialect(name: &str) -> Arc<Dialect> {
-    Codes::builtin().dialect(name).expect("a built-in dialect")
+    PacketTables::builtin().dialect(name).expect("a built-in dialect")
 }
 
 /// What comes between a tick and a client.
@@ -300,7 +300,7 @@ fn a_throng_is_introduced_turn_by_turn_so_that_no_turn_is_too_long_to_send() {
                     introduced += if name == "native" { enters } else { 1 };
                 }
             }
-            assert!(bytes < limits::OUTBOX_BYTES, "{name}: {bytes} bytes in one turn, as JSON");
+            assert!(bytes < limits::SEND_QUEUE_BYTES, "{name}: {bytes} bytes in one turn, as JSON");
         }
         assert!(introduced >= 800, "{name}: {introduced} were introduced");
     }

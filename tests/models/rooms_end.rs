@@ -9,7 +9,7 @@ use crate::seats;
 use crate::server::net::metrics::Metrics;
 use crate::server::net::rooms::{Hosted, Most, Presence, Rooms};
 use crate::server::net::tap::Tap;
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 
 const NAME: &str = "den";
 
@@ -23,7 +23,7 @@ struct House {
 
 /// Enters the room, or makes it, as `demand.rs` does; its thread then tries to end it, as `room_thread.rs` does.
 fn enter(house: &Arc<House>) -> (std::sync::Arc<Hosted>, Presence) {
-    let by = Household::of([127, 0, 0, 1].into());
+    let by = AddressPrefix::from_ip([127, 0, 0, 1].into());
     loop {
         if let Some((room, presence)) = house.rooms.enter(NAME) {
             return (room, presence.expect("it is not full"));

@@ -13,26 +13,26 @@ use crate::server::room::acks::Batch;
 use crate::server::room::lockstep::Rules;
 use crate::server::room::seats::Seat;
 use crate::server::room::{Entering, Handle, Options, SeatKey};
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz, World};
-use tickwire::sim::{Membership, Stepped};
+use tickwire::sim::{MembershipChange, StepResult};
 
 /// One tick of the room, in which those that leave have left.
 fn tick(handle: &Handle, now: Duration) {
     let (tick, mut batch) = (handle.tick(), Batch::default());
     drop(handle.begin(tick, now, &mut batch, &mut []));
     let left = batch.commands.iter().filter_map(|command| match (handle.about.membership)(&command.action) {
-        Some(Membership::Leaves(player)) => Some(player),
+        Some(MembershipChange::Left(player)) => Some(player),
         _ => None,
     });
-    handle.end(tick + 1, &Stepped { left: left.collect(), ..Stepped::default() }, now);
+    handle.end(tick + 1, &StepResult { departed: left.collect(), ..StepResult::default() }, now);
 }
 
 /// A client enters from a connection; its join does nothing, because there is no world.
 fn enter(handle: &Handle, key: Option<SeatKey>, connection: u64, now: Duration) -> PlayerId {
-    let client = Entering { key, connection, from: Household::of(std::net::Ipv4Addr::LOCALHOST.into()) };
+    let client = Entering { key, connection, from: AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into()) };
     handle.enter(client, now, |_| Vec::new()).expect("there are many").player
 }
 
@@ -62,7 +62,7 @@ pub fn no_two_have_one_number_and_none_is_lost() {
             thread::spawn(move || {
                 for round in 0..2 {
                     // Each round comes after the rest of the one before, so that numbers come again.
-                    let now = limits::PLAYER_NUMBER_REST * (2 * round + connection as u32 % 2);
+                    let now = limits::PLAYER_ID_COOLDOWN * (2 * round + connection as u32 % 2);
                     let player = enter(&handle, None, connection, now);
                     assert!(held.lock().insert(player.0), "{player:?} is another's");
                     thread::yield_now();
@@ -73,11 +73,11 @@ pub fn no_two_have_one_number_and_none_is_lost() {
         };
         let room = Arc::clone(&handle);
         let ticking = thread::spawn(move || {
-            (0..4).for_each(|period| tick(&room, limits::PLAYER_NUMBER_REST * period));
+            (0..4).for_each(|period| tick(&room, limits::PLAYER_ID_COOLDOWN * period));
         });
         let threads: Vec<_> = (0..3).map(come_and_go).chain([ticking]).collect();
         threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
-        let later = limits::PLAYER_NUMBER_REST * 100;
+        let later = limits::PLAYER_ID_COOLDOWN * 100;
         tick(&handle, later);
         let all = [(); 6].map(|()| enter(&handle, None, 9, later * 2));
         assert_eq!(

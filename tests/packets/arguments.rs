@@ -6,7 +6,7 @@
 
 use tickwire::internal::games::moo::client_packet::ClientPacket;
 use tickwire::packet::Direction::{self, ToClient, ToServer};
-use tickwire::packet::{Codes, PacketError, Value, json};
+use tickwire::packet::{PacketTables, PacketError, Value, json};
 
 /// The message that JSON text describes, in MessagePack with floats as they are written.
 fn message(text: &str) -> Vec<u8> {
@@ -100,12 +100,12 @@ const TOLERATED: [(&str, Direction, &str, &str); 63] = [
 
 #[test]
 fn what_real_clients_do_is_tolerated() {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     for (dialect, direction, text, expected) in TOLERATED {
         let dialect = codes.dialect(dialect).expect("built in");
         let bytes = message(text);
         let decoded = dialect.decode(direction, &bytes).unwrap_or_else(|error| panic!("{text}: {error}"));
-        assert_eq!(json::print(&Value::Array(decoded.values.clone())), expected, "{text}");
+        assert_eq!(json::to_text(&Value::Array(decoded.values.clone())), expected, "{text}");
         assert_eq!(dialect.decode_json(direction, text), Ok(decoded), "{text}");
     }
 }
@@ -151,12 +151,12 @@ const WRONG: [(&str, Direction, &str, &str, &str); 35] = [
 
 #[test]
 fn wrong_arguments_drop_the_packet_and_say_which() {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     for (dialect, direction, text, argument, expected) in WRONG {
         let dialect = codes.dialect(dialect).expect("built in");
         let error = dialect.decode(direction, &message(text)).expect_err(text);
-        assert!(!error.closes(), "{text}");
-        let PacketError::Arguments { packet, wrong } = &error else { panic!("{text}: {error}") };
+        assert!(!error.closes_connection(), "{text}");
+        let PacketError::WrongArguments { packet, wrong } = &error else { panic!("{text}: {error}") };
         assert_eq!((wrong.argument.as_str(), wrong.expected.as_str()), (argument, expected), "{text}");
         assert!(dialect.row(direction, packet).is_some(), "{text}");
         assert_eq!(dialect.decode_json(direction, text).expect_err(text), error, "{text}");
@@ -165,7 +165,7 @@ fn wrong_arguments_drop_the_packet_and_say_which() {
 
 #[test]
 fn a_wrong_argument_names_the_type_that_came_and_the_one_that_is_needed() {
-    let native = Codes::builtin().dialect("native").expect("built in");
+    let native = PacketTables::builtin().dialect("native").expect("built in");
     for (text, said, in_logs) in [
         (r#"[5,[1,null,5]]"#, "text should be str<=30, found the integer 5", "found the integer 5"),
         (r#"[5,[1,null,[]]]"#, "text should be str<=30, found an array of 0", "found an array of 0"),
@@ -189,7 +189,7 @@ fn a_wrong_argument_names_the_type_that_came_and_the_one_that_is_needed() {
 
 #[test]
 fn what_is_no_number_does_not_reach_the_world() {
-    let legacy = Codes::builtin().dialect("legacy").expect("built in");
+    let legacy = PacketTables::builtin().dialect("legacy").expect("built in");
     for (what, float) in [
         ("NaN", "cb7ff8000000000000"),
         ("infinity", "cb7ff0000000000000"),
@@ -205,14 +205,14 @@ fn what_is_no_number_does_not_reach_the_world() {
             [&[0x92, 0xa2, b'3', b'3', 0x91][..], &[0x92, 0xa1, b'2', 0x91], &[0x92, 0xa1, b'6', 0x91]]
         {
             let error = legacy.decode(ToServer, &[head, &float].concat()).expect_err(what);
-            assert_eq!((error.name(), error.closes()), ("wrong_arguments", false), "{what}");
+            assert_eq!((error.name(), error.closes_connection()), ("wrong_arguments", false), "{what}");
         }
     }
 }
 
 #[test]
 fn text_of_the_client_is_cut_and_escaped_in_errors() {
-    let legacy = Codes::builtin().dialect("legacy").expect("built in");
+    let legacy = PacketTables::builtin().dialect("legacy").expect("built in");
     let long = "\\u001b[31m".to_owned() + &"x".repeat(500);
     let error = legacy.decode(ToServer, &message(&format!(r#"["33",["{long}"]]"#))).expect_err("text");
     let said = error.to_string();
@@ -224,7 +224,7 @@ fn text_of_the_client_is_cut_and_escaped_in_errors() {
 
 #[test]
 fn encoding_refuses_what_it_would_not_accept() {
-    let native = Codes::builtin().dialect("native").expect("built in");
+    let native = PacketTables::builtin().dialect("native").expect("built in");
     let mut out = vec![7];
     for (name, values) in [
         ("spawned", vec![Value::from(-1)]),
@@ -240,7 +240,7 @@ fn encoding_refuses_what_it_would_not_accept() {
 
 #[test]
 fn radians_of_clients_become_binary_angles() {
-    let letters = Codes::builtin().dialect("letters").expect("built in");
+    let letters = PacketTables::builtin().dialect("letters").expect("built in");
     for (radians, direction) in
         [("0", 0u16), ("1.57", 16_384), ("3.14", 32_768), ("-1.57", 49_152), ("7.85", 16_342)]
     {
@@ -257,7 +257,7 @@ fn the_unit_of_an_angle_is_a_matter_of_the_table() {
     for (kind, value) in [("u8.turn8", "64"), ("u16.turn16", "16384"), ("num.rad", "1.57")] {
         let heading = "direction\tname\tlane\tmine:str\targuments\tmeaning";
         let text = format!("{heading}\nto_server\tmove\treliable\tm\tdirection:{kind}|nil\twalk\n");
-        let codes = Codes::from_texts(&[("mine.tsv", text)]).expect(kind);
+        let codes = PacketTables::from_texts(&[("mine.tsv", text)]).expect(kind);
         let mine = codes.dialect("mine").expect("its column");
         let typed = format!(r#"["m",[{value}]]"#);
         let decoded = mine.decode_json(ToServer, &typed).expect(&typed);

@@ -1,7 +1,7 @@
 //! Packets encoded by the libraries of MooMoo clients (`tests/fixtures/clients.cjs`): values that JavaScript
 //! converts, and text that was cut within an emoji.
 
-use tickwire::packet::{Codes, Direction, Value, json};
+use tickwire::packet::{PacketTables, Direction, Value, json};
 
 use crate::rows::hex;
 
@@ -12,14 +12,14 @@ fn packets_of_three_javascript_libraries_decode_to_what_the_original_server_unde
         let [library, dialect, name, what, bytes, expected] =
             <[&str; 6]>::try_from(row.split('\t').collect::<Vec<_>>()).expect("six cells");
         let label = format!("{library}, {dialect} {name}: {what}");
-        let dialect = Codes::builtin().dialect(dialect).expect("built in");
+        let dialect = PacketTables::builtin().dialect(dialect).expect("built in");
         let bytes = hex::bytes(bytes);
         let decoded = dialect.decode(Direction::ToServer, &bytes);
         let decoded = decoded.unwrap_or_else(|error| panic!("{label}: {error}"));
         assert_eq!(decoded.row.name, name, "{label}");
         // As JSON, since the keys of a map have no order.
         let expected = json::read(expected, Direction::ToClient).expect("JSON");
-        assert_eq!(json::print(&Value::Array(decoded.values)), json::print(&expected), "{label}");
+        assert_eq!(json::to_text(&Value::Array(decoded.values)), json::to_text(&expected), "{label}");
         *rows_of.entry(library).or_default() += 1;
     }
     let counts: Vec<_> = rows_of.into_iter().collect();

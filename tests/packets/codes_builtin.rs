@@ -1,11 +1,11 @@
 //! The built-in tables: they load, they contain the protocol's packets, and their codes are the
 //! documented ones.
 
-use tickwire::packet::{Code, Codes, Direction, Lane};
+use tickwire::packet::{Code, PacketTables, Direction, Lane};
 
 #[test]
 fn the_five_dialects_are_there() {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let names: Vec<&str> = codes.dialects().map(|dialect| dialect.name()).collect();
     assert_eq!(names, ["legacy", "letters-2023", "letters-2024", "letters", "native"]);
     assert!(codes.dialect("socket.io").is_none());
@@ -37,7 +37,7 @@ const ON_RECORD: [(Direction, &str, [&str; 4]); 12] = [
 
 #[test]
 fn codes_are_the_ones_on_record() {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     for (direction, name, expected) in ON_RECORD {
         for (dialect, code) in ["legacy", "letters-2023", "letters-2024", "letters"].into_iter().zip(expected)
         {
@@ -60,7 +60,7 @@ fn codes_are_the_ones_on_record() {
 
 #[test]
 fn one_code_means_different_things_by_direction() {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let legacy = codes.dialect("legacy").expect("built in");
     for (code, to_server, to_client) in
         [("33", "move", "update_players"), ("2", "aim", "add_player"), ("12", "clan_kick", "remove_object")]
@@ -70,7 +70,7 @@ fn one_code_means_different_things_by_direction() {
         bytes.push(0x90);
         let name = |direction| match legacy.decode(direction, &bytes) {
             Ok(decoded) => decoded.row.name.clone(),
-            Err(tickwire::packet::PacketError::Arguments { packet, .. }) => packet,
+            Err(tickwire::packet::PacketError::WrongArguments { packet, .. }) => packet,
             Err(other) => panic!("{other}"),
         };
         assert_eq!(name(Direction::ToServer), to_server);

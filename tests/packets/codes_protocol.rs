@@ -9,9 +9,9 @@ use std::path::PathBuf;
 
 use tickwire::game::Breach;
 use tickwire::internal::cli::tables::print::{Format, print};
-use tickwire::packet::grammar::{parse_arguments, print_arguments};
+use tickwire::packet::grammar::{parse_arguments, format_arguments};
 use tickwire::packet::msgpack::Rule;
-use tickwire::packet::{Codes, Direction};
+use tickwire::packet::{PacketTables, Direction};
 
 const BEGIN: &str = "<!-- codes:begin -->\n";
 const END: &str = "<!-- codes:end -->";
@@ -28,7 +28,7 @@ fn the_tables_of_the_document_are_the_tables_of_the_code() {
     let (path, text) = document();
     let from = text.find(BEGIN).expect("the marker before the tables") + BEGIN.len();
     let to = text.find(END).expect("the marker after the tables");
-    let printed = print(&Codes::builtin(), Format::Markdown);
+    let printed = print(&PacketTables::builtin(), Format::Markdown);
     if text[from..to] == printed {
         return;
     }
@@ -43,7 +43,7 @@ fn the_tables_of_the_document_are_the_tables_of_the_code() {
 /// The page of a server gets the tables in force and the rules; that of the tab edition these files.
 #[test]
 fn the_tables_and_rules_of_the_tab_edition_are_those_of_the_code() {
-    let tables = tickwire::internal::packet::tables_json::lines(&Codes::builtin());
+    let tables = tickwire::internal::packet::tables_json::tables_json_lines(&PacketTables::builtin());
     for (name, listed) in
         [("codes.json", tables), ("rules.json", tickwire::internal::games::moo::rules_json::json())]
     {
@@ -79,10 +79,10 @@ fn every_scalar_and_unit_of_the_tables_is_in_the_document() {
     let (_, text) = document();
     let grammar = &text[text.find("## The type grammar").expect("the section")..];
     let grammar = &grammar[..grammar.find("## Strict").expect("the section after it")];
-    let words: BTreeSet<String> = Codes::builtin()
+    let words: BTreeSet<String> = PacketTables::builtin()
         .rows()
         .flat_map(|row| {
-            let cell = print_arguments(&row.arguments);
+            let cell = format_arguments(&row.arguments);
             cell.split(|sign: char| !(sign.is_ascii_alphanumeric() || "_.:".contains(sign)))
                 .filter_map(|word| word.rsplit_once(':').map(|(_, kind)| kind.to_owned()))
                 .flat_map(|kind| kind.split('.').map(str::to_owned).collect::<Vec<_>>())
@@ -114,8 +114,8 @@ fn the_limits_of_the_document_are_the_limits_of_the_code() {
         ("CLIENT_MESSAGES_BURST", u64::from(CLIENT_MESSAGES_BURST)),
         ("CLIENT_BYTES_PER_SECOND", u64::from(CLIENT_BYTES_PER_SECOND)),
         ("CLIENT_BYTES_BURST", u64::from(CLIENT_BYTES_BURST)),
-        ("HELLO_TIME", HELLO_TIME.as_secs()),
-        ("COMMAND_AHEAD_MS", u64::from(COMMAND_AHEAD_MS)),
+        ("HELLO_TIME", HELLO_TIMEOUT.as_secs()),
+        ("COMMAND_AHEAD_MS", u64::from(MAX_COMMAND_LEAD_MS)),
         ("ADDRESS_CONNECTIONS_PER_SECOND", u64::from(ADDRESS_CONNECTIONS_PER_SECOND)),
         ("ADDRESS_CONNECTIONS_BURST", u64::from(ADDRESS_CONNECTIONS_BURST)),
         ("ADDRESS_CLIENTS_PER_SECOND", u64::from(ADDRESS_CLIENTS_PER_SECOND)),
@@ -127,8 +127,8 @@ fn the_limits_of_the_document_are_the_limits_of_the_code() {
         ("COMMAND_BYTES_PER_PLAYER_TICK", COMMAND_BYTES_PER_PLAYER_TICK as u64),
         ("INBOX_COMMANDS", INBOX_COMMANDS as u64),
         ("ADMIN_BODY_BYTES", ADMIN_BODY_BYTES as u64),
-        ("ADMIN_LINES", ADMIN_LINES as u64),
-        ("OPERATOR_LINE_BYTES", OPERATOR_LINE_BYTES as u64),
+        ("ADMIN_LINES", MAX_ADMIN_LINES as u64),
+        ("OPERATOR_LINE_BYTES", MAX_OPERATOR_LINE_BYTES as u64),
     ];
     for (name, value) in constants {
         let cell = format!("| `{name}` | {value} |");
@@ -139,9 +139,9 @@ fn the_limits_of_the_document_are_the_limits_of_the_code() {
 #[test]
 fn the_bounds_of_the_tables_are_the_limits_of_the_code() {
     use tickwire::limits::{CHAT_CHARS, NAME_CHARS};
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     for row in codes.rows().filter(|row| row.direction == Direction::ToServer) {
-        let arguments = print_arguments(&row.arguments);
+        let arguments = format_arguments(&row.arguments);
         match row.name.as_str() {
             "hello" | "enter" | "enter_game" => {
                 assert!(arguments.contains(&format!("name:str<={NAME_CHARS}|nil")))
@@ -154,7 +154,7 @@ fn the_bounds_of_the_tables_are_the_limits_of_the_code() {
 
 #[test]
 fn what_is_printed_for_programs_can_be_read_again() {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let json: serde_json::Value = serde_json::from_str(&print(&codes, Format::Json)).expect("JSON");
     let tables = json["tables"].as_array().expect("tables");
     let rows: Vec<_> = tables.iter().flat_map(|table| table["rows"].as_array().expect("rows")).collect();
@@ -180,8 +180,8 @@ fn what_is_printed_for_programs_can_be_read_again() {
 
 #[test]
 fn what_is_printed_for_a_terminal_has_a_line_for_each_packet() {
-    let text = print(&Codes::builtin(), Format::Text);
-    let rows = Codes::builtin().rows().count();
+    let text = print(&PacketTables::builtin(), Format::Text);
+    let rows = PacketTables::builtin().rows().count();
     // Four sections, each with a title and a heading, and three empty lines between.
     assert_eq!(text.lines().count(), rows + 4 * 2 + 3);
     let update = text.lines().find(|line| line.starts_with("update ")).expect("a line");

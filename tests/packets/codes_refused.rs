@@ -7,7 +7,7 @@ use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::tanks::Tanks;
 use tickwire::internal::packet::tables::BUILTIN;
 use tickwire::limits;
-use tickwire::packet::{Codes, TableError};
+use tickwire::packet::{PacketTables, TableError};
 
 const HEADING: &str = "direction\tname\tlane\tlegacy:str\tnative:int\targuments\tmeaning";
 
@@ -22,7 +22,7 @@ fn table(rows: &[&str]) -> String {
 }
 
 fn refused(texts: &[(&str, &str)]) -> TableError {
-    Codes::from_texts(texts).expect_err("should be refused")
+    PacketTables::from_texts(texts).expect_err("should be refused")
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn the_table_that_the_rows_below_spoil_is_good() {
         "to_server | wave | reliable | w | 1 | to:u16|nil | waves",
         "to_client | wave | latest | w | 1 | - | ",
     ]);
-    let codes = Codes::from_texts(&[("good.tsv", &text)]).expect("a good table");
+    let codes = PacketTables::from_texts(&[("good.tsv", &text)]).expect("a good table");
     assert_eq!(codes.rows().count(), 2);
     assert_eq!(codes.dialects().count(), 2);
 }
@@ -190,20 +190,20 @@ fn too_many_rows_are_refused() {
         let heading = "direction\tname\tlane\tx:str\targuments\tmeaning\n".to_owned();
         (0..count).fold(heading, |text, row| text + &format!("to_server\tp{row}\treliable\tc{row}\t-\t\n"))
     };
-    assert!(Codes::from_texts(&[("full.tsv", rows(limits::TABLE_ROWS))]).is_ok());
+    assert!(PacketTables::from_texts(&[("full.tsv", rows(limits::TABLE_ROWS))]).is_ok());
     let error = refused(&[("bad.tsv", &rows(limits::TABLE_ROWS + 1))]);
     assert_eq!(error.line, limits::TABLE_ROWS + 2);
     assert!(error.reason.contains("too many rows"), "{error}");
 }
 
 /// The built-in tables with one text replaced.
-fn spoiled(from: &str, to: &str) -> Result<Codes, TableError> {
+fn spoiled(from: &str, to: &str) -> Result<PacketTables, TableError> {
     let texts = BUILTIN.map(|(file, text)| (file, text.replacen(from, to, 1)));
     assert!(
         texts.iter().zip(BUILTIN).any(|(spoiled, whole)| spoiled.1 != whole.1),
         "{from} is not in the tables"
     );
-    Codes::from_texts(&texts)
+    PacketTables::from_texts(&texts)
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn packets_that_the_server_speaks_or_needs_must_fit() {
 
 #[test]
 fn other_tables_may_leave_packets_out_and_name_others() {
-    let codes = Codes::from_texts(&[("mine.tsv", table(&["to_server | wave | reliable | w | 1 | - | x"]))]);
+    let codes = PacketTables::from_texts(&[("mine.tsv", table(&["to_server | wave | reliable | w | 1 | - | x"]))]);
     let codes = codes.expect("a good table");
     let legacy = codes.dialect("legacy").expect("its column");
     assert_eq!(legacy.prefix(tickwire::packet::Direction::ToClient, "update_players"), None);
@@ -286,8 +286,8 @@ fn a_capture_brings_its_tables_and_others_are_refused() {
         table(&["to_server | wave | reliable | w | 1 | - | x"]),
         table(&["to_server | wave | reliable | w | 2 | - | x"]),
     );
-    let given = |text: &str| Some(Codes::from_texts(&[("given.tsv", text)]).expect("a good table").into());
-    let of = |carried, given| Codes::of_capture(carried, given).map(|codes| codes.tables[0].file.clone());
+    let given = |text: &str| Some(PacketTables::from_texts(&[("given.tsv", text)]).expect("a good table").into());
+    let of = |carried, given| PacketTables::for_capture(carried, given).map(|codes| codes.tables[0].file.clone());
     assert_eq!(of(None, None).as_deref(), Ok("moomoo.tsv"));
     assert_eq!(of(None, given(&good)).as_deref(), Ok("given.tsv"));
     assert_eq!(of(Some(own(&good)), None).as_deref(), Ok("mine.tsv"));
@@ -306,7 +306,7 @@ fn a_capture_brings_its_tables_and_others_are_refused() {
 fn a_game_of_one_file_refuses_each_packet_to_clients_that_has_the_other_lane() {
     let (file, text) = Simple::<Tanks>::TABLES[0];
     let check = |text: &str| {
-        Simple::<Tanks>::ABOUT.check_tables(&Codes::from_texts(&[(file, text)]).expect("a table"))
+        Simple::<Tanks>::ABOUT.check_tables(&PacketTables::from_texts(&[(file, text)]).expect("a table"))
     };
     assert_eq!(check(text), Ok(()));
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("to_client\t")).collect();

@@ -6,7 +6,7 @@
 use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
 use tickwire::internal::games::moo::feed::outgoing_packet::{AddPlayer, ServerPacket, Welcome};
 use tickwire::packet::Direction;
-use tickwire::packet::{Codes, Dialect, Value, json};
+use tickwire::packet::{PacketTables, Dialect, Value, json};
 
 struct Fixture {
     dialect: &'static str,
@@ -48,7 +48,7 @@ fn fixtures() -> Vec<Fixture> {
 }
 
 fn dialect(name: &str) -> std::sync::Arc<Dialect> {
-    Codes::builtin().dialect(name).expect("built in")
+    PacketTables::builtin().dialect(name).expect("built in")
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn every_fixture_decodes_to_its_arguments() {
         let mut expected = fixture.values();
         expected.resize(decoded.row.arguments.len(), Value::Nil);
         // As JSON, since the keys of a map have no order.
-        let print = |values: Vec<Value>| json::print(&Value::Array(values));
+        let print = |values: Vec<Value>| json::to_text(&Value::Array(values));
         assert_eq!(print(decoded.values), print(expected), "{}", fixture.label());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tickwire::internal::util::escape::{is_hidden, line, printed};
+use tickwire::internal::util::escape::{is_hidden, escape_line, escape_output};
 
 #[test]
 fn control_format_and_invisible_characters_are_hidden_and_letters_are_not() {
@@ -43,12 +43,12 @@ fn hidden_characters_become_escapes_of_json_that_mean_the_same() {
         ("\u{e0001}\x7f", "\\udb40\\udc01\\u007f"),
         ("two\nlines\x1b[1m", "two\\u000alines\\u001b[1m"),
     ] {
-        assert_eq!(line(text), expected);
-        let json = format!("\"{}\"", line(&text.replace('"', "")));
+        assert_eq!(escape_line(text), expected);
+        let json = format!("\"{}\"", escape_line(&text.replace('"', "")));
         assert_eq!(serde_json::from_str::<String>(&json).expect("JSON"), text.replace('"', ""));
     }
-    assert_eq!(printed("\x1b[1mtwo\x1b[0m\tlines\n\u{85}"), "\x1b[1mtwo\x1b[0m\tlines\n\\u0085");
-    assert!(matches!(printed("°\n"), Cow::Borrowed(_)));
+    assert_eq!(escape_output("\x1b[1mtwo\x1b[0m\tlines\n\u{85}"), "\x1b[1mtwo\x1b[0m\tlines\n\\u0085");
+    assert!(matches!(escape_output("°\n"), Cow::Borrowed(_)));
     // Of the escape sequences, only colours stay.
     for (text, expected) in [
         ("\x1b[1;31mred\x1b[0m", "\x1b[1;31mred\x1b[0m"),
@@ -57,6 +57,6 @@ fn hidden_characters_become_escapes_of_json_that_mean_the_same() {
         ("\x1b[1;31", "\\u001b[1;31"),
         ("over\rwritten", "over\\u000dwritten"),
     ] {
-        assert_eq!(printed(text), expected);
+        assert_eq!(escape_output(text), expected);
     }
 }

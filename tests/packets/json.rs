@@ -2,7 +2,7 @@
 
 use tickwire::limits;
 use tickwire::packet::msgpack::Rule;
-use tickwire::packet::{Codes, Direction, json};
+use tickwire::packet::{PacketTables, Direction, json};
 
 /// what, text, rule; offsets are told apart in the one test below
 const REFUSED: [(&str, &str, Rule); 21] = [
@@ -75,7 +75,7 @@ fn the_number_of_values_is_bounded() {
 fn signs_within_strings_are_no_structure() {
     let text = r#"["[[[[[[[[[[:,:,{{{\"]:\\",{"a:b":":"}]"#;
     let value = json::read(text, Direction::ToServer).expect("well-formed");
-    assert_eq!(json::print(&value), text);
+    assert_eq!(json::to_text(&value), text);
 }
 
 /// dialect, as typed, as the protocol has it
@@ -92,7 +92,7 @@ const BY_HAND: [(&str, &str, &str); 8] = [
 
 #[test]
 fn packets_typed_by_hand_become_messagepack() {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     for (dialect, typed, expected) in BY_HAND {
         let dialect = codes.dialect(dialect).expect("built in");
         let packet = dialect.decode_json(Direction::ToServer, typed).expect(typed);
@@ -104,7 +104,7 @@ fn packets_typed_by_hand_become_messagepack() {
 
 #[test]
 fn names_are_for_json_only() {
-    let legacy = Codes::builtin().dialect("legacy").expect("built in");
+    let legacy = PacketTables::builtin().dialect("legacy").expect("built in");
     let bytes = [&[0x92, 0xa4][..], b"move", &[0x91, 0xc0]].concat();
     assert_eq!(legacy.decode(Direction::ToServer, &bytes).expect_err("no code").name(), "unknown_code");
     assert!(legacy.decode_json(Direction::ToServer, r#"["move",[null]]"#).is_ok());

@@ -7,7 +7,7 @@ use crate::rows::hex;
 use crate::rows::messages::{ACCEPTED, ENVELOPES, REFUSED};
 use tickwire::limits;
 use tickwire::packet::msgpack::{self, Rule};
-use tickwire::packet::{Codes, Direction, PacketError, Value, json};
+use tickwire::packet::{PacketTables, Direction, PacketError, Value, json};
 
 #[test]
 fn each_refused_row_names_rule_and_offset() {
@@ -26,7 +26,7 @@ fn each_accepted_row_has_its_value() {
     for &(what, hex, expected) in ACCEPTED {
         let value = msgpack::read(&hex::bytes(hex), Direction::ToServer)
             .unwrap_or_else(|broken| panic!("{what}: {broken}"));
-        assert_eq!(json::print(&value), expected, "{what}");
+        assert_eq!(json::to_text(&value), expected, "{what}");
     }
     println!("{} MessagePack values that are accepted", ACCEPTED.len());
 }
@@ -99,11 +99,11 @@ fn a_map_may_have_as_many_keys_as_the_bounds_allow() {
 
 #[test]
 fn envelopes_as_rows() {
-    let legacy = Codes::builtin().dialect("legacy").expect("built in");
+    let legacy = PacketTables::builtin().dialect("legacy").expect("built in");
     for &(what, hex, name) in ENVELOPES {
         let error = legacy.decode(Direction::ToServer, &hex::bytes(hex)).expect_err(what);
         assert_eq!(error.name(), name, "{what}: {error}");
-        assert_eq!(error.closes(), name == "packet_envelope", "{what}");
+        assert_eq!(error.closes_connection(), name == "packet_envelope", "{what}");
     }
     println!("{} envelopes", ENVELOPES.len());
 }
@@ -115,7 +115,7 @@ fn every_rule_has_a_row_and_a_name_of_its_own() {
     for rule in Rule::ALL {
         let elsewhere = matches!(rule, Rule::TooManyValues | Rule::BadJson | Rule::Envelope);
         assert!(elsewhere || REFUSED.iter().any(|row| row.2 == rule), "{rule:?} has no row");
-        assert!(PacketError::Broken(msgpack::Broken::new(rule, 0)).closes());
+        assert!(PacketError::Malformed(msgpack::DecodeError::new(rule, 0)).closes_connection());
     }
 }
 
@@ -156,7 +156,7 @@ fn any_value_is_written_so_that_it_reads_the_same() {
         assert!(out.len() <= hex::bytes(hex).len() || what == "a 32-bit float", "{what}");
         let again = msgpack::read(&out, Direction::ToServer).expect(what);
         let whole = expected.strip_suffix(".0").unwrap_or(expected);
-        assert_eq!(json::print(&again), whole, "{what}");
+        assert_eq!(json::to_text(&again), whole, "{what}");
     }
     let mut out = Vec::new();
     msgpack::write_value(&mut out, &Value::Binary(vec![1, 2]));

@@ -7,19 +7,19 @@ use crate::rows::packets::{Outcome, ROWS};
 use crate::rows::{hex, wrong};
 use std::collections::BTreeSet;
 use tickwire::internal::games::moo::client_packet::ClientPacket;
-use tickwire::packet::{Codes, Direction};
+use tickwire::packet::{PacketTables, Direction};
 
 #[test]
 fn each_row_is_the_packet_that_it_says_or_is_refused_as_it_says() {
     for (what, dialect, bytes, outcome) in ROWS {
-        let dialect = Codes::builtin().dialect(dialect).expect("built in");
+        let dialect = PacketTables::builtin().dialect(dialect).expect("built in");
         match (dialect.decode(Direction::ToServer, &hex::bytes(bytes)), *outcome) {
             (Ok(decoded), Outcome::Is(packet)) => assert_eq!(decoded.to_string(), packet, "{what}"),
             (Err(error), Outcome::Drops(rule)) => {
-                assert_eq!((error.name(), error.closes()), (rule, false), "{what}")
+                assert_eq!((error.name(), error.closes_connection()), (rule, false), "{what}")
             }
             (Err(error), Outcome::Closes(rule)) => {
-                assert_eq!((error.name(), error.closes()), (rule, true), "{what}")
+                assert_eq!((error.name(), error.closes_connection()), (rule, true), "{what}")
             }
             (found, expected) => panic!("{what}: {expected:?}, found {found:?}"),
         }
@@ -33,7 +33,7 @@ fn each_row_is_the_packet_that_it_says_or_is_refused_as_it_says() {
 fn wrong_types_and_counts_of_every_packet_of_every_dialect() {
     for direction in Direction::ALL {
         let (mut right, mut dropped) = (0, 0);
-        for dialect in Codes::builtin().dialects() {
+        for dialect in PacketTables::builtin().dialects() {
             for case in wrong::cases(dialect, direction) {
                 match dialect.decode(direction, &case.bytes) {
                     Ok(decoded) => assert!(case.fits, "{}: {decoded}", case.what),
@@ -57,7 +57,7 @@ fn wrong_types_and_counts_of_every_packet_of_every_dialect() {
 #[test]
 fn forgetting_the_keys_is_standing_still() {
     for (dialect, bytes) in [("legacy", &b"\x92\xa3rmd\x90"[..]), ("letters", b"\x92\xa1e\x90")] {
-        let dialect = Codes::builtin().dialect(dialect).expect("built in");
+        let dialect = PacketTables::builtin().dialect(dialect).expect("built in");
         let decoded = dialect.decode(Direction::ToServer, bytes).expect("a packet");
         let stop = ClientPacket::Move { sequence: None, tick: None, direction: None };
         assert_eq!(ClientPacket::from_decoded(&decoded), stop);

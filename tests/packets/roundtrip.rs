@@ -6,7 +6,7 @@ use crate::rows::values::for_every_row;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 use tickwire::internal::games::moo::client_packet::ClientPacket;
-use tickwire::packet::{Codes, Decoded, Direction, PacketError, msgpack};
+use tickwire::packet::{PacketTables, DecodedPacket, Direction, PacketError, msgpack};
 
 #[test]
 fn every_row_round_trips_as_messagepack_and_as_json() {
@@ -18,7 +18,7 @@ fn every_row_round_trips_as_messagepack_and_as_json() {
         assert_eq!(dialect.decode_json(direction, &text).expect(&text), decoded);
         assert!(decoded.to_string().starts_with(name));
     });
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let rows_of = |side| codes.dialects().map(move |dialect| dialect.rows(side).count()).sum::<usize>();
     assert_eq!(rows, rows_of(Direction::ToServer) + rows_of(Direction::ToClient));
 }
@@ -59,7 +59,7 @@ fn near(packet: ClientPacket<'_>) -> ClientPacket<'_> {
 }
 
 /// Decoding may refuse, and says so in words; it never panics.
-fn outcome(decoded: Result<Decoded<'_>, PacketError>) {
+fn outcome(decoded: Result<DecodedPacket<'_>, PacketError>) {
     match decoded {
         Ok(decoded) => assert!(!decoded.to_string().is_empty()),
         Err(error) => assert!(!error.to_string().is_empty() && !error.name().is_empty()),
@@ -72,7 +72,7 @@ fn damaged_packets_fail_with_a_name() {
         let bytes = dialect.encode(direction, name, &values).expect("values of its types");
         for cut in 0..bytes.len() {
             let error = dialect.decode(direction, &bytes[..cut]).expect_err("a part is not a message");
-            assert!(error.closes(), "{name} cut at {cut}: {error}");
+            assert!(error.closes_connection(), "{name} cut at {cut}: {error}");
         }
         for at in 0..bytes.len().min(64) {
             let mut damaged = bytes.clone();
@@ -98,7 +98,7 @@ proptest! {
 
     #[test]
     fn random_bytes_never_panic(bytes in proptest::collection::vec(telling_byte(), 0..40)) {
-        for dialect in Codes::builtin().dialects() {
+        for dialect in PacketTables::builtin().dialects() {
             outcome(dialect.decode(Direction::ToServer, &bytes));
         }
         // What the scan lets through, rmpv reads to the last byte.
@@ -112,7 +112,7 @@ proptest! {
 
     #[test]
     fn random_text_never_panics(text in "[\\[\\]{}:,\"a-c0-9. \\\\eE-]{0,60}") {
-        for dialect in Codes::builtin().dialects() {
+        for dialect in PacketTables::builtin().dialects() {
             outcome(dialect.decode_json(Direction::ToServer, &text));
         }
     }

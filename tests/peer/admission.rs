@@ -4,28 +4,28 @@ use std::sync::Arc;
 
 use tickwire::internal::server::admission::pool::NoPlace;
 use tickwire::internal::server::admission::{Admission, Admitted, Caps, Permit, Place, RefusedBy};
-use tickwire::internal::util::address_prefix::Household;
+use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 
 const HEADS_FULL: RefusedBy = RefusedBy::NoPlace(Place::Pending, NoPlace::Full);
 const HEADS_OF_ADDRESS: RefusedBy = RefusedBy::NoPlace(Place::Pending, NoPlace::ForAddress);
 const CLIENTS_OF_ADDRESS: RefusedBy = RefusedBy::NoPlace(Place::Client, NoPlace::ForAddress);
 
-fn ip(text: &str) -> Household {
-    Household::of(text.parse().expect("an address"))
+fn ip(text: &str) -> AddressPrefix {
+    AddressPrefix::from_ip(text.parse().expect("an address"))
 }
 
 /// An IPv4 address, by number.
-fn address(number: u32) -> Household {
-    Household::of(std::net::Ipv4Addr::from_bits(number).into())
+fn address(number: u32) -> AddressPrefix {
+    AddressPrefix::from_ip(std::net::Ipv4Addr::from_bits(number).into())
 }
 
-fn admit(admission: &Arc<Admission>, household: Household) -> Result<Permit, RefusedBy> {
+fn admit(admission: &Arc<Admission>, household: AddressPrefix) -> Result<Permit, RefusedBy> {
     admission.admit(Some(household)).map(|admitted| admitted.permit)
 }
 
 /// A place of this kind for this address.
-fn enter(admission: &Arc<Admission>, place: Place, household: Household) -> Result<Permit, RefusedBy> {
+fn enter(admission: &Arc<Admission>, place: Place, household: AddressPrefix) -> Result<Permit, RefusedBy> {
     let mut permit = admit(admission, household)?;
     permit.becomes(place).map(|()| permit)
 }
@@ -95,7 +95,7 @@ fn clients_and_watchers_are_never_displaced_and_their_places_are_released() {
 fn one_address_has_half_of_the_watchers() {
     let admission = Admission::new(Caps::default());
     let watch = |number| enter(&admission, Place::Watcher, address(number));
-    let here: Vec<_> = (0..limits::WATCHERS / 2).map(|_| watch(1).unwrap()).collect();
+    let here: Vec<_> = (0..limits::MAX_INSPECTORS / 2).map(|_| watch(1).unwrap()).collect();
     assert_eq!(watch(1).unwrap_err(), RefusedBy::NoPlace(Place::Watcher, NoPlace::ForAddress));
     assert!(watch(2).is_ok());
     drop(here);
@@ -134,8 +134,8 @@ fn a_banned_address_gets_no_place_and_turns_no_request_into_a_client_and_bans_ar
     assert_eq!(admission.bans(), [banned]);
     assert_eq!([admission.unban(banned), admission.unban(banned)], [true, false]);
     assert!(admit(&admission, banned).is_ok() && before.becomes(Place::Client).is_ok());
-    assert!((0..limits::BANS).all(|number| admission.ban(address(number as u32)) == Some(true)));
-    assert_eq!(admission.ban(address(limits::BANS as u32)), None);
+    assert!((0..limits::MAX_BANS).all(|number| admission.ban(address(number as u32)) == Some(true)));
+    assert_eq!(admission.ban(address(limits::MAX_BANS as u32)), None);
     assert_eq!(admission.ban(address(0)), Some(false), "it is banned already");
 }
 

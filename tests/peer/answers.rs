@@ -19,17 +19,17 @@ use tickwire::internal::server::room::acks::{Answer, Verdict};
 use tickwire::internal::server::room::inbox::Rejected;
 use tickwire::internal::server::room::lockstep::Rules;
 use tickwire::internal::server::room::{Entered, Entering, Handle, Options, Room, SeatKey, Ticked, Wants};
-use tickwire::internal::util::address_prefix::Household;
+use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
-use tickwire::packet::{Codes, Direction};
-use tickwire::sim::{Action as _, Encoded, Raw};
+use tickwire::packet::{PacketTables, Direction};
+use tickwire::sim::{Action as _, EncodedAction, RawCommand};
 use tickwire::ws::Side;
 use tickwire::ws::frame::Header;
 
 const NOW: Duration = Duration::from_secs(1);
 
-fn home() -> Household {
-    Household::of(std::net::Ipv4Addr::LOCALHOST.into())
+fn home() -> AddressPrefix {
+    AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into())
 }
 
 /// A room that updates its clients this often, with players on these connections.
@@ -68,17 +68,17 @@ fn tick(room: &mut Room<Moo>) -> Ticked {
 }
 
 /// Queues a command; whether it is accepted depends on what it does.
-fn push(handle: &Handle, connection: u64, player: PlayerId, sequence: u64, does: &Encoded) {
-    let command = Raw { player, sequence, action: does.clone() };
+fn push(handle: &Handle, connection: u64, player: PlayerId, sequence: u64, does: &EncodedAction) {
+    let command = RawCommand { player, sequence, action: does.clone() };
     handle.push((home(), connection), command, None).expect("there is room");
 }
 
-fn stop() -> Encoded {
+fn stop() -> EncodedAction {
     Action::Move { direction: None }.encoded()
 }
 
 /// No player has this weapon at first.
-fn not_owned() -> Encoded {
+fn not_owned() -> EncodedAction {
     Action::Select { what: Selection::Weapon(5) }.encoded()
 }
 
@@ -90,9 +90,9 @@ fn a_tick_answers_each_command_to_the_connection_that_sent_it() {
         push(&handle, 70, players[0], sequence, &does);
     }
     push(&handle, 40, players[1], u64::from(u32::MAX) + 7, &stop());
-    let long = Raw { player: players[1], sequence: 2, action: Encoded::new(&[0; 9_000]) };
+    let long = RawCommand { player: players[1], sequence: 2, action: EncodedAction::new(&[0; 9_000]) };
     assert_eq!(handle.push((home(), 40), long, None), Err(Rejected::PlayerBytes));
-    let stolen = Raw { player: players[1], sequence: 10, action: stop() };
+    let stolen = RawCommand { player: players[1], sequence: 10, action: stop() };
     assert_eq!(handle.push((home(), 70), stolen, None), Err(Rejected::TakenOver));
     handle.reject((home(), 70), 11, "chat_too_soon");
 
@@ -134,7 +134,7 @@ fn a_connection_that_takes_a_player_over_is_not_told_of_commands_that_it_did_not
 fn rejections_that_wait_for_a_tick_are_bounded() {
     let (mut room, _) = room(30, &[1]);
     let flood = |last: u8, connection: u64| {
-        let from = Household::of(std::net::Ipv4Addr::new(203, 0, 113, last).into());
+        let from = AddressPrefix::from_ip(std::net::Ipv4Addr::new(203, 0, 113, last).into());
         let all = 0..limits::COMMAND_REJECTIONS as u64 + 10;
         all.for_each(|sequence| room.handle().reject((from, connection), sequence, "repeated"));
     };
@@ -202,7 +202,7 @@ impl Told {
         entered: Entered,
         since: Option<u32>,
     ) -> Arc<Client<Kept>> {
-        let endpoint = Endpoint::new(Codes::builtin().dialect(dialect).expect("built in"), false);
+        let endpoint = Endpoint::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
         let who = (connection, "127.0.0.1:5000".parse().expect("an address"));
         let room = Arc::clone(self.room.handle());
         let entry = Entry {

@@ -3,20 +3,20 @@
 use std::time::Duration;
 
 use tickwire::internal::server::admission::address_rate_limits::{Budgets, Spending};
-use tickwire::internal::util::address_prefix::Household;
+use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 
 use crate::session::shared;
 
 const START: Duration = Duration::from_secs(7);
 
-fn ip(text: &str) -> Household {
-    Household::of(text.parse().expect("an address"))
+fn ip(text: &str) -> AddressPrefix {
+    AddressPrefix::from_ip(text.parse().expect("an address"))
 }
 
 /// An IPv4 address, by number.
-fn address(number: usize) -> Household {
-    Household::of(std::net::Ipv4Addr::from_bits(number as u32).into())
+fn address(number: usize) -> AddressPrefix {
+    AddressPrefix::from_ip(std::net::Ipv4Addr::from_bits(number as u32).into())
 }
 
 /// What a chat message spends.
@@ -25,7 +25,7 @@ fn chat() -> Spending {
 }
 
 /// How many of these come through at one time.
-fn taken(budgets: &Budgets, from: Household, spending: Spending, now: Duration) -> usize {
+fn taken(budgets: &Budgets, from: AddressPrefix, spending: Spending, now: Duration) -> usize {
     (0..).take_while(|_| budgets.take(from, spending, now).is_ok()).count()
 }
 
@@ -94,7 +94,7 @@ fn without_budgets_in_force_nothing_is_limited() {
 #[test]
 fn addresses_are_forgotten_once_their_budgets_are_full() {
     let (budgets, chat) = (Budgets::new(true), chat());
-    for number in 0..limits::BUDGET_ADDRESSES {
+    for number in 0..limits::MAX_TRACKED_ADDRESSES {
         let _ = budgets.take(address(number), chat, START);
     }
     let _ = budgets.take(ip("203.0.113.9"), chat, START + limits::CHAT_INTERVAL);
@@ -105,9 +105,9 @@ fn addresses_are_forgotten_once_their_budgets_are_full() {
 fn with_too_many_addresses_those_that_have_spent_the_least_are_forgotten() {
     let (budgets, attacker, chat) = (Budgets::new(true), ip("203.0.113.9"), chat());
     taken(&budgets, attacker, chat, START);
-    for number in 0..3 * limits::BUDGET_ADDRESSES {
+    for number in 0..3 * limits::MAX_TRACKED_ADDRESSES {
         assert!(budgets.take(address(number), chat, START).is_ok(), "address {number}");
-        assert!(budgets.addresses() <= limits::BUDGET_ADDRESSES);
+        assert!(budgets.addresses() <= limits::MAX_TRACKED_ADDRESSES);
     }
     assert!(budgets.take(attacker, chat, START).is_err(), "it is still known");
 }

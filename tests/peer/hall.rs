@@ -20,9 +20,9 @@ use tickwire::internal::server::clients::client_driver::{Asked, hear};
 use tickwire::internal::server::clients::update_group::{Audience as _, Desk, Members, Serve, Turns};
 use tickwire::internal::server::room::lockstep::{Access, Counts, Rules};
 use tickwire::internal::server::room::{Options, Room, Wants};
-use tickwire::internal::util::address_prefix::Household;
-use tickwire::packet::{Codes, Direction, Value};
-use tickwire::sim::{Action as _, Raw};
+use tickwire::internal::util::address_prefix::AddressPrefix;
+use tickwire::packet::{PacketTables, Direction, Value};
+use tickwire::sim::{Action as _, RawCommand};
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Header, Opcode};
 
@@ -139,7 +139,7 @@ impl Hall {
     }
 
     pub fn comes(&mut self, Who { mode, is_local, is_json, address, token }: Who) -> usize {
-        let endpoint = Endpoint::new(Codes::builtin().dialect("native").expect("built in"), is_json);
+        let endpoint = Endpoint::new(PacketTables::builtin().dialect("native").expect("built in"), is_json);
         let number = self.ends.len() as u64 + 1;
         let who = (number, SocketAddr::from(([127, 0, 0, address], 5_000)));
         let room = Arc::clone(self.room.handle());
@@ -208,10 +208,10 @@ impl Hall {
         for player in self.players() {
             let direction = (self.sequence * 7_919 + u64::from(player.0) * 20_011) as u16;
             let action = Action::Move { direction: Some(tickwire::sim::fixed::Angle(direction)) }.encoded();
-            let command = Raw { player, sequence: self.sequence, action };
+            let command = RawCommand { player, sequence: self.sequence, action };
             let connection =
                 self.ends.iter().find(|end| end.client.player() == Some(player)).expect("of a client");
-            let household = Household::of(std::net::Ipv4Addr::LOCALHOST.into());
+            let household = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
             self.room.handle().push((household, connection.client.id), command, None).expect("there is room");
         }
         let ticked = self.room.tick(self.now, Wants::default());

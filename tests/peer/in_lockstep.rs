@@ -11,7 +11,7 @@ use tickwire::game::bots::{Agent, Outcome, Sight};
 use tickwire::game::lockstep_packets::{COMMAND_FRAME, SNAPSHOT, STATE_SYNC};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, TickHz, World};
-use tickwire::packet::{Codes, Decoded, Direction, Value};
+use tickwire::packet::{PacketTables, DecodedPacket, Direction, Value};
 use tickwire::sim::{Command, command_frame};
 
 const ANN: PlayerId = PlayerId(1);
@@ -34,7 +34,7 @@ impl Agent for Listener {
 
     fn begin(&mut self, _out: &mut Outcome) {}
 
-    fn hear(&mut self, packet: &Decoded<'_>, _now: Duration, _out: &mut Outcome) {
+    fn hear(&mut self, packet: &DecodedPacket<'_>, _now: Duration, _out: &mut Outcome) {
         let mut heard = self.0.lock();
         heard.spawned += u32::from(packet.row.name == "spawned");
         heard.updates += u32::from(packet.row.name == "update");
@@ -61,13 +61,13 @@ struct Both {
 impl Both {
     fn new() -> Both {
         let world = World::new(Identity { seed: 1, map_size_px: 1_500, tick_hz: TickHz::Hz30 });
-        let dialect = Codes::builtin().dialect("native").expect("built in");
+        let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let heard = Listener::default();
         Both { world, agent: InLockstep::new(Moo::ABOUT, dialect, heard.clone()), heard }
     }
 
     fn tell(&mut self, name: &str, values: &[Value]) {
-        let dialect = Codes::builtin().dialect("native").expect("built in");
+        let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let bytes = dialect.encode(Direction::ToClient, name, values).expect("as in the table");
         let packet = dialect.decode(Direction::ToClient, &bytes).expect("just encoded");
         let mut out = Outcome::default();

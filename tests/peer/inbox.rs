@@ -6,28 +6,28 @@ use tickwire::internal::games::moo::world::{Action, Command, PlayerId};
 use tickwire::internal::server::room::Rejected;
 use tickwire::internal::server::room::acks::Batch;
 use tickwire::internal::server::room::inbox::{Inbox, Ticket};
-use tickwire::internal::util::address_prefix::Household;
+use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
-use tickwire::sim::{Action as _, Encoded, Raw, command_frame};
+use tickwire::sim::{Action as _, EncodedAction, RawCommand, command_frame};
 
 const PER_TICK: u32 = limits::COMMANDS_PER_PLAYER_TICK as u32;
 
 /// A connection from an IPv4 address, both by number.
-fn address(number: u32) -> (Household, u64) {
-    (Household::of(std::net::Ipv4Addr::from_bits(number).into()), number.into())
+fn address(number: u32) -> (AddressPrefix, u64) {
+    (AddressPrefix::from_ip(std::net::Ipv4Addr::from_bits(number).into()), number.into())
 }
 
 /// The connection of the honest player.
-fn home() -> (Household, u64) {
+fn home() -> (AddressPrefix, u64) {
     address(u32::MAX)
 }
 
-fn stop(player: u16, sequence: u32) -> Raw {
+fn stop(player: u16, sequence: u32) -> RawCommand {
     let action = Action::Move { direction: None };
     Command { player: PlayerId(player), sequence: sequence.into(), action }.encoded()
 }
 
-fn leave() -> Encoded {
+fn leave() -> EncodedAction {
     Action::Leave { player: PlayerId(1) }.encoded()
 }
 
@@ -35,7 +35,7 @@ fn inbox() -> Inbox {
     Inbox::new(0, 0, 30, 0)
 }
 
-fn drained(inbox: &mut Inbox, tick: u32) -> Vec<Raw> {
+fn drained(inbox: &mut Inbox, tick: u32) -> Vec<RawCommand> {
     let mut batch = Batch::default();
     inbox.drain(tick, &mut batch, &mut []);
     batch.commands
@@ -118,8 +118,8 @@ fn all_that_a_line_delivers_after_a_stall_runs_in_order_and_in_time() {
 fn a_tick_holds_so_many_bytes_of_one_player_and_the_rest_moves_to_the_next() {
     const MOST: usize = limits::COMMAND_BYTES_PER_PLAYER_TICK;
     let long = |sequence: u32, bytes: usize| {
-        let action = Encoded::new(&vec![7; bytes]);
-        Raw { player: PlayerId(1), sequence: sequence.into(), action }
+        let action = EncodedAction::new(&vec![7; bytes]);
+        RawCommand { player: PlayerId(1), sequence: sequence.into(), action }
     };
     let mut inbox = Inbox::new(0, 0, 1, 0);
     assert_eq!(inbox.push(home(), long(1, MOST + 1), None), Err(Rejected::PlayerBytes), "in no tick");
@@ -245,7 +245,7 @@ fn a_command_frame_holds_all_commands_of_the_fullest_tick() {
     command_frame::encode_raw(0, &commands, &mut bytes).expect("the inbox bounds a tick");
     assert_eq!(commands.len(), limits::INBOX_COMMANDS + limits::OPERATOR_COMMANDS_PER_TICK);
     assert_eq!(command_frame::decode_raw::<Action>(&bytes).expect("our own frame").commands, commands);
-    let typed: Option<Vec<Command>> = commands.iter().map(Raw::decoded).collect();
+    let typed: Option<Vec<Command>> = commands.iter().map(RawCommand::decoded).collect();
     let frame = command_frame::decode::<Action>(&bytes).expect("our own frame");
     assert_eq!(Some(frame.commands), typed);
 }

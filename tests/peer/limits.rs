@@ -9,9 +9,9 @@ use tickwire::internal::connection::rate_limits::Budgets;
 use tickwire::internal::connection::{Ending, Endpoint, Life};
 use tickwire::internal::server::admission::address_rate_limits::{Budgets as Addresses, Spending};
 use tickwire::internal::server::room::lockstep::Access;
-use tickwire::internal::util::address_prefix::Household;
+use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
-use tickwire::packet::Codes;
+use tickwire::packet::PacketTables;
 
 use crate::hall::Hall;
 use crate::session::shared;
@@ -86,30 +86,30 @@ fn restored_budgets_continue_with_their_warnings() {
 fn deadlines_expire_in_order_and_report_the_next_check() {
     let (at, ms) = (Duration::from_secs, Duration::from_millis(1));
     let life = Life::new(true, at(100));
-    let due = |now| life.poll(now, limits::SILENCE);
-    let hello_by = at(100) + limits::HELLO_TIME;
-    assert_eq!(due(at(101)), Due::Nothing(hello_by.min(at(100) + limits::PING_EVERY)));
+    let due = |now| life.poll(now, limits::IDLE_TIMEOUT);
+    let hello_by = at(100) + limits::HELLO_TIMEOUT;
+    assert_eq!(due(at(101)), Due::Nothing(hello_by.min(at(100) + limits::PING_INTERVAL)));
     assert_eq!(due(hello_by), Due::Close(Breach::HelloLate));
     life.greeted();
     life.alive(at(200));
-    for ping in [at(200) + limits::PING_EVERY, at(200) + 2 * limits::PING_EVERY] {
+    for ping in [at(200) + limits::PING_INTERVAL, at(200) + 2 * limits::PING_INTERVAL] {
         assert_eq!([due(ping - ms), due(ping)], [Due::Nothing(ping), Due::Ping]);
     }
-    assert_eq!(due(at(201) + limits::SILENCE), Due::Close(Breach::Silent));
+    assert_eq!(due(at(201) + limits::IDLE_TIMEOUT), Due::Close(Breach::Silent));
     life.alive(at(900));
     assert!(matches!(due(at(901)), Due::Nothing(_)), "a sign of life ends the silence");
     assert!(!life.is_closing());
     life.close(at(1_000));
     life.close(at(1_001));
     assert!(life.is_closing());
-    let cut = at(1_000) + limits::CLOSE_TIME;
+    let cut = at(1_000) + limits::CLOSE_TIMEOUT;
     assert_eq!([due(cut), due(cut + ms)], [Due::Nothing(cut), Due::Cut]);
 }
 
 #[test]
 fn a_client_closed_without_fault_gets_disconnect_before_the_close_frame() {
     let frames = |name: &str, is_json, breach| {
-        let dialect = Codes::builtin().dialect(name).expect("built in");
+        let dialect = PacketTables::builtin().dialect(name).expect("built in");
         Ending::Breach(breach).frames(&Endpoint::new(dialect, is_json))
     };
     let kicked = [&[0x88, 8][..], &1008_u16.to_be_bytes(), b"kicked"].concat();
@@ -178,16 +178,16 @@ fn a_paused_server_finds_no_client_silent_or_slow_until_it_has_read_what_waits()
     let (start, pause, ms) = (START, limits::PAUSE_SLACK_MOST, Duration::from_millis(1));
     let life = Life::new(true, start);
     life.pauses.note(start + pause);
-    let due = |now| life.poll(now, limits::SILENCE);
+    let due = |now| life.poll(now, limits::IDLE_TIMEOUT);
     assert_eq!(due(start + pause), Due::Ping, "not hello_late");
-    assert!(!matches!(due(start + pause + limits::HELLO_TIME - ms), Due::Close(_)), "its hello may wait");
+    assert!(!matches!(due(start + pause + limits::HELLO_TIMEOUT - ms), Due::Close(_)), "its hello may wait");
     assert_eq!(due(start + pause + limits::PAUSE_SLACK_TIME + ms), Due::Close(Breach::HelloLate));
 
     let life = Life::new(false, start);
     (1..=60).for_each(|half| life.pauses.note(start + Duration::from_millis(500) * half));
     let end = start + Duration::from_secs(30) + pause;
     life.pauses.note(end);
-    let due = |now| life.poll(now, limits::SILENCE);
+    let due = |now| life.poll(now, limits::IDLE_TIMEOUT);
     assert_eq!(due(end), Due::Ping, "its pong and its messages may wait");
     assert!(!matches!(due(end + limits::PAUSE_SLACK_TIME), Due::Close(_)));
     assert_eq!(due(end + limits::PAUSE_SLACK_TIME + ms), Due::Close(Breach::Silent), "nothing came");
@@ -195,7 +195,7 @@ fn a_paused_server_finds_no_client_silent_or_slow_until_it_has_read_what_waits()
     let life = Life::new(false, start);
     life.close(start);
     life.pauses.note(start + pause);
-    assert!(matches!(life.poll(start + pause, limits::SILENCE), Due::Nothing(_)), "its answer may wait");
+    assert!(matches!(life.poll(start + pause, limits::IDLE_TIMEOUT), Due::Nothing(_)), "its answer may wait");
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn slack_is_the_length_of_a_pause_bounded_in_length_and_time() {
 
 #[test]
 fn an_address_may_spend_after_a_pause_what_the_pause_has_brought() {
-    let address = Household::of(std::net::Ipv4Addr::LOCALHOST.into());
+    let address = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
     let chat = Spending::Shared(shared()[0]);
     let at_once = |slack| {
         let budgets = Addresses::new(true);

@@ -9,7 +9,7 @@ use tickwire::internal::games::moo::world::PlayerId;
 use tickwire::internal::server::clients::backlog::Backlog;
 use tickwire::internal::server::room::Wants;
 use tickwire::internal::server::room::lockstep::Access;
-use tickwire::internal::util::address_prefix::Household;
+use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 use tickwire::packet::Value;
 
@@ -123,7 +123,7 @@ fn a_checksum_that_comes_after_its_interval_counts_while_its_snapshot_is_kept() 
     let mut hall = Hall::new(Access::Open);
     let honest = hall.client(2, false);
     let journal = Arc::clone(hall.room.handle());
-    journal.lockstep.follow(77, Household::of(std::net::Ipv4Addr::LOCALHOST.into()));
+    journal.lockstep.follow(77, AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into()));
     hall.ticks(1);
     assert!(journal.lockstep.next(77, 0, |_| true).snapshot.is_some());
     hall.ticks(32);
@@ -167,7 +167,7 @@ fn who_may_follow_in_lockstep_is_up_to_the_server() {
         hall.ticks(3);
         assert_eq!(hall.ends[at].follower.world().is_some(), may, "{access:?} {is_local}");
         let client = &hall.ends[at].client;
-        client.look_after(START + limits::TOKEN_WRONG_DELAY);
+        client.look_after(START + limits::WRONG_TOKEN_DELAY);
         let ending = client.sender.ending();
         let off = Ending::Breach(tickwire::game::Breach::LockstepOff);
         assert_eq!(ending, (!may).then_some(off), "{access:?} {is_local}");

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tickwire::internal::server::clients::lockstep_feed::Relay;
 use tickwire::internal::server::room::lockstep::{Access, Field};
-use tickwire::internal::util::address_prefix::Household;
+use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 
 use crate::hall::{Hall, SPECTATOR, Who};
@@ -14,7 +14,7 @@ use crate::hall::{Hall, SPECTATOR, Who};
 /// A room that nobody but a journal's own follower follows, after so many ticks without a command.
 fn quiet(ticks: u32) -> Hall {
     let mut hall = Hall::with((Access::Open, 10_000, 1_500), Hall::new(Access::Open).budgets);
-    hall.room.handle().lockstep.follow(77, Household::of(Ipv4Addr::LOCALHOST.into()));
+    hall.room.handle().lockstep.follow(77, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
     hall.ticks(ticks);
     hall
 }
@@ -46,7 +46,7 @@ fn a_client_behind_many_reports_is_sent_them_over_several_turns() {
     hall.ticks(1);
     let room = Arc::clone(hall.room.handle());
     for liar in 100..116 {
-        room.lockstep.follow(liar, Household::of(Ipv4Addr::LOCALHOST.into()));
+        room.lockstep.follow(liar, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
         assert!(room.lockstep.next(liar, 0, |_| true).snapshot.is_some());
     }
     hall.ends[honest].client.line.takes.store(0, Ordering::Relaxed);
@@ -94,7 +94,7 @@ fn a_part_is_encoded_once_for_all_clients_that_speak_alike() {
         [false, true, false, true].map(|is_json| hall.comes(Who { is_json, ..SPECTATOR })).to_vec();
     hall.ticks(1);
     let room = Arc::clone(hall.room.handle());
-    room.lockstep.follow(77, Household::of(Ipv4Addr::LOCALHOST.into()));
+    room.lockstep.follow(77, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
     let next = room.lockstep.next(77, 1_000, |_| true);
     let snapshot = next.snapshot.expect("the one of the clients");
     let made = AtomicUsize::new(0);
@@ -115,7 +115,7 @@ fn a_part_is_encoded_once_for_all_clients_that_speak_alike() {
     let relay = Relay::new(&hall.ends[0].client.endpoint);
     hall.ticks(1);
     let mut frames = [Vec::new(), Vec::new()];
-    room.lockstep.follow(78, Household::of(Ipv4Addr::LOCALHOST.into()));
+    room.lockstep.follow(78, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
     for (number, frames) in [77, 78].into_iter().zip(&mut frames) {
         relay.take((&room, number), &hall.ends[0].client.endpoint, frames);
     }

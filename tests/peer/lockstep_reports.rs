@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tickwire::client::lockstep_follower::Report;
 use tickwire::internal::server::room::Handle;
 use tickwire::internal::server::room::lockstep::{Access, Content, Field};
-use tickwire::internal::util::address_prefix::Household;
+use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 use tickwire::packet::Value;
 
@@ -73,7 +73,7 @@ fn each_differing_participant_has_a_field_before_one_has_two() {
 
 /// A participant of the journal itself, with a world.
 fn begins(room: &Arc<Handle>, connection: u64, address: u8) {
-    room.lockstep.follow(connection, Household::of(Ipv4Addr::new(10, 0, 0, address).into()));
+    room.lockstep.follow(connection, AddressPrefix::from_ip(Ipv4Addr::new(10, 0, 0, address).into()));
     let next = room.lockstep.next(connection, usize::MAX, |_| true);
     assert!(next.snapshot.is_some());
     room.lockstep.sent(connection, &next, next.end);
@@ -102,9 +102,9 @@ fn liars_of_one_address_do_not_crowd_out_a_world_that_differs() {
     room.lockstep.details(200, 5, vec![field("true")]);
     hall.ticks(31);
     let report = only(&hall, honest);
-    assert_eq!(report.groups.len(), limits::LOCKSTEP_GROUPS);
+    assert_eq!(report.groups.len(), limits::LOCKSTEP_MAX_REPORT_GROUPS);
     assert_eq!(report.groups[2], (format!("{:016x}", 7), vec!["last".to_owned()]));
-    assert_eq!(report.more, 31 + 1 - limits::LOCKSTEP_GROUPS as u32);
+    assert_eq!(report.more, 31 + 1 - limits::LOCKSTEP_MAX_REPORT_GROUPS as u32);
     let own = report.fields.iter().filter(|(label, _)| label == "last").collect::<Vec<_>>();
     assert_eq!((own.len(), report.fields.len()), (1, limits::LOCKSTEP_FIELDS));
     assert_eq!(own[0].1.field, "true");
@@ -133,7 +133,7 @@ fn what_is_said_of_ticks_before_the_own_world_does_not_count() {
     hall.ticks(12);
     // This client waits for its snapshot while its line takes nothing.
     let room = Arc::clone(hall.room.handle());
-    room.lockstep.follow(77, Household::of(Ipv4Addr::LOCALHOST.into()));
+    room.lockstep.follow(77, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
     for tick in [5, 10, 15] {
         room.lockstep.checksum(77, || "early".to_owned(), tick, 1);
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tickwire::internal::server::admission::address_rate_limits::Budgets;
 use tickwire::internal::server::admission::sync_scheduler::Asks;
 use tickwire::internal::server::room::lockstep::Access;
-use tickwire::internal::util::address_prefix::Household;
+use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 
 use crate::hall::{Hall, SPECTATOR, START, Who};
@@ -16,8 +16,8 @@ use crate::hall::{Hall, SPECTATOR, START, Who};
 const LARGE_PX: u32 = 32_000;
 const BURST: u64 = limits::ADDRESS_SNAPSHOTS_BURST as u64;
 
-fn address(number: usize) -> Household {
-    Household::of(std::net::Ipv4Addr::from_bits(number as u32).into())
+fn address(number: usize) -> AddressPrefix {
+    AddressPrefix::from_ip(std::net::Ipv4Addr::from_bits(number as u32).into())
 }
 
 /// So many ticks, before each of which a client asks for a snapshot, faster than it may send.

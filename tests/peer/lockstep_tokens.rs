@@ -39,7 +39,7 @@ fn with_tokens_their_holders_follow_and_neither_spectators_nor_wrong_tokens_do()
         hall.ticks(3);
         assert_eq!(hall.ends[at].follower.world().is_some(), why.is_none(), "{who:?}");
         let client = &hall.ends[at].client;
-        client.look_after(hall.now + limits::TOKEN_WRONG_DELAY);
+        client.look_after(hall.now + limits::WRONG_TOKEN_DELAY);
         assert_eq!(client.sender.ending(), why.map(Ending::Breach), "{who:?}");
         assert_eq!(hall.counts().followers, u64::from(why.is_none()), "{who:?}");
     }

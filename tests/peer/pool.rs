@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 
 use proptest::prelude::*;
 use tickwire::internal::server::admission::pool::{NoPlace, Pool, Shares};
-use tickwire::internal::util::address_prefix::Household;
+use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 
-fn address(number: usize) -> Household {
-    Household::of(std::net::Ipv4Addr::from_bits(number as u32).into())
+fn address(number: usize) -> AddressPrefix {
+    AddressPrefix::from_ip(std::net::Ipv4Addr::from_bits(number as u32).into())
 }
 
 /// Whether nobody holds or leaves one of the places.
@@ -46,7 +46,7 @@ impl Siege {
         Siege { pool, last_number: 0, ends, displaced, next_attacker: 0 }
     }
 
-    fn take(&mut self, holder: Option<Household>, now_ms: u64) -> Result<u64, NoPlace> {
+    fn take(&mut self, holder: Option<AddressPrefix>, now_ms: u64) -> Result<u64, NoPlace> {
         self.last_number += 1;
         let number = self.last_number;
         if let Some(displaced) = self.pool.take(number, holder)? {
@@ -77,7 +77,7 @@ fn new_addresses_always_get_a_place_however_many_addresses_attack() {
     for (places, addresses) in
         [1024, 240].into_iter().flat_map(|places| [1, 4, 16, 64, 1000].map(|n| (places, n)))
     {
-        let mut siege = Siege::new(displacing(places, limits::HEADS_PENDING_PER_ADDRESS));
+        let mut siege = Siege::new(displacing(places, limits::MAX_PENDING_REQUESTS_PER_ADDRESS));
         let mut honest: VecDeque<(u64, u64)> = VecDeque::new();
         for now_ms in 0..15_000 {
             siege.step(addresses, now_ms);
@@ -98,7 +98,7 @@ fn new_addresses_always_get_a_place_however_many_addresses_attack() {
 #[test]
 fn a_proxys_connections_get_places_and_leave_some_for_others() {
     for addresses in [1, 64, 1000] {
-        let mut siege = Siege::new(displacing(240, limits::HEADS_PENDING_PER_ADDRESS));
+        let mut siege = Siege::new(displacing(240, limits::MAX_PENDING_REQUESTS_PER_ADDRESS));
         for now_ms in 0..4_000 {
             siege.step(addresses, now_ms);
             if now_ms < 2_000 {

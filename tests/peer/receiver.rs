@@ -8,8 +8,8 @@ use tickwire::internal::connection::receiver::{At, Books, Denied, Piece, RoomFac
 use tickwire::internal::connection::{Driver, Ending, Endpoint, Receiver};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
-use tickwire::packet::{Codes, PacketError};
-use tickwire::sim::Raw;
+use tickwire::packet::{PacketTables, PacketError};
+use tickwire::sim::RawCommand;
 use tickwire::ws::frame::{self, Opcode};
 
 const AT: At = At { now: Duration::from_secs(9), tick: 33, slack: Duration::ZERO };
@@ -19,7 +19,7 @@ const AT: At = At { now: Duration::from_secs(9), tick: 33, slack: Duration::ZERO
 struct Notes {
     answers: Vec<u8>,
     answer_calls: usize,
-    commands: Vec<Raw>,
+    commands: Vec<RawCommand>,
     joins: usize,
     observes: bool,
     observed: RefCell<Vec<(Vec<u8>, bool, bool)>>,
@@ -39,7 +39,7 @@ impl Driver for Notes {
     }
     fn command(
         &mut self,
-        command: Raw,
+        command: RawCommand,
         _intended: Option<u32>,
         _shared: Option<&'static Shared>,
     ) -> Result<(), Denied> {
@@ -65,7 +65,7 @@ impl Books for Notes {
 }
 
 fn receiver(dialect: &str) -> Receiver {
-    let endpoint = Endpoint::new(Codes::builtin().dialect(dialect).expect("built in"), false);
+    let endpoint = Endpoint::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
     let room = RoomFacts { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
     Receiver::new(endpoint, room, AT.now)
@@ -168,7 +168,7 @@ fn a_first_hello_with_a_wrong_argument_is_closed_with_the_argument_and_without_i
         let (mut receiver, mut notes) = (receiver("native"), Notes::default());
         let ending = receiver.receive(&framed(Opcode::Binary, hello), AT, &mut notes).expect_err(expected);
         assert_eq!(ending.name(), "wrong_arguments", "{expected}");
-        let endpoint = Endpoint::new(Codes::builtin().dialect("native").expect("built in"), false);
+        let endpoint = Endpoint::new(PacketTables::builtin().dialect("native").expect("built in"), false);
         let frames = ending.frames(&endpoint);
         let reason = format!("wrong_arguments: hello: argument {expected}");
         assert_eq!(frames[..2], [0x88, 2 + reason.len() as u8], "{expected}");

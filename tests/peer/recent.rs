@@ -7,10 +7,10 @@ use tickwire::game::Rates;
 use tickwire::game::simple::{Row, Simple, SimpleGame, Turns, World};
 use tickwire::internal::server::room::lockstep::Rules;
 use tickwire::internal::server::room::{Entering, Handle, Options, Room, Wants};
-use tickwire::internal::util::address_prefix::Household;
+use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
-use tickwire::packet::{Codes, Decoded, Direction};
-use tickwire::sim::{Identity, PlayerId, Sim as _, fields};
+use tickwire::packet::{PacketTables, DecodedPacket, Direction};
+use tickwire::sim::{WorldParams, PlayerId, Sim as _, fields};
 
 const NOW: Duration = Duration::from_secs(1);
 /// Values of each event.
@@ -47,11 +47,11 @@ impl SimpleGame for Wide {
 
     type Action = Nothing;
 
-    fn new(_: &Identity) -> Self {
+    fn new(_: &WorldParams) -> Self {
         Wide { players: Vec::new() }
     }
 
-    fn action(_: &Decoded<'_>) -> Option<Nothing> {
+    fn action(_: &DecodedPacket<'_>) -> Option<Nothing> {
         None
     }
 
@@ -88,13 +88,13 @@ fn room() -> Room<Simple<Wide>> {
         max_clients: 9,
         lockstep: Rules::default(),
     };
-    Room::new(World::new(&Identity::of::<World<Wide>>(1)), options)
+    Room::new(World::new(&WorldParams::default_for::<World<Wide>>(1)), options)
 }
 
 fn enter(handle: &Handle, connection: u64, has_key: bool) {
-    let from = Household::of(std::net::Ipv4Addr::LOCALHOST.into());
+    let from = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
     let key = has_key.then_some([connection as u8; 16]);
-    let profile = tickwire::game::Profile { name: "p".into(), more: tickwire::sim::Encoded::new(&[]) };
+    let profile = tickwire::game::Profile { name: "p".into(), more: tickwire::sim::EncodedAction::new(&[]) };
     handle.enter(Entering { key, connection, from }, NOW, |entered| {
         (handle.about.join)(entered.player, &profile)
     });
@@ -122,7 +122,7 @@ fn events_are_counted_with_the_bytes_of_their_lists_and_kept_within_the_bound() 
     let handle = Arc::clone(room.handle());
     enter(&handle, 1, true);
     let published = room.tick(NOW, Wants::default()).published;
-    let codes = Codes::from_texts(&[("wide.tsv", TABLE)]).expect("a table");
+    let codes = PacketTables::from_texts(&[("wide.tsv", TABLE)]).expect("a table");
     let dialect = codes.dialect("test").expect("its dialect");
     let list = tickwire::packet::Value::Array((0..VALUES).map(Into::into).collect());
     let encoded = dialect.encode(Direction::ToClient, "view", &[list]).expect("by the table").len();

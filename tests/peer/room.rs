@@ -23,11 +23,11 @@ use tickwire::internal::server::room::seats::{Seat, Seats};
 use tickwire::internal::server::room::{
     Busy, Entered, Entering, Handle, Keyed, Options, Room, SeatKey, Ticked, Wants,
 };
-use tickwire::internal::util::address_prefix::Household;
+use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
-use tickwire::packet::Codes;
-use tickwire::sim::migrate::Saved;
-use tickwire::sim::{Action as _, Encoded, Raw};
+use tickwire::packet::PacketTables;
+use tickwire::sim::migrate::NamedState;
+use tickwire::sim::{Action as _, EncodedAction, RawCommand};
 
 pub const PERIOD: Duration = Duration::from_nanos(1_000_000_000 / 30);
 const ABSENT_PER_ADDRESS: usize = 40;
@@ -106,11 +106,11 @@ fn state(ticked: &Ticked) -> &Shown {
     &ticked.published.of::<Moo>().expect("the game of the room").state
 }
 
-fn join(player: PlayerId, name: &str) -> Encoded {
+fn join(player: PlayerId, name: &str) -> EncodedAction {
     Action::Join { player, name: name.to_owned(), skin: 0 }.encoded()
 }
 
-fn grant(player: u16) -> Encoded {
+fn grant(player: u16) -> EncodedAction {
     Action::Grant { player: PlayerId(player), resource: Resource::Wood, amount: 5 }.encoded()
 }
 
@@ -140,12 +140,12 @@ fn a_seat_outlives_its_connection_and_another_connection_can_take_it() {
 }
 
 /// Where the connections come from.
-fn home() -> Household {
-    Household::of(std::net::Ipv4Addr::LOCALHOST.into())
+fn home() -> AddressPrefix {
+    AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into())
 }
 
 /// A command that makes a player walk, or stop.
-fn walk(player: PlayerId, sequence: u64, direction: Option<u16>) -> Raw {
+fn walk(player: PlayerId, sequence: u64, direction: Option<u16>) -> RawCommand {
     Command { player, sequence, action: Action::Move { direction: direction.map(Angle) } }.encoded()
 }
 
@@ -293,7 +293,7 @@ fn a_client_comes_back_to_its_seat_in_the_next_run_by_its_key_alone() {
     before.tick();
     let kept = answer.try_recv().expect("answered");
     assert_eq!(kept.keys, [Keyed { key, player, from: home() }]);
-    let saved = Saved::new(&kept.named).expect("just written");
+    let saved = NamedState::new(&kept.named).expect("just written");
     let world = World::carried(identity(1), &saved).expect("the same rules");
     let mut running = Running::resume(world, PERIOD * 9);
     running.handle.expect(&kept.keys, running.now);
@@ -350,13 +350,13 @@ fn the_lowest_number_is_taken_and_released_numbers_rest_before_reuse() {
     assert_eq!([1, 2, 3].map(|_| seats.take(1, start)), [1, 3, 5].map(|number| Some(PlayerId(number))));
     seats.give_back(PlayerId(2), start);
     assert_eq!(seats.take(1, start), Some(PlayerId(6)), "it rests first");
-    assert_eq!(seats.take(1, start + limits::PLAYER_NUMBER_REST), Some(PlayerId(2)));
+    assert_eq!(seats.take(1, start + limits::PLAYER_ID_COOLDOWN), Some(PlayerId(2)));
     // A shorter while if no other is free.
     let mut full = Seats::default();
     assert!((0..limits::PLAYERS).all(|_| full.take(1, start).is_some()));
     assert_eq!(full.take(1, start), None);
     full.give_back(PlayerId(7), start);
-    let rested = start + limits::PLAYER_NUMBER_REST_LEAST;
+    let rested = start + limits::MIN_PLAYER_ID_COOLDOWN;
     assert_eq!(full.take(1, rested - Duration::from_millis(1)), None);
     assert_eq!(full.take(1, rested), Some(PlayerId(7)));
 }
@@ -399,7 +399,7 @@ fn questions_are_answered_after_the_tick_and_one_snapshot_serves_all() {
 #[test]
 fn waiting_questions_are_bounded_and_end_with_the_room() {
     let handle = Running::new(1, Duration::ZERO).handle;
-    let asked: Vec<_> = (0..limits::INQUIRIES).map(|_| handle.roster().expect("not busy")).collect();
+    let asked: Vec<_> = (0..limits::MAX_ROOM_QUERIES).map(|_| handle.roster().expect("not busy")).collect();
     assert_eq!(handle.roster().err(), Some(Busy));
     handle.set_over();
     assert!(asked.iter().all(|answer| answer.try_recv().err() == Some(TryRecvError::Disconnected)));
@@ -432,7 +432,7 @@ impl Line for Open {
 fn missed_ticks_keep_their_events_up_to_a_bound_beyond_which_the_clients_are_closed() {
     let mut running = Running::new(1, Duration::ZERO);
     let client = |id| {
-        let endpoint = Endpoint::new(Codes::builtin().dialect("legacy").expect("built in"), false);
+        let endpoint = Endpoint::new(PacketTables::builtin().dialect("legacy").expect("built in"), false);
         let who = (id, "127.0.0.1:5000".parse().expect("an address"));
         let room = Arc::clone(&running.handle);
         let entry = Entry {
@@ -462,16 +462,16 @@ fn missed_ticks_keep_their_events_up_to_a_bound_beyond_which_the_clients_are_clo
     let visit = |audience: &mut Members<Moo, Open>, backlog: Option<&Backlog>, newcomer, now| {
         audience.visit(backlog, &mut Option::into_iter(newcomer), now)
     };
-    let early_visit = limits::WORKER_IDLE / 2;
+    let early_visit = limits::WORKER_IDLE_WAKEUP / 2;
     assert!(!visit(&mut audience, None, Some(Arc::clone(&early)), early_visit), "no tick, and no deadline");
     assert!(visit(&mut audience, Some(&backlog), None, early_visit), "a tick");
-    assert!(!visit(&mut audience, None, None, limits::WORKER_IDLE));
-    assert!(visit(&mut audience, None, None, early_visit + limits::WORKER_IDLE), "deadlines");
+    assert!(!visit(&mut audience, None, None, limits::WORKER_IDLE_WAKEUP));
+    assert!(visit(&mut audience, None, None, early_visit + limits::WORKER_IDLE_WAKEUP), "deadlines");
     for _ in 0..limits::MISSED_EVENT_BYTES / third.event_bytes() {
         backlog.push(Arc::clone(third), None);
     }
     assert!(backlog.is_lost && backlog.missed.is_empty(), "{}", backlog.missed.len());
-    assert!(visit(&mut audience, Some(&backlog), Some(Arc::clone(&late)), limits::WORKER_IDLE * 2));
+    assert!(visit(&mut audience, Some(&backlog), Some(Arc::clone(&late)), limits::WORKER_IDLE_WAKEUP * 2));
     assert_eq!(early.sender.ending(), Some(Ending::Breach(Breach::Overloaded)));
     assert_eq!(late.sender.ending(), None, "it begins with the newest state");
 }

@@ -18,12 +18,12 @@ use tickwire::internal::server::clients::update_group::{Audience as _, Desk, Mem
 use tickwire::internal::server::room::lockstep::Rules;
 use tickwire::internal::server::room::{Options, Room, Wants};
 use tickwire::internal::server::self_check::{Finding, SelfCheck};
-use tickwire::internal::util::address_prefix::Household;
+use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
-use tickwire::packet::{Codes, Direction, Value};
+use tickwire::packet::{PacketTables, Direction, Value};
 use tickwire::sim::command_frame::encode_raw;
 use tickwire::sim::fixed::Angle;
-use tickwire::sim::{Action as _, Raw};
+use tickwire::sim::{Action as _, RawCommand};
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Header, Opcode};
 
@@ -155,8 +155,8 @@ impl Hall {
             let Some(player) = client.player() else { continue };
             let direction = (self.sequence / 9 * 7_919 + u64::from(player.0) * 20_011) as u16;
             let action = Action::Move { direction: Some(Angle(direction)) }.encoded();
-            let command = Raw { player, sequence: self.sequence, action };
-            let from = (Household::of(std::net::Ipv4Addr::LOCALHOST.into()), client.id);
+            let command = RawCommand { player, sequence: self.sequence, action };
+            let from = (AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into()), client.id);
             self.room.handle().push(from, command, None).expect("there is room");
         }
         let ticked = self.room.tick(NOW, Wants::default());
@@ -194,7 +194,7 @@ impl Hall {
 }
 
 fn endpoint(is_json: bool) -> Endpoint {
-    Endpoint::new(Codes::builtin().dialect("native").expect("built in"), is_json)
+    Endpoint::new(PacketTables::builtin().dialect("native").expect("built in"), is_json)
 }
 
 /// Makes a way in an update longer, if there is one.
@@ -329,9 +329,9 @@ fn an_own_world_that_differs_is_found_by_itself_among_many_others() {
     (0..60).for_each(|_| _ = hall.tick(None));
     // More participants with checksums of their own than a report names.
     let lockstep = &hall.room.handle().lockstep;
-    let liars = || 0..4 * limits::LOCKSTEP_GROUPS as u64;
+    let liars = || 0..4 * limits::LOCKSTEP_MAX_REPORT_GROUPS as u64;
     liars().for_each(|liar| {
-        lockstep.follow(1_000 + liar, Household::of(std::net::Ipv4Addr::LOCALHOST.into()));
+        lockstep.follow(1_000 + liar, AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into()));
         lockstep.next(1_000 + liar, 1, |_| true);
     });
     assert!(hall.tick(Some(Fault::WrongCommands)));
@@ -375,6 +375,6 @@ fn only_so_many_clients_are_followed_and_their_places_are_free_again() {
     hall.check.ended(100);
     hall.check.opened(1_000, &endpoint);
     assert_eq!((hall.check.len() as u64, hall.check.counts().left_out), (most, 2));
-    let legacy = Endpoint::new(Codes::builtin().dialect("legacy").expect("built in"), false);
+    let legacy = Endpoint::new(PacketTables::builtin().dialect("legacy").expect("built in"), false);
     assert!(SelfCheck::new(hall.room.handle(), legacy).is_none(), "its updates do not say their tick");
 }

@@ -100,14 +100,14 @@ fn shared_pieces_are_not_copied_and_many_are_sent_in_several_calls() {
     line.room = usize::MAX;
     let before = line.sender.sends();
     line.drive(START);
-    assert_eq!(line.sender.sends() - before, 40_u64.div_ceil(limits::SEND_PIECES as u64));
+    assert_eq!(line.sender.sends() - before, 40_u64.div_ceil(limits::MAX_IOVECS as u64));
     assert_eq!(line.got, shared.iter().flat_map(|piece| piece.iter().copied()).collect::<Vec<_>>());
 }
 
 #[test]
 fn the_limit_holds_for_everything_but_the_final_close_frame() {
     let mut line = Line::with_room(0);
-    assert_eq!(line.offer(Frames::Lent(&vec![7; limits::OUTBOX_BYTES]), START), Some(true));
+    assert_eq!(line.offer(Frames::Lent(&vec![7; limits::SEND_QUEUE_BYTES]), START), Some(true));
     assert_eq!(line.offer(Frames::Lent(b"x"), START), Some(false));
     assert!(line.sender.is_open() && line.sender.ending().is_none());
     assert!(line.close(Breach::Kicked, b"bye", START));
@@ -124,11 +124,11 @@ fn the_limit_holds_for_everything_but_the_final_close_frame() {
 fn a_send_buffer_full_for_the_grace_period_makes_a_slow_client() {
     let mut line = Line::with_room(1);
     line.offer(Frames::Lent(b"abc"), START);
-    let later = limits::OUTBOX_GRACE;
+    let later = limits::SEND_STALL_TIME;
     assert_eq!(line.sender.poll(later + Duration::from_millis(1)), Due::Close(Breach::SlowClient));
     line.room = 1;
     line.drive(later);
-    assert!(matches!(line.sender.poll(later + limits::OUTBOX_GRACE), Due::Nothing(_) | Due::Ping));
+    assert!(matches!(line.sender.poll(later + limits::SEND_STALL_TIME), Due::Nothing(_) | Due::Ping));
 }
 
 #[test]

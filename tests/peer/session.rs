@@ -9,7 +9,7 @@ use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mo
 use tickwire::internal::games::moo::packet_handler::Look;
 use tickwire::internal::games::moo::world::{Action, PlayerId};
 use tickwire::limits;
-use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
+use tickwire::packet::{PacketTables, DecodedPacket, Dialect, Direction, Value};
 
 const START: Duration = Duration::from_secs(100);
 
@@ -35,11 +35,11 @@ fn map_ping() -> ClientPacket<'static> {
 
 fn dialect(native: bool) -> &'static Dialect {
     let name = if native { "native" } else { "legacy" };
-    Codes::builtin_ref().dialects().find(|dialect| dialect.name() == name).expect("built in")
+    PacketTables::builtin_ref().dialects().find(|dialect| dialect.name() == name).expect("built in")
 }
 
 /// A packet as it arrives: in our own dialect, or in a foreign one if it has no place in ours.
-fn arrived(packet: &ClientPacket<'_>) -> Decoded<'static> {
+fn arrived(packet: &ClientPacket<'_>) -> DecodedPacket<'static> {
     let encoded = [true, false].map(|native| (dialect(native), packet.encode(dialect(native))));
     let (dialect, message) = encoded.into_iter().find(|(_, message)| !message.is_empty()).expect("a place");
     let decoded = dialect.decode(Direction::ToServer, &message).expect("our own message");
@@ -47,7 +47,7 @@ fn arrived(packet: &ClientPacket<'_>) -> Decoded<'static> {
     decoded
 }
 
-fn handled_at(now: Duration, session: &mut Session, packet: &Decoded<'_>) -> Vec<Output> {
+fn handled_at(now: Duration, session: &mut Session, packet: &DecodedPacket<'_>) -> Vec<Output> {
     let mut outputs = Vec::new();
     session.handle(packet, now, &mut outputs).expect("no breach");
     outputs
@@ -126,7 +126,7 @@ fn names_are_cut_at_a_character_and_never_empty_and_chat_is_cleaned() {
         let skin = skin.map_or(Value::Nil, Value::from);
         let pairs = [("name", Value::from(name)), ("moofoll", Value::from(false)), ("skin", skin)];
         let pairs = pairs.map(|(key, value)| (Value::from(key), value));
-        let enter = Decoded { row, values: vec![Value::Map(pairs.into())] };
+        let enter = DecodedPacket { row, values: vec![Value::Map(pairs.into())] };
         assert_eq!(handled_at(START, &mut new(false), &enter), [expected]);
     }
     let outputs = handled(&mut playing(false), &chat(" \u{202e}hi\n\u{7}there "));

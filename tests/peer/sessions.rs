@@ -20,7 +20,7 @@ use tickwire::internal::games;
 use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
 use tickwire::internal::server::net::recorder::Target;
 use tickwire::internal::tools::replay;
-use tickwire::packet::{Codes, Dialect, Direction};
+use tickwire::packet::{PacketTables, Dialect, Direction};
 use tickwire::ws::frame::{self, Opcode};
 
 use crate::raw::Raw;
@@ -191,7 +191,7 @@ impl Script {
 fn run(seed: u64, address: SocketAddr) {
     let mut dice = Dice(seed);
     let (target, dialect, is_json) = ENDPOINTS[dice.roll(ENDPOINTS.len() as u64) as usize];
-    let dialect = Codes::builtin().dialect(dialect).expect("built in");
+    let dialect = PacketTables::builtin().dialect(dialect).expect("built in");
     let mut script = Script { dice, dialect, is_json, sequence: 0 };
     let mut raw = Raw::connect(address, target);
     let mut bytes = if script.dice.roll(20) == 0 { Vec::new() } else { script.begin() };
@@ -279,7 +279,7 @@ fn a_peer_without_sockets_replays_a_capture_like_the_server() {
     }
     let capture = capture::read(&file).expect("a capture");
     let run_again = |capture: &Capture<'_>| {
-        let find = |about: &About, head: &_| Endpoint::find(&Codes::builtin(), about.paths, head).ok();
+        let find = |about: &About, head: &_| Endpoint::find(&PacketTables::builtin(), about.paths, head).ok();
         replay::replay(capture, games::ABOUT, &find, replay::Asked::default()).expect("replayable")
     };
     let mut rooms = run_again(&capture);

@@ -5,7 +5,7 @@ use tickwire::game::{Game as _, Messages, Onlooker};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, TickHz, World};
 use tickwire::limits;
-use tickwire::packet::Codes;
+use tickwire::packet::PacketTables;
 use tickwire::sim::fixed::Angle;
 use tickwire::sim::{Command, command_frame};
 
@@ -16,7 +16,7 @@ fn snapshot() -> Vec<u8> {
 }
 
 fn own(snapshot: &[u8]) -> Box<dyn Onlooker> {
-    let dialect = Codes::builtin().dialect("native").expect("built in");
+    let dialect = PacketTables::builtin().dialect("native").expect("built in");
     (Moo::ABOUT.look)(snapshot, &dialect).expect("its own")
 }
 

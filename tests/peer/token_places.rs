@@ -2,7 +2,7 @@
 
 use tickwire::internal::connection::{Ending, Receiver};
 use tickwire::limits;
-use tickwire::packet::{Codes, Direction, Value};
+use tickwire::packet::{PacketTables, Direction, Value};
 use tickwire::ws::frame::{self, Opcode};
 
 use crate::tokens::{
@@ -178,7 +178,7 @@ fn a_token_in_its_place_is_compared_though_the_name_before_it_is_overwritten() {
 fn texts_that_a_packet_takes_and_numbers_stay_on_a_server_with_tokens() {
     let chat = |text: &str| {
         let values = [1.into(), Value::Nil, text.into()];
-        let dialect = Codes::builtin().dialect("native").expect("built in");
+        let dialect = PacketTables::builtin().dialect("native").expect("built in");
         framed(Opcode::Binary, &dialect.encode(Direction::ToServer, "chat", &values).expect("fits"))
     };
     for (dialect, is_json, bytes) in [

@@ -13,11 +13,11 @@ use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
 use tickwire::internal::server::admission::tokens::{Guard, Holder, Pass, Players, Tokens};
 use tickwire::limits;
-use tickwire::packet::{Codes, Direction, Value};
-use tickwire::sim::Raw;
+use tickwire::packet::{PacketTables, Direction, Value};
+use tickwire::sim::RawCommand;
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};
-use tickwire::ws::message::{Message, Reader};
+use tickwire::ws::message::{Message, MessageReader};
 
 pub const ANN: &str = "anns-token-0123456789";
 pub const BOB: &str = "Bobs.Token~+/=_987654321";
@@ -44,7 +44,7 @@ fn a_token_file_has_a_name_and_a_token_in_each_line() {
 
 #[test]
 fn an_unusable_line_is_named_without_its_token() {
-    let (long, name) = ("x".repeat(limits::TOKEN_CHARS_MOST + 1), "n".repeat(limits::TOKEN_NAME_CHARS + 1));
+    let (long, name) = ("x".repeat(limits::MAX_TOKEN_CHARS + 1), "n".repeat(limits::TOKEN_NAME_CHARS + 1));
     for (text, line, rule) in [
         (format!("ann {ANN}\nbob"), 2, "must be a name and a token"),
         (format!("ann {ANN} {BOB}"), 1, "must be a name and a token"),
@@ -110,11 +110,11 @@ fn a_token_has_its_own_seat_and_only_the_whole_token_is_right() {
 fn an_address_with_too_many_wrong_tokens_lets_in_a_right_one_and_guesses_no_faster_than_the_bucket() {
     let guard = guard(&format!("ann {ANN}"), true);
     let admit = |last: u8, said: &str, now| guard.admit(address(last), Some(said), now);
-    for _ in 0..limits::ADMIN_FAILURES {
+    for _ in 0..limits::MAX_WRONG_TOKENS {
         assert!(admit(1, ANN, AT.now).is_ok(), "a right one is not counted");
         assert_eq!(admit(1, BOB, AT.now), Err(Breach::TokenWrong));
     }
-    let later = AT.now + limits::ADMIN_FAILURE_TIME;
+    let later = AT.now + limits::WRONG_TOKEN_WINDOW;
     assert!(admit(1, ANN, AT.now).is_ok(), "others behind the address have guessed");
     for _ in 1..limits::TOKENS_TRIED_BURST {
         assert_eq!(admit(1, BOB, AT.now), Err(Breach::TokenTooOften));
@@ -135,12 +135,12 @@ fn an_address_with_too_many_wrong_tokens_lets_in_a_right_one_and_guesses_no_fast
 #[test]
 fn whoever_is_turned_away_is_closed_after_a_constant_delay_whenever_the_token_came() {
     for breach in [Breach::TokenWrong, Breach::TokenTooOften] {
-        for hello_after in [Duration::ZERO, limits::HELLO_TIME - Duration::from_millis(1)] {
+        for hello_after in [Duration::ZERO, limits::HELLO_TIMEOUT - Duration::from_millis(1)] {
             let life = Life::new(true, AT.now);
             let said = AT.now + hello_after;
             life.turn_away(breach, said);
-            let due = said + limits::TOKEN_WRONG_DELAY;
-            let poll = |now| life.poll(now, limits::SILENCE);
+            let due = said + limits::WRONG_TOKEN_DELAY;
+            let poll = |now| life.poll(now, limits::IDLE_TIMEOUT);
             assert_eq!(poll(due - Duration::from_millis(1)), Due::Nothing(due));
             assert_eq!(poll(due), Due::Close(breach));
         }
@@ -153,7 +153,7 @@ pub struct Doors {
     pub turns_away: bool,
     pub has_tokens: bool,
     pub names: Vec<String>,
-    pub commands: Vec<Raw>,
+    pub commands: Vec<RawCommand>,
     pub said: Vec<Option<String>>,
     pub joins: usize,
     pub answers: Vec<u8>,
@@ -178,7 +178,7 @@ impl Driver for Doors {
         self.names.push(profile.name);
         Ok(PlayerId(7))
     }
-    fn command(&mut self, it: Raw, _: Option<u32>, _: Option<&'static Shared>) -> Result<(), Denied> {
+    fn command(&mut self, it: RawCommand, _: Option<u32>, _: Option<&'static Shared>) -> Result<(), Denied> {
         self.commands.push(it);
         Ok(())
     }
@@ -199,7 +199,7 @@ impl Books for Doors {
 }
 
 pub fn receiver(dialect: &str, is_json: bool) -> Receiver {
-    let endpoint = Endpoint::new(Codes::builtin().dialect(dialect).expect("built in"), is_json);
+    let endpoint = Endpoint::new(PacketTables::builtin().dialect(dialect).expect("built in"), is_json);
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
     let room = RoomFacts { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
     Receiver::new(endpoint, room, AT.now)
@@ -227,7 +227,7 @@ pub fn in_frames(opcode: Opcode, payload: &[u8], most: usize, between: &[u8]) ->
 }
 
 pub fn hello(values: &[Value]) -> Vec<u8> {
-    let dialect = Codes::builtin().dialect("native").expect("built in");
+    let dialect = PacketTables::builtin().dialect("native").expect("built in");
     dialect.encode(Direction::ToServer, "hello", values).expect("fits the table")
 }
 
@@ -274,7 +274,7 @@ fn the_token_of_a_hello_is_overwritten_for_an_observer_however_it_is_cut() {
                 assert_eq!(seen.len(), bytes.len());
                 assert!(!contains(&unmasked(&seen), &ANN[..8]), "{most} {cut}");
                 // The same packet, with another token.
-                let mut reader = Reader::new(Side::Client, limits::FROM_CLIENTS);
+                let mut reader = MessageReader::new(Side::Client, limits::CLIENT_MESSAGE_LIMITS);
                 reader.receive(&seen);
                 let mut last = Vec::new();
                 while let Some(message) = reader.next_message().expect("good frames") {
@@ -485,7 +485,7 @@ fn a_client_that_is_turned_away_is_told_nothing_and_can_do_nothing() {
         assert_eq!((doors.joins, doors.said.len()), (0, 1), "{dialect}: it has one try");
         assert!(!contains(&unmasked(&doors.observed.borrow()), &ANN[..8]));
         // A capture that begins now knows.
-        let endpoint = Endpoint::new(Codes::builtin().dialect(dialect).expect("built in"), false);
+        let endpoint = Endpoint::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
         let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
         let room = RoomFacts { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
         let restored = Receiver::restore(endpoint, room, &saved, AT.now).expect("what was saved");

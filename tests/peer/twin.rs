@@ -17,12 +17,12 @@ use tickwire::internal::games::moo::{Moo, Scratch, View};
 use tickwire::internal::server::room::handle::Options;
 use tickwire::internal::server::room::lockstep::Rules;
 use tickwire::internal::server::room::{Entered, Entering, Room, Ticked, Wants};
-use tickwire::internal::util::address_prefix::Household;
+use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
-use tickwire::packet::{Codes, Direction, Lane};
+use tickwire::packet::{PacketTables, Direction, Lane};
 use tickwire::sim::Action as _;
 use tickwire::ws::Side;
-use tickwire::ws::message::{Limits, Message, Reader};
+use tickwire::ws::message::{Limits, Message, MessageReader};
 
 use crate::sender::Line;
 
@@ -58,7 +58,7 @@ impl Busy {
             let join = |Entered { player, .. }| {
                 vec![Action::Join { player, name: format!("p{number}"), skin: 0 }.encoded()]
             };
-            let from = Household::of(std::net::Ipv4Addr::LOCALHOST.into());
+            let from = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
             let client = Entering { key: None, connection: number.into(), from };
             room.handle().enter(client, Duration::ZERO, join).expect("a number");
         }
@@ -84,7 +84,7 @@ impl Busy {
             };
             let sequence = u64::from(self.tick) + 1;
             let command = Command { player: PlayerId(number), sequence, action };
-            let home = Household::of(std::net::Ipv4Addr::from_bits(number.into()).into());
+            let home = AddressPrefix::from_ip(std::net::Ipv4Addr::from_bits(number.into()).into());
             self.room.handle().push((home, number.into()), command.encoded(), None).expect("there is room");
         }
         if self.tick.is_multiple_of(45) {
@@ -109,7 +109,7 @@ struct Client {
 
 impl Client {
     fn new(dialect: &str, room: usize) -> Client {
-        let endpoint = Endpoint::new(Codes::builtin().dialect(dialect).expect("built in"), false);
+        let endpoint = Endpoint::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
         let mut view = View::new(&endpoint.dialect);
         view.follow(Some(WATCHED), None);
         let line = Line::with_room(room);
@@ -153,7 +153,7 @@ impl Client {
 
     /// What the client knows from the bytes that it read, and the reliable lines among them.
     fn read(&self) -> (Picture, Vec<String>) {
-        let mut reader = Reader::new(
+        let mut reader = MessageReader::new(
             Side::Server,
             Limits { message_bytes: limits::CLIENT_MESSAGE_BYTES, fragments: 1, ..Limits::DEFAULT },
         );

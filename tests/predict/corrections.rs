@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tickwire::internal::games::moo::world::rules;
 use tickwire::internal::util::netem::{Conditions, PRESETS};
-use tickwire::packet::{Decoded, Value};
+use tickwire::packet::{DecodedPacket, Value};
 
 use crate::line::{Corrected, bad, play, server};
 use crate::moo::{Player, player};
@@ -31,7 +31,7 @@ struct Around {
     has_died: bool,
 }
 
-fn numbers(packet: &Decoded<'_>, name: &str) -> Vec<i64> {
+fn numbers(packet: &DecodedPacket<'_>, name: &str) -> Vec<i64> {
     let list = packet.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
     list.iter().map(|value| value.as_i64().unwrap_or(0)).collect()
 }
@@ -55,13 +55,13 @@ impl Around {
         }
     }
 
-    fn hear(&mut self, packet: &Decoded<'_>) {
+    fn hear(&mut self, packet: &DecodedPacket<'_>) {
         match packet.row.name.as_str() {
             "update" => {
                 self.judge();
                 let place = numbers(packet, "own");
                 let px = |at: usize| place[at] as f64 / 65_536.0;
-                let tick = packet.number("tick").expect("the row has it");
+                let tick = packet.integer("tick").expect("the row has it");
                 self.own =
                     (place.len() > 3).then(|| (tick, (px(2), px(3)))).or(self.own.map(|(_, at)| (tick, at)));
             }
@@ -130,7 +130,7 @@ fn walk(net: Conditions, seed: u32, seconds: u64) -> Walked {
             player.command(server, "move", &[way.into()], now);
         }
     };
-    let see = |_: usize, _: &Player, packet: &Decoded<'_>, _| around.borrow_mut().hear(packet);
+    let see = |_: usize, _: &Player, packet: &DecodedPacket<'_>, _| around.borrow_mut().hear(packet);
     play(&mut server, &mut players, &mut now, seconds, act, see);
     around.get_mut().judge();
     let [player] = players;

@@ -7,7 +7,7 @@ use proptest::test_runner::{Config, TestRunner};
 use tickwire::client::local_worlds::{Moo, Tanks};
 use tickwire::game::prediction::{LocalWorld, Prediction};
 use tickwire::internal::server::embedded::game;
-use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
+use tickwire::packet::{PacketTables, DecodedPacket, Dialect, Direction, Value};
 
 use crate::values::arguments;
 
@@ -30,7 +30,7 @@ fn welcome(dialect: &Dialect, game_name: &str) -> Vec<Value> {
 /// `begins` is the first packet in which the own player stands somewhere.
 fn survives<W: LocalWorld>(game_name: &str, name: &str, begins: (&str, Vec<Value>)) {
     let tables = game(Some(game_name)).expect("a game").about.tables;
-    let codes = Codes::from_texts(tables).expect("good tables");
+    let codes = PacketTables::from_texts(tables).expect("good tables");
     let dialect = codes.dialect(name).expect("the dialect");
     let rows: Vec<_> = dialect.rows(Direction::ToClient).map(|row| row.name.clone()).collect();
     let commands: Vec<_> = dialect.rows(Direction::ToServer).map(|row| row.name.clone()).collect();
@@ -63,16 +63,16 @@ fn survives<W: LocalWorld>(game_name: &str, name: &str, begins: (&str, Vec<Value
         let mut now = Duration::ZERO;
         let row = |direction, name: &str| dialect.row(direction, name).expect("its row");
         let hello =
-            Decoded { row: row(Direction::ToClient, "welcome"), values: welcome(&dialect, game_name) };
+            DecodedPacket { row: row(Direction::ToClient, "welcome"), values: welcome(&dialect, game_name) };
         prediction.hear(&hello, now);
         let (begin, values) = begins.clone();
         for (name, values) in [("spawned", vec![1.into()]), (begin, values)] {
-            prediction.hear(&Decoded { row: row(Direction::ToClient, name), values }, now);
+            prediction.hear(&DecodedPacket { row: row(Direction::ToClient, name), values }, now);
         }
         for ((direction, name, values), ms) in packets {
             now += Duration::from_millis(ms);
             if direction == Direction::ToClient {
-                prediction.hear(&Decoded { row: row(direction, &name), values }, now);
+                prediction.hear(&DecodedPacket { row: row(direction, &name), values }, now);
             } else if let Ok(message) = dialect.encode(direction, &name, &values) {
                 prop_assert!(prediction.say(&dialect, &message, now).is_ok());
             }

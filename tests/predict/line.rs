@@ -8,7 +8,7 @@ use tickwire::client::predicting_client::Player;
 use tickwire::game::prediction::{LocalWorld, Prediction, Shown};
 use tickwire::internal::server::embedded::{Options, Server, game};
 use tickwire::internal::util::netem::Conditions;
-use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
+use tickwire::packet::{PacketTables, DecodedPacket, Dialect, Direction, Value};
 
 /// Time from one frame of a client's display to the next.
 pub const FRAME: Duration = Duration::from_micros(16_667);
@@ -56,7 +56,7 @@ pub struct Client<W: LocalWorld> {
 impl<W: LocalWorld> Client<W> {
     pub fn new(server: &mut Server, name: &str, game_name: &str) -> Client<W> {
         let codes =
-            Codes::from_texts(game(Some(game_name)).expect("a game").about.tables).expect("good tables");
+            PacketTables::from_texts(game(Some(game_name)).expect("a game").about.tables).expect("good tables");
         let dialect = codes.dialect(name).expect("the dialect");
         let link = Link::new("tab", "/play", true, keys());
         let player = Player::new(link, Arc::clone(&dialect), &[("name", "ann".into())]);
@@ -73,7 +73,7 @@ impl<W: LocalWorld> Client<W> {
         &mut self,
         server: &mut Server,
         now: Duration,
-        mut see: impl FnMut(&Decoded<'_>, &Prediction<W>),
+        mut see: impl FnMut(&DecodedPacket<'_>, &Prediction<W>),
     ) {
         let mut bytes = Vec::new();
         assert!(server.take(self.connection, &mut bytes), "the server closed the connection");
@@ -86,7 +86,7 @@ impl<W: LocalWorld> Client<W> {
             list.extend((new > 0).then_some(Corrected { tick, at: now, px }));
         };
         self.player.receive(&bytes, now, |packet, prediction| {
-            note(prediction, packet.number("tick"));
+            note(prediction, packet.integer("tick"));
             see(packet, prediction);
         });
         assert_eq!(self.player.ended(), None);
@@ -126,7 +126,7 @@ pub fn play<W: LocalWorld>(
     now: &mut Duration,
     seconds: u64,
     mut act: impl FnMut(&mut [Client<W>], &mut Server, Duration, u64),
-    mut see: impl FnMut(usize, &Client<W>, &Decoded<'_>, Duration),
+    mut see: impl FnMut(usize, &Client<W>, &DecodedPacket<'_>, Duration),
 ) {
     let (end, mut frame) = (*now + Duration::from_secs(seconds), 0);
     while *now < end {
@@ -140,7 +140,7 @@ pub fn play<W: LocalWorld>(
             });
             for (name, values) in heard {
                 let row = dialect.row(Direction::ToClient, &name).expect("its row");
-                see(at, player, &Decoded { row, values }, *now);
+                see(at, player, &DecodedPacket { row, values }, *now);
             }
         }
         frame += 1;

@@ -6,7 +6,7 @@ use tickwire::game::prediction::{Place, Switches};
 use tickwire::internal::games::moo::prediction::OwnWorld;
 use tickwire::internal::server::embedded::Server;
 use tickwire::internal::util::netem::Conditions;
-use tickwire::packet::{Decoded, Value};
+use tickwire::packet::{DecodedPacket, Value};
 
 use crate::line::{Client, bad, play, server};
 
@@ -96,7 +96,7 @@ fn without_reconciliation_two_worlds_drift_apart_and_the_player_never_jumps() {
         farthest = farthest.max(before.replace(at).map_or(0.0, |before| apart_px(before, at)));
     };
     let mut exact = None;
-    let see = |_: usize, _: &Player, packet: &Decoded<'_>, _| {
+    let see = |_: usize, _: &Player, packet: &DecodedPacket<'_>, _| {
         if let Some(own) = packet.get("own").and_then(Value::as_array).filter(|own| own.len() > 3) {
             exact = own[2].as_i64().zip(own[3].as_i64()).map(|(x, y)| (x as i32, y as i32));
         }
@@ -125,7 +125,7 @@ fn swings_are_foreseen_as_often_as_the_server_tells_of_them() {
             players[0].command(server, "attack", &[state.into()], now);
         }
     };
-    let see = |_: usize, _: &Player, packet: &Decoded<'_>, _| {
+    let see = |_: usize, _: &Player, packet: &DecodedPacket<'_>, _| {
         if packet.row.name == "swings" {
             told += 1;
         }
@@ -166,7 +166,7 @@ fn two_players_who_push_each_other_agree_with_the_server_when_they_rest() {
         player.command(&mut server, "move", &[Value::Nil], now);
     }
     let mut exact = [None; 2];
-    let see = |at: usize, _: &Player, packet: &Decoded<'_>, _| {
+    let see = |at: usize, _: &Player, packet: &DecodedPacket<'_>, _| {
         if let Some(own) = packet.get("own").and_then(Value::as_array).filter(|own| own.len() > 3) {
             exact[at] = own[2].as_i64().zip(own[3].as_i64()).map(|(x, y)| (x as i32, y as i32));
         }

@@ -7,7 +7,7 @@ use tickwire::game::simple::Local;
 use tickwire::internal::games::moo::prediction::OwnWorld;
 use tickwire::internal::games::tanks::Tanks;
 use tickwire::internal::server::embedded::Server;
-use tickwire::packet::{Decoded, Value};
+use tickwire::packet::{DecodedPacket, Value};
 
 use crate::line::{Client, bad, play, server};
 use crate::moo::apart_px;
@@ -21,7 +21,7 @@ fn errors<W: LocalWorld>(
     (dialect, game): (&str, &str),
     seconds: u64,
     mut drive: impl FnMut(&mut Client<W>, &mut Server, Duration, u64),
-    exact: fn(&Decoded<'_>) -> Option<Place>,
+    exact: fn(&DecodedPacket<'_>) -> Option<Place>,
 ) -> [Vec<f64>; 2] {
     let mut players = [(); 2].map(|()| Client::<W>::new(&mut server, dialect, game));
     let (mut now, mut walker) = (Duration::ZERO, None);
@@ -40,8 +40,8 @@ fn errors<W: LocalWorld>(
             shown.extend(client.prediction().clock().others(now).zip(place.map(|(_, place)| place)));
         }
     };
-    let see = |at: usize, _: &Client<W>, packet: &Decoded<'_>, _| {
-        truth.extend(packet.number("tick").zip(exact(packet)).filter(|_| at == 1));
+    let see = |at: usize, _: &Client<W>, packet: &DecodedPacket<'_>, _| {
+        truth.extend(packet.integer("tick").zip(exact(packet)).filter(|_| at == 1));
     };
     play(&mut server, &mut players, &mut now, seconds, act, see);
     shown.map(|shown| compare(&shown, &truth))
@@ -84,7 +84,7 @@ fn dead_reckoning_brings_others_nearer_to_where_they_are() {
             walker.command(server, "move", &[way.into()], now);
         }
     };
-    let exact = |packet: &Decoded<'_>| {
+    let exact = |packet: &DecodedPacket<'_>| {
         let own = packet.get("own").and_then(Value::as_array).filter(|own| own.len() > 3)?;
         own[2].as_i64().zip(own[3].as_i64()).map(|(x, y)| (x as i32, y as i32))
     };
@@ -100,9 +100,9 @@ fn dead_reckoning_brings_other_tanks_nearer_to_where_they_are() {
             walker.command(server, "control", &turns(frame / 90), now);
         }
     };
-    let exact = |packet: &Decoded<'_>| {
+    let exact = |packet: &DecodedPacket<'_>| {
         let is_own = packet.row.name == "own";
-        packet.number("x").zip(packet.number("y")).filter(|_| is_own)
+        packet.integer("x").zip(packet.integer("y")).filter(|_| is_own)
     };
     let runs =
         (3..5).map(|seed| errors(server("tanks", seed, 0, bad()), ("tanks", "tanks"), 60, drive, exact));

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use tickwire::game::prediction::{LocalWorld as _, Switches};
-use tickwire::packet::{Decoded, Value};
+use tickwire::packet::{DecodedPacket, Value};
 
 use crate::line::{bad, play};
 use crate::moo::{Player, player};
@@ -146,9 +146,9 @@ fn walk(is_predicted: bool) -> Walk {
         }
         walk.shown.extend(players[0].shown.map(|shown| (now.as_secs_f64(), px(shown.at.0))));
     };
-    let see = |_: usize, _: &Player, packet: &Decoded<'_>, now: Duration| {
+    let see = |_: usize, _: &Player, packet: &DecodedPacket<'_>, now: Duration| {
         let own = packet.get("own").and_then(Value::as_array).and_then(|own| own.get(2)?.as_i64());
-        if let Some((x, tick)) = own.zip(packet.number::<u32>("tick")) {
+        if let Some((x, tick)) = own.zip(packet.integer::<u32>("tick")) {
             walk.server.push((f64::from(tick) / 30.0, px(x as i32)));
             walk.heard.push((now.as_secs_f64(), px(x as i32)));
         }
@@ -192,9 +192,9 @@ fn picture_of_reconciliation() {
         let now = players[0].shown.expect("plays");
         shown.push(((f64::from(now.tick.0) + f64::from(now.tick.1) / 65_536.0) / 30.0, px(now.at.0)));
     };
-    let see = |at: usize, _: &Player, packet: &Decoded<'_>, _: Duration| {
+    let see = |at: usize, _: &Player, packet: &DecodedPacket<'_>, _: Duration| {
         let own = packet.get("own").and_then(Value::as_array).and_then(|own| own.get(2)?.as_i64());
-        if let Some((x, tick)) = own.zip(packet.number::<u32>("tick")).filter(|_| at == 0) {
+        if let Some((x, tick)) = own.zip(packet.integer::<u32>("tick")).filter(|_| at == 0) {
             exact.push((f64::from(tick) / 30.0, px(x as i32)));
         }
     };
@@ -229,12 +229,12 @@ fn pictures_of_others() {
         let tick = watcher[0].prediction().clock().others(now).map_or(0, |tick| (tick >> 16) as u32);
         ticks.resize(shown[0].len(), tick);
     };
-    let see = |at: usize, _: &Player, packet: &Decoded<'_>, now: Duration| {
+    let see = |at: usize, _: &Player, packet: &DecodedPacket<'_>, now: Duration| {
         if at == 0 && packet.row.name == "update" {
             heard.push(now.as_secs_f64());
         }
         let own = packet.get("own").and_then(Value::as_array).and_then(|own| own.get(2)?.as_i64());
-        exact.extend(packet.number::<u32>("tick").zip(own).filter(|_| at == 1));
+        exact.extend(packet.integer::<u32>("tick").zip(own).filter(|_| at == 1));
     };
     play(&mut server, &mut players, &mut now, 40, act, see);
     // The frame in which dead reckoning helps most.

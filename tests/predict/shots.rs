@@ -9,7 +9,7 @@ use tickwire::game::prediction::{LocalWorld as _, Place};
 use tickwire::game::simple::Local;
 use tickwire::internal::games::tanks::Tanks;
 use tickwire::internal::server::embedded::Server;
-use tickwire::packet::{Decoded, Value};
+use tickwire::packet::{DecodedPacket, Value};
 
 use crate::line::{Client, FRAME, bad, run_until, server};
 
@@ -75,8 +75,8 @@ pub struct Shooter {
 
 impl Shooter {
     /// What the server says of hits.
-    fn hear(&mut self, packet: &Decoded<'_>, own: u32, now: Duration) {
-        let number = |name| packet.number::<u32>(name);
+    fn hear(&mut self, packet: &DecodedPacket<'_>, own: u32, now: Duration) {
+        let number = |name| packet.integer::<u32>(name);
         if packet.row.name != "hit" || number("by") != Some(own) {
             return;
         }
@@ -203,8 +203,8 @@ pub fn duel(seed: u32, seconds: u64, is_compensated: bool) -> Shooter {
         ann.frame(&mut server, now, |packet, _| shooter.hear(packet, own, now));
         let seen = &mut shooter.seen;
         bo.frame(&mut server, now, |packet, _| {
-            let x = packet.number("x").filter(|_| packet.row.name == "own").map(px);
-            seen.on_server.extend(packet.number::<u32>("tick").map(|tick| f64::from(tick) / 60.0).zip(x));
+            let x = packet.integer("x").filter(|_| packet.row.name == "own").map(px);
+            seen.on_server.extend(packet.integer::<u32>("tick").map(|tick| f64::from(tick) / 60.0).zip(x));
         });
         let others: BTreeMap<u32, Place> = ann.player.others(now).into_iter().collect();
         seen.on_screen.extend(others.values().next().map(|at| (now.as_secs_f64(), px(at.0))));

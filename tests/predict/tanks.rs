@@ -119,8 +119,8 @@ fn two_tanks_that_push_each_other_agree_with_the_server_when_they_rest() {
         player.command(&mut server, "control", &asks(0, 0, 0, false), now);
     }
     let mut exact = [None; 2];
-    let see = |at: usize, _: &Player, packet: &tickwire::packet::Decoded<'_>, _| {
-        let place = packet.number("x").zip(packet.number("y")).filter(|_| packet.row.name == "own");
+    let see = |at: usize, _: &Player, packet: &tickwire::packet::DecodedPacket<'_>, _| {
+        let place = packet.integer("x").zip(packet.integer("y")).filter(|_| packet.row.name == "own");
         exact[at] = place.or(exact[at]);
     };
     play(&mut server, &mut players, &mut now, 5, |_, _, _, _| {}, see);

@@ -9,9 +9,9 @@ use crate::rows::{answers, heads, heads_unfinished};
 use std::collections::HashSet;
 
 use tickwire::limits::CONTROL_PAYLOAD_BYTES;
-use tickwire::ws::close::{CloseCode, REASON_BYTES};
+use tickwire::ws::close::{CloseCode, MAX_REASON_BYTES};
 use tickwire::ws::frame::Opcode;
-use tickwire::ws::violation::Answer;
+use tickwire::ws::violation::ViolationResponse;
 use tickwire::ws::{Violation, close};
 
 fn covered() -> HashSet<Violation> {
@@ -48,7 +48,7 @@ fn names_are_unique_snake_case_that_fits_a_close_reason() {
         let name = violation.name();
         assert!(names.insert(name), "{name} twice");
         assert!(name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'), "{name}");
-        assert!(name.len() <= REASON_BYTES, "{name}");
+        assert!(name.len() <= MAX_REASON_BYTES, "{name}");
         let variant: String = format!("{violation:?}").to_lowercase();
         assert_eq!(variant, name.replace('_', ""), "the variant and its name");
     }
@@ -61,14 +61,14 @@ fn every_rule_has_an_address_an_answer_and_one_sentence() {
         assert!(violation.section().split('.').all(|part| part.parse::<u8>().is_ok()), "{violation:?}");
         let sentence = violation.to_string();
         assert!(sentence.ends_with('.') && !sentence.contains(". "), "{sentence}");
-        match violation.answer() {
-            Answer::Close(code) => {
+        match violation.response() {
+            ViolationResponse::Close(code) => {
                 assert!(violation.close_code() == Some(code) && violation.status().is_none())
             }
-            Answer::Status(status) => {
+            ViolationResponse::Status(status) => {
                 assert!(matches!(status, 400 | 403 | 405 | 426 | 431 | 505), "{status}")
             }
-            Answer::Drop => assert!(violation.status().is_none() && violation.close_code().is_none()),
+            ViolationResponse::Drop => assert!(violation.status().is_none() && violation.close_code().is_none()),
         }
     }
 }
@@ -80,11 +80,11 @@ fn section_7_4_every_number() {
         assert_eq!(CloseCode::new(number).is_some(), allowed, "{number}");
         assert_eq!(close::decode(&number.to_be_bytes()).is_ok(), allowed, "{number}");
     }
-    for code in [CloseCode::NORMAL, CloseCode::GOING_AWAY, CloseCode::PROTOCOL_ERROR, CloseCode::UNSUPPORTED]
+    for code in [CloseCode::NORMAL, CloseCode::GOING_AWAY, CloseCode::PROTOCOL_ERROR, CloseCode::UNSUPPORTED_DATA]
     {
         assert_eq!(CloseCode::new(code.get()), Some(code));
     }
-    for code in [CloseCode::NOT_CONSISTENT, CloseCode::POLICY, CloseCode::TOO_BIG, CloseCode::INTERNAL] {
+    for code in [CloseCode::INVALID_PAYLOAD, CloseCode::POLICY_VIOLATION, CloseCode::MESSAGE_TOO_BIG, CloseCode::INTERNAL_ERROR] {
         assert_eq!(CloseCode::new(code.get()), Some(code));
     }
 }
@@ -93,7 +93,7 @@ fn section_7_4_every_number() {
 fn section_5_5_1_a_long_reason_is_cut_before_a_character() {
     let encoded = |reason: &str| {
         let mut body = Vec::new();
-        close::encode(Some(CloseCode::POLICY), reason, &mut body);
+        close::encode(Some(CloseCode::POLICY_VIOLATION), reason, &mut body);
         body
     };
     assert_eq!(encoded("no"), b"\x03\xf0no");

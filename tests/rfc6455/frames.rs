@@ -8,13 +8,13 @@ use crate::rows::frames::{FROM_CLIENT, FROM_SERVER, KEY, Row, UNFINISHED, both_s
 use crate::rows::frames_limits::{LONG, LONG_LIMITS};
 use crate::rows::{hex, pieces};
 use tickwire::limits;
-use tickwire::ws::message::{Message, Reader};
-use tickwire::ws::{CloseCode, Conn, Event, Limits, Role, Side, Violation, frame};
+use tickwire::ws::message::{Message, MessageReader};
+use tickwire::ws::{CloseCode, Connection, Event, Limits, Role, Side, Violation, frame};
 
-fn conn_that_hears(from: Side, limits: Limits) -> Conn {
+fn conn_that_hears(from: Side, limits: Limits) -> Connection {
     match from {
-        Side::Client => Conn::new(Role::Server, limits),
-        Side::Server => Conn::new(Role::Client { mask_key: || KEY }, limits),
+        Side::Client => Connection::new(Role::Server, limits),
+        Side::Server => Connection::new(Role::Client { mask_key: || KEY }, limits),
     }
 }
 
@@ -78,7 +78,7 @@ fn replay<'a>(
     from: Side,
     limits: Limits,
     pieces: impl Iterator<Item = &'a [u8]>,
-) -> (Vec<String>, Option<Violation>, Vec<String>, Conn) {
+) -> (Vec<String>, Option<Violation>, Vec<String>, Connection) {
     let mut conn = conn_that_hears(from, limits);
     let (mut events, mut broken, mut output) = (Vec::new(), None, Vec::new());
     for piece in pieces {
@@ -101,7 +101,7 @@ fn replay<'a>(
 
 /// What was sent, read by the other end.
 fn decode_output(from: Side, output: &[u8]) -> Vec<String> {
-    let mut reader = Reader::new(from, LONG_LIMITS);
+    let mut reader = MessageReader::new(from, LONG_LIMITS);
     reader.receive(output);
     let mut printed = Vec::new();
     while let Some(message) = reader.next_message().expect("we send no broken frames") {
@@ -123,7 +123,7 @@ fn check(row: &Row, from: Side, limits: Limits, bytes: &[u8]) {
         assert!(events == expected, "{name}, from {from:?}, {how}: {events:?}");
         assert_eq!(broken, row.3, "{name}, from {from:?}, {how}");
         assert!(output == expected_output(row), "{name}, from {from:?}, {how}: sent {output:?}");
-        assert_eq!(conn.is_over(), closed || broken.is_some(), "{name}");
+        assert_eq!(conn.is_finished(), closed || broken.is_some(), "{name}");
         conn.receive_eof();
         assert_eq!(conn.next_event(), Ok(Some(Event::Eof { clean: closed })), "{name}");
         assert_eq!(conn.next_event(), Ok(None), "{name}: the end is told once");
@@ -142,7 +142,7 @@ fn check(row: &Row, from: Side, limits: Limits, bytes: &[u8]) {
 #[test]
 fn each_row_of_both_sides_in_both_directions() {
     let mut count = 0;
-    let with_limits = both_sides().map(|row| (row, limits::FROM_CLIENTS));
+    let with_limits = both_sides().map(|row| (row, limits::CLIENT_MESSAGE_LIMITS));
     for (row, limits) in with_limits.chain(LONG.iter().map(|row| (row, LONG_LIMITS))) {
         check(row, Side::Server, limits, &bytes_of(row.1, Side::Server));
         check(row, Side::Client, limits, &bytes_of(row.1, Side::Client));
@@ -156,7 +156,7 @@ fn each_row_of_both_sides_in_both_directions() {
 fn each_row_of_one_side_as_it_is() {
     let sides = [(FROM_CLIENT, Side::Client), (FROM_SERVER, Side::Server)];
     for (row, side) in sides.iter().flat_map(|(rows, side)| rows.iter().map(move |row| (row, *side))) {
-        check(row, side, limits::FROM_CLIENTS, &hex::bytes(row.1));
+        check(row, side, limits::CLIENT_MESSAGE_LIMITS, &hex::bytes(row.1));
     }
     println!("{} rows of frames that one side sends", FROM_CLIENT.len() + FROM_SERVER.len());
 }
@@ -168,12 +168,12 @@ fn unfinished_input_is_awaited() {
             let bytes = bytes_of(frames, from);
             for (how, pieces) in pieces::ways(&bytes, pieces::seed()) {
                 let (events, broken, output, mut conn) =
-                    replay(from, limits::FROM_CLIENTS, pieces.into_iter());
+                    replay(from, limits::CLIENT_MESSAGE_LIMITS, pieces.into_iter());
                 assert!(
                     events.is_empty() && broken.is_none() && output.is_empty(),
                     "{name}, from {from:?}, {how}"
                 );
-                assert!(!conn.is_between_messages() && !conn.is_over(), "{name}, from {from:?}, {how}");
+                assert!(!conn.is_between_messages() && !conn.is_finished(), "{name}, from {from:?}, {how}");
                 conn.receive_eof();
                 assert_eq!(conn.next_event(), Ok(Some(Event::Eof { clean: false })), "{name}");
             }
@@ -220,7 +220,7 @@ fn section_5_5_1_one_close_frame_and_nothing_after_it() {
     ];
     for &(name, frames, violation, clean) in rows {
         for from in [Side::Client, Side::Server] {
-            let mut conn = conn_that_hears(from, limits::FROM_CLIENTS);
+            let mut conn = conn_that_hears(from, limits::CLIENT_MESSAGE_LIMITS);
             conn.close(CloseCode::GOING_AWAY, "bye");
             conn.close(CloseCode::NORMAL, "again");
             conn.receive(&bytes_of(frames, from));
@@ -239,7 +239,7 @@ fn section_5_5_1_one_close_frame_and_nothing_after_it() {
             let side = if from == Side::Client { Side::Server } else { Side::Client };
             assert_eq!(decode_output(side, &output), ["close:1001:bye"], "{name}, from {from:?}");
             assert_eq!(broken, violation, "{name}");
-            assert_eq!(conn.is_over(), clean || broken.is_some(), "{name}");
+            assert_eq!(conn.is_finished(), clean || broken.is_some(), "{name}");
             conn.receive_eof();
             assert_eq!(conn.next_event(), Ok(Some(Event::Eof { clean })), "{name}");
         }
@@ -249,7 +249,7 @@ fn section_5_5_1_one_close_frame_and_nothing_after_it() {
 /// Section 7.1.5: the other half of a broken rule is that its close frame ends what we send.
 #[test]
 fn nothing_is_sent_after_a_violation() {
-    let mut conn = conn_that_hears(Side::Server, limits::FROM_CLIENTS);
+    let mut conn = conn_that_hears(Side::Server, limits::CLIENT_MESSAGE_LIMITS);
     conn.receive(&hex::bytes("83 00"));
     assert_eq!(conn.next_event(), Err(Violation::ReservedOpcode));
     conn.send_binary(&[1]);
@@ -268,7 +268,7 @@ fn section_5_2_headers_and_frames_as_they_are_written() {
         header.encode(&mut bytes);
         bytes
     };
-    assert_eq!(written(header(true, (1 << 63) - 1, Some(KEY))).len(), frame::HEADER_BYTES_MAX);
+    assert_eq!(written(header(true, (1 << 63) - 1, Some(KEY))).len(), frame::MAX_HEADER_BYTES);
     for (header, hex, line) in [
         (header(true, 1, None), "81 01", "text, 1 byte"),
         (header(false, 0, Some(KEY)), "01 80 37fa213d", "text, not the last, masked, 0 bytes"),

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use tickwire::limits::{self, CONTROL_PAYLOAD_BYTES, HEAD_BYTES, HEAD_HEADERS, SUBPROTOCOLS};
 use tickwire::ws::frame::{self, Header, Opcode};
 use tickwire::ws::http::{HeadReader, RequestHead};
-use tickwire::ws::message::{Message, Reader};
-use tickwire::ws::{Conn, Limits, Role, Side, Violation, handshake};
+use tickwire::ws::message::{Message, MessageReader};
+use tickwire::ws::{Connection, Limits, Role, Side, Violation, handshake};
 
 const KEY: [u8; 4] = [9, 8, 7, 6];
 /// Quadratic work on the longest head is a thousand times the linear work; what a loaded machine adds is far less.
@@ -39,7 +39,7 @@ fn longest_head(more: &str) -> Vec<u8> {
 }
 
 fn read_in_pieces(head: &[u8], bytes: usize) -> Option<RequestHead> {
-    let mut reader = HeadReader::new(limits::HEAD);
+    let mut reader = HeadReader::new(limits::HEAD_LIMITS);
     let mut found = None;
     head.chunks(bytes).for_each(|piece| found = reader.receive(piece).expect("a good head"));
     found
@@ -61,7 +61,7 @@ fn nothing_is_parsed_after_too_many_headers() {
     let mut head = format!("GET / HTTP/1.1\r\n{}", "X: 1\r\n".repeat(HEAD_HEADERS + 1)).into_bytes();
     for more in [&b""[..], b"\0", b"\n", b" folded\r\n", &[0; HEAD_BYTES]] {
         head.extend(more);
-        let mut reader = HeadReader::new(limits::HEAD);
+        let mut reader = HeadReader::new(limits::HEAD_LIMITS);
         assert_eq!(reader.receive(&head).unwrap_err().violation, Violation::TooManyHeaders);
         assert_eq!(reader.receive(b"\0").unwrap_err().violation, Violation::TooManyHeaders, "it stays so");
     }
@@ -118,7 +118,7 @@ fn no_memory_is_reserved_for_a_length_that_is_only_declared() {
     let before = memory("VmSize");
     let mut readers = Vec::new();
     for (opcode, fin) in [(Opcode::Binary, true), (Opcode::Text, true), (Opcode::Binary, false)].repeat(32) {
-        let mut reader = Reader::new(Side::Client, limits);
+        let mut reader = MessageReader::new(Side::Client, limits);
         reader.receive(&header(opcode, fin));
         assert_eq!(reader.next_message(), Ok(None));
         reader.receive(&[KEY[0] ^ b'a']);
@@ -141,7 +141,7 @@ fn tiny_fragments_cost_only_their_bytes() {
         fragments.push(7);
     }
     let before = memory("VmRSS");
-    let mut readers: Vec<Reader> = (0..64).map(|_| Reader::new(Side::Client, limits)).collect();
+    let mut readers: Vec<MessageReader> = (0..64).map(|_| MessageReader::new(Side::Client, limits)).collect();
     for reader in &mut readers {
         for piece in fragments.chunks(4096) {
             reader.receive(piece);
@@ -165,7 +165,7 @@ fn tiny_fragments_cost_only_their_bytes() {
 fn the_size_of_pongs_is_bounded_by_that_of_the_pings() {
     for payload in 0..=CONTROL_PAYLOAD_BYTES {
         for (role, key) in [(Role::Server, Some(KEY)), (Role::Client { mask_key: || KEY }, None)] {
-            let (mut conn, mut pings) = (Conn::new(role, limits::FROM_CLIENTS), Vec::new());
+            let (mut conn, mut pings) = (Connection::new(role, limits::CLIENT_MESSAGE_LIMITS), Vec::new());
             (0..50).for_each(|_| frame::write(&mut pings, Opcode::Ping, key, &vec![7; payload]));
             conn.receive(&pings);
             let mut heard = 0;

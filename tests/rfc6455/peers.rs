@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use tickwire::limits;
 use tickwire::ws::http::{HeadReader, ResponseReader};
-use tickwire::ws::{CloseCode, Conn, Event, Limits, Role, handshake};
+use tickwire::ws::{CloseCode, Connection, Event, Limits, Role, handshake};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::handshake::HandshakeError;
 use tungstenite::handshake::server::{NoCallback, ServerHandshake};
@@ -50,7 +50,7 @@ impl Write for Wire {
 
 /// Our end, the peer's end, and what is between.
 struct Pair {
-    ours: Conn,
+    ours: Connection,
     peer: WebSocket<Wire>,
     wire: Wire,
 }
@@ -73,11 +73,11 @@ impl Pair {
         let handshake =
             ClientHandshake::start(wire.clone(), request.into_client_request().unwrap(), None).unwrap();
         let Err(HandshakeError::Interrupted(waiting)) = handshake.handshake() else { panic!("too early") };
-        let head = HeadReader::new(limits::HEAD).receive(&wire.to_us.take()).unwrap().expect("a whole head");
+        let head = HeadReader::new(limits::HEAD_LIMITS).receive(&wire.to_us.take()).unwrap().expect("a whole head");
         let accepted = handshake::accept(&head, &[]).unwrap();
         wire.to_peer.borrow_mut().extend(accepted.response);
         let (peer, _) = waiting.handshake().expect("accepted by the peer");
-        Pair { ours: Conn::new(Role::Server, LIMITS), peer, wire }
+        Pair { ours: Connection::new(Role::Server, LIMITS), peer, wire }
     }
 
     /// Their server, our client.
@@ -88,9 +88,9 @@ impl Pair {
         let handshake = ServerHandshake::start(wire.clone(), NoCallback, None);
         let peer = handshake.handshake().expect("accepted by the peer");
         let head =
-            ResponseReader::new(limits::HEAD).receive(&wire.to_us.take()).unwrap().expect("a whole head");
+            ResponseReader::new(limits::HEAD_LIMITS).receive(&wire.to_us.take()).unwrap().expect("a whole head");
         assert_eq!(handshake::check_response(&head, &key, &[]), Ok(None));
-        let ours = Conn::new(Role::Client { mask_key: || [0x37, 0xfa, 0x21, 0x3d] }, LIMITS);
+        let ours = Connection::new(Role::Client { mask_key: || [0x37, 0xfa, 0x21, 0x3d] }, LIMITS);
         Pair { ours, peer, wire }
     }
 
@@ -181,7 +181,7 @@ fn section_7_the_peer_closes() {
         let frame = tungstenite::protocol::CloseFrame { code: PeerCode::Away, reason: "bye".into() };
         pair.peer.close(Some(frame)).unwrap();
         assert_eq!(pair.hear(), [Heard::Close(Some(1001), "bye".to_owned())]);
-        assert!(pair.ours.is_over());
+        assert!(pair.ours.is_finished());
         pair.speak();
         let Message::Close(Some(answer)) = pair.peer.read().unwrap() else { panic!("not a close") };
         assert_eq!(u16::from(answer.code), 1001);
@@ -193,14 +193,14 @@ fn section_7_the_peer_closes() {
 #[test]
 fn section_7_we_close() {
     both(|mut pair| {
-        pair.ours.close(CloseCode::POLICY, "slow_client");
-        assert!(!pair.ours.is_open() && !pair.ours.is_over());
+        pair.ours.close(CloseCode::POLICY_VIOLATION, "slow_client");
+        assert!(!pair.ours.is_open() && !pair.ours.is_finished());
         pair.speak();
         let Message::Close(Some(frame)) = pair.peer.read().unwrap() else { panic!("not a close") };
         assert_eq!((u16::from(frame.code), frame.reason.as_str()), (1008, "slow_client"));
         let _ = pair.peer.flush();
         assert_eq!(pair.hear(), [Heard::Close(Some(1008), "slow_client".to_owned())]);
-        assert!(pair.ours.is_over());
+        assert!(pair.ours.is_finished());
         pair.speak();
         assert!(matches!(
             pair.peer.read(),

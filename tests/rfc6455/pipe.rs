@@ -4,10 +4,10 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tickwire::internal::ws::utf8::Utf8;
+use tickwire::internal::ws::utf8::Utf8Validator;
 use tickwire::ws::frame::{self, Header, Opcode};
-use tickwire::ws::message::{Message, Reader};
-use tickwire::ws::{CloseCode, Conn, Event, Limits, Role, Side};
+use tickwire::ws::message::{Message, MessageReader};
+use tickwire::ws::{CloseCode, Connection, Event, Limits, Role, Side};
 
 const LIMITS: Limits = Limits { message_bytes: 1 << 17, fragments: 64, ..Limits::DEFAULT };
 
@@ -42,7 +42,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// One end, the bytes under way to it, and what it said and heard.
 struct End {
-    conn: Conn,
+    conn: Connection,
     under_way: Vec<u8>,
     said: Vec<String>,
     heard: Vec<String>,
@@ -53,7 +53,7 @@ struct End {
 
 impl End {
     fn new(role: Role) -> End {
-        let conn = Conn::new(role, LIMITS);
+        let conn = Connection::new(role, LIMITS);
         let (said, heard, pings, pongs) = Default::default();
         End { conn, under_way: Vec::new(), said, heard, pings, pongs, closed: false }
     }
@@ -130,7 +130,7 @@ proptest! {
         prop_assert!(client.pings.starts_with(&client.pongs));
         prop_assert!(server.pings.starts_with(&server.pongs));
         for end in ends.iter_mut() {
-            prop_assert!(end.closed && end.conn.is_over());
+            prop_assert!(end.closed && end.conn.is_finished());
             end.conn.receive_eof();
             prop_assert_eq!(end.conn.next_event(), Ok(Some(Event::Eof { clean: true })));
         }
@@ -154,7 +154,7 @@ proptest! {
                 frame::write(&mut bytes, Opcode::Ping, Some(key), b"between");
             }
         }
-        let mut reader = Reader::new(Side::Client, LIMITS);
+        let mut reader = MessageReader::new(Side::Client, LIMITS);
         let (mut messages, mut pings) = (Vec::new(), 0);
         for piece in bytes.chunks(cut) {
             reader.receive(piece);
@@ -175,7 +175,7 @@ proptest! {
     fn any_split_of_the_bytes_gives_the_same_result(bytes in vec(any::<u8>(), 0..400), cut in 1..20usize, client: bool) {
         let outcome = |size: usize| {
             let role = if client { Role::Client { mask_key: || [1, 2, 3, 4] } } else { Role::Server };
-            let mut conn = Conn::new(role, Limits { message_bytes: 200, fragments: 3, ..Limits::DEFAULT });
+            let mut conn = Connection::new(role, Limits { message_bytes: 200, fragments: 3, ..Limits::DEFAULT });
             let mut log = Vec::new();
             for piece in bytes.chunks(size) {
                 conn.receive(piece);
@@ -201,7 +201,7 @@ proptest! {
         bytes in prop_oneof![vec(any::<u8>(), 0..12), ".{0,12}".prop_map(String::into_bytes)],
         cut in 1..5usize,
     ) {
-        let mut text = Utf8::default();
+        let mut text = Utf8Validator::default();
         let mut come = 0;
         let mut refused_at = None;
         for piece in bytes.chunks(cut) {

@@ -1,12 +1,12 @@
 //! Reading bytes directly into a connection's buffer: how much space it offers, and that the result
 //! is the same.
 
-use tickwire::limits::FRAME_AHEAD_BYTES;
-use tickwire::ws::frame::{HEADER_BYTES_MAX, Header, KEY_BYTES, Opcode, mask};
-use tickwire::ws::{Conn, Limits, Role};
+use tickwire::limits::READ_AHEAD_BYTES;
+use tickwire::ws::frame::{MAX_HEADER_BYTES, Header, MASK_KEY_BYTES, Opcode, mask};
+use tickwire::ws::{Connection, Limits, Role};
 
 const LIMITS: Limits = Limits { message_bytes: 16 << 20, fragments: 1_000, ..Limits::DEFAULT };
-const KEY: [u8; KEY_BYTES] = [0x37, 0xfa, 0x21, 0x3d];
+const KEY: [u8; MASK_KEY_BYTES] = [0x37, 0xfa, 0x21, 0x3d];
 
 fn header(fin: bool, opcode: Opcode, length: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -26,28 +26,28 @@ fn frame(fin: bool, opcode: Opcode, payload: &[u8]) -> Vec<u8> {
 fn a_declared_length_reserves_no_more_than_the_limit() {
     for (declared, expected) in [
         (0, 10),
-        (1_000, 1_000 + HEADER_BYTES_MAX),
-        (FRAME_AHEAD_BYTES, FRAME_AHEAD_BYTES),
-        (LIMITS.message_bytes, FRAME_AHEAD_BYTES),
+        (1_000, 1_000 + MAX_HEADER_BYTES),
+        (READ_AHEAD_BYTES, READ_AHEAD_BYTES),
+        (LIMITS.message_bytes, READ_AHEAD_BYTES),
     ] {
-        let mut conn = Conn::new(Role::Server, LIMITS);
-        assert_eq!(conn.room(10).len(), 10, "no frame has begun");
+        let mut conn = Connection::new(Role::Server, LIMITS);
+        assert_eq!(conn.recv_buffer(10).len(), 10, "no frame has begun");
         conn.receive(&header(false, Opcode::Binary, declared as u64));
         assert_eq!(conn.next_event(), Ok(None));
-        assert_eq!(conn.room(10).len(), expected, "{declared} bytes declared");
+        assert_eq!(conn.recv_buffer(10).len(), expected, "{declared} bytes declared");
     }
 }
 
 /// What a connection says of these bytes, read into the room that it gives or handed over, in pieces of at most `most` bytes.
 fn events(bytes: &[u8], most: usize, is_read: bool) -> Vec<String> {
-    let mut conn = Conn::new(Role::Server, LIMITS);
+    let mut conn = Connection::new(Role::Server, LIMITS);
     let (mut left, mut events) = (bytes, Vec::new());
     while !left.is_empty() {
         let count = if is_read {
-            let room = conn.room(most);
+            let room = conn.recv_buffer(most);
             let count = left.len().min(room.len());
             room[..count].copy_from_slice(&left[..count]);
-            conn.received(count);
+            conn.commit(count);
             count
         } else {
             let count = left.len().min(most);

@@ -10,12 +10,12 @@ use crate::rows::heads_unfinished;
 use crate::rows::pieces;
 use tickwire::limits::{self, HEAD_BYTES, TARGET_BYTES};
 use tickwire::ws::Violation;
-use tickwire::ws::handshake::{Accepted, accept, check_origin, check_response, encode_key, request};
+use tickwire::ws::handshake::{AcceptedUpgrade, accept, check_origin, check_response, encode_key, request};
 use tickwire::ws::http::{HeadReader, Refusal, RequestHead, ResponseReader, response};
 
 /// What a server does with a connection until it is upgraded.
-fn serve<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Result<Option<Accepted>, Refusal> {
-    let mut reader = HeadReader::new(limits::HEAD);
+fn serve<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Result<Option<AcceptedUpgrade>, Refusal> {
+    let mut reader = HeadReader::new(limits::HEAD_LIMITS);
     for piece in pieces {
         if let Some(head) = reader.receive(piece)? {
             check_origin(&head, &[ALLOWED.to_owned()])?;
@@ -76,7 +76,7 @@ fn a_refusal_is_a_complete_response_that_names_the_rule() {
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with(&format!("HTTP/1.1 {} ", violation.status().unwrap())), "{head}");
         assert!(head.contains(&format!("\r\nContent-Length: {}", body.len())), "{head}");
-        assert!(body.contains(violation.name()) && body.contains(&violation.address()), "{body}");
+        assert!(body.contains(violation.name()) && body.contains(&violation.citation()), "{body}");
         assert!(refusal.to_string().starts_with(&format!("{} {}: ", refusal.status, violation.name())));
         assert_eq!(head.contains("\r\nAllow: GET"), refusal.status == 405, "{head}");
         assert_eq!(head.contains("\r\nSec-WebSocket-Version: 13"), refusal.status == 426, "{head}");
@@ -135,7 +135,7 @@ fn section_7_8_a_page_may_be_requested_in_http_1_0_and_without_a_host() {
         ("GET / HTTP/1.1\r\nHost: a\r\n", Ok(false)),
         ("GET / HTTP/1.1\r\n", Err(Violation::HostMissing)),
     ] {
-        let read = HeadReader::new(limits::HEAD).receive(format!("{lines}\r\n").as_bytes());
+        let read = HeadReader::new(limits::HEAD_LIMITS).receive(format!("{lines}\r\n").as_bytes());
         let version = read.map(|head| head.expect("a whole head").is_http_1_0);
         assert_eq!(version.map_err(|refusal| refusal.violation), expected, "{lines}");
     }
@@ -156,7 +156,7 @@ fn bytes_after_the_head_are_kept_for_the_frames() {
     let mut bytes = bytes_of(&Head::With(""));
     let head_length = bytes.len();
     bytes.extend([0x89, 0x80, 0, 0, 0, 0]);
-    let mut reader = HeadReader::new(limits::HEAD);
+    let mut reader = HeadReader::new(limits::HEAD_LIMITS);
     assert_eq!(reader.receive(&bytes[..head_length - 1]), Ok(None));
     assert!(reader.receive(&bytes[head_length - 1..]).unwrap().is_some());
     assert_eq!(reader.rest(), [0x89, 0x80, 0, 0, 0, 0]);
@@ -164,7 +164,7 @@ fn bytes_after_the_head_are_kept_for_the_frames() {
 
 #[test]
 fn a_refusal_stays_a_refusal() {
-    let mut reader = HeadReader::new(limits::HEAD);
+    let mut reader = HeadReader::new(limits::HEAD_LIMITS);
     let refusal = reader.receive(b"\x16").unwrap_err();
     assert_eq!(reader.receive(&bytes_of(&Head::With(""))), Err(refusal));
 }
@@ -175,13 +175,13 @@ fn the_bounds_are_met_exactly() {
         let mut head = b"GET / HTTP/1.1\r\nHost: a\r\nX: ".to_vec();
         head.resize(length - 4, b'a');
         head.extend(b"\r\n\r\n");
-        HeadReader::new(limits::HEAD).receive(&head)
+        HeadReader::new(limits::HEAD_LIMITS).receive(&head)
     };
     assert!(head_of(HEAD_BYTES).unwrap().is_some());
     assert_eq!(head_of(HEAD_BYTES + 1).unwrap_err().violation, Violation::HeadTooLong);
     let target_of = |length: usize| {
         let head = format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "a".repeat(length - 1));
-        HeadReader::new(limits::HEAD).receive(head.as_bytes())
+        HeadReader::new(limits::HEAD_LIMITS).receive(head.as_bytes())
     };
     assert!(target_of(TARGET_BYTES).unwrap().is_some());
     assert_eq!(target_of(TARGET_BYTES + 1).unwrap_err().violation, Violation::TargetTooLong);
@@ -189,14 +189,14 @@ fn the_bounds_are_met_exactly() {
 
 fn head(target: &str, more: &str) -> RequestHead {
     let text = format!("GET {target} HTTP/1.1\r\nHost: a\r\n{more}\r\n");
-    HeadReader::new(limits::HEAD).receive(text.as_bytes()).unwrap().unwrap()
+    HeadReader::new(limits::HEAD_LIMITS).receive(text.as_bytes()).unwrap().unwrap()
 }
 
 #[test]
 fn section_6_3_a_body_is_accepted_where_expected_and_never_after_an_upgrade() {
     let read = |bytes: &[u8], size: usize| {
         let mut reader =
-            HeadReader::with_bodies(limits::HEAD, |head| head.method == "POST" && head.path() == "/in");
+            HeadReader::with_body_rule(limits::HEAD_LIMITS, |head| head.method == "POST" && head.path() == "/in");
         let mut found = None;
         for piece in bytes.chunks(size) {
             found = reader.receive(piece).map_err(|refusal| refusal.violation)?;
@@ -318,7 +318,7 @@ fn section_4_1_each_response_whole_and_byte_by_byte() {
     for (name, lines, expected) in answers::ROWS {
         let bytes = format!("{}\r\n\r\n", lines.join("\r\n")).into_bytes();
         for size in [1, 7, bytes.len()] {
-            let mut reader = ResponseReader::new(limits::HEAD);
+            let mut reader = ResponseReader::new(limits::HEAD_LIMITS);
             let result = bytes.chunks(size).try_fold(None, |head, piece| Ok(reader.receive(piece)?.or(head)));
             let agreed = result.and_then(|head| {
                 check_response(&head.expect("a whole head"), answers::KEY, answers::OFFERED)
@@ -334,7 +334,7 @@ fn our_client_and_our_server_agree() {
     let key = encode_key([7; 16]);
     let sent = request("localhost:3000", "/play?x=1", &key, &["other", "tickwire.v1"]);
     let accepted = serve(std::iter::once(&sent[..])).unwrap().unwrap();
-    let mut reader = ResponseReader::new(limits::HEAD);
+    let mut reader = ResponseReader::new(limits::HEAD_LIMITS);
     let mut answer = accepted.response;
     answer.extend([0x89, 0x00]);
     let head = reader.receive(&answer).unwrap().unwrap();

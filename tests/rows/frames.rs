@@ -10,10 +10,10 @@
 
 use super::{frames_close, frames_limits, frames_text, hex};
 use tickwire::ws::Violation::{self, *};
-use tickwire::ws::frame::{self, KEY_BYTES, LENGTH, LENGTH_IN_16, LENGTH_IN_64, MASK};
+use tickwire::ws::frame::{self, MASK_KEY_BYTES, LENGTH, LENGTH_MARKER_16, LENGTH_MARKER_64, MASK};
 
 /// The key of every frame that a test masks.
-pub const KEY: [u8; KEY_BYTES] = [0x37, 0xfa, 0x21, 0x3d];
+pub const KEY: [u8; MASK_KEY_BYTES] = [0x37, 0xfa, 0x21, 0x3d];
 
 /// The frames of a row as a client sends them.
 pub fn masked(frames: &str) -> Vec<u8> {
@@ -24,8 +24,8 @@ pub fn masked(frames: &str) -> Vec<u8> {
 fn mask_frame(mut bytes: Vec<u8>) -> Vec<u8> {
     let Some(second) = bytes.get_mut(1) else { return bytes };
     let header_bytes = match *second & LENGTH {
-        LENGTH_IN_16 => 2 + 2,
-        LENGTH_IN_64 => 2 + 8,
+        LENGTH_MARKER_16 => 2 + 2,
+        LENGTH_MARKER_64 => 2 + 8,
         _ => 2,
     };
     *second |= MASK;

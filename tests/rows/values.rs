@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tickwire::packet::grammar::{Argument, Shape, Type};
-use tickwire::packet::{Codes, Direction, Value};
+use tickwire::packet::{PacketTables, Direction, Value};
 
 /// Canonical values of a type.
 fn values_of(kind: &Type) -> BoxedStrategy<Value> {
@@ -50,7 +50,7 @@ fn values_of(kind: &Type) -> BoxedStrategy<Value> {
 }
 
 pub fn arguments(members: &[Argument]) -> BoxedStrategy<Vec<Value>> {
-    members.iter().map(|member| values_of(&member.kind)).collect::<Vec<_>>().boxed()
+    members.iter().map(|member| values_of(&member.ty)).collect::<Vec<_>>().boxed()
 }
 
 /// Runs a check over generated arguments of every row of every dialect in both directions; returns the rows seen.
@@ -58,7 +58,7 @@ pub fn for_every_row(
     cases: u32,
     check: impl Fn(&tickwire::packet::Dialect, Direction, &str, Vec<Value>),
 ) -> usize {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let mut rows = 0;
     for dialect in codes.dialects() {
         for direction in Direction::ALL {

@@ -23,13 +23,13 @@ pub fn cases(dialect: &Dialect, direction: Direction) -> Vec<Case> {
 }
 
 fn cases_of(row: &Row, dialect: &str) -> Vec<Case> {
-    let right: Vec<Value> = row.arguments.iter().map(|argument| right(&argument.kind)).collect();
+    let right: Vec<Value> = row.arguments.iter().map(|argument| right(&argument.ty)).collect();
     let case = |what: String, values: &[Value], fits: bool| {
         let what = format!("{dialect} {} {}: {what}", row.direction.name(), row.name);
         Case { what, bytes: message(row.code(dialect).expect("a row of the dialect"), values), fits }
     };
     let mut cases = vec![case("as it is right".to_owned(), &right, true)];
-    for (at, Argument { name, kind }) in row.arguments.iter().enumerate() {
+    for (at, Argument { name, ty: kind }) in row.arguments.iter().enumerate() {
         for (what, value) in odd_values() {
             let mut values = right.clone();
             let fits = fits(kind, &value);
@@ -38,7 +38,7 @@ fn cases_of(row: &Row, dialect: &str) -> Vec<Case> {
         }
     }
     if let Some((last, fewer)) = row.arguments.split_last() {
-        let may_lack = |argument: &Argument| fits(&argument.kind, &Value::Nil);
+        let may_lack = |argument: &Argument| fits(&argument.ty, &Value::Nil);
         cases.push(case("one too few".to_owned(), &right[..fewer.len()], may_lack(last)));
         cases.push(case("none".to_owned(), &[], row.arguments.iter().all(may_lack)));
     }
@@ -78,7 +78,7 @@ fn odd_values() -> [(&'static str, Value); 13] {
 
 /// A value that fits.
 fn right(kind: &Type) -> Value {
-    let all = |members: &[Argument]| members.iter().map(|member| right(&member.kind)).collect::<Vec<_>>();
+    let all = |members: &[Argument]| members.iter().map(|member| right(&member.ty)).collect::<Vec<_>>();
     match &kind.shape {
         Shape::Bool => Value::from(true),
         Shape::Flag | Shape::Int { .. } | Shape::Any => Value::from(1),
@@ -97,7 +97,7 @@ fn right(kind: &Type) -> Value {
 /// Whether one of the odd values fits a type, in the words of PROTOCOL.md.
 fn fits(kind: &Type, value: &Value) -> bool {
     let number = value.as_f64().filter(|number| number.is_finite());
-    let all_may_be_nil = |members: &[Argument]| members.iter().all(|member| member.kind.or_nil);
+    let all_may_be_nil = |members: &[Argument]| members.iter().all(|member| member.ty.or_nil);
     if kind.is_loose {
         return kind.or_nil || is_converted(&kind.shape, value);
     }
@@ -113,18 +113,18 @@ fn fits(kind: &Type, value: &Value) -> bool {
         (Shape::Groups { .. } | Shape::List { .. }, Value::Array(values)) if values.is_empty() => true,
         (Shape::Groups { members, .. }, Value::Array(values)) => {
             values.len() % members.len() == 0
-                && members.iter().zip(values).all(|(member, value)| fits(&member.kind, value))
+                && members.iter().zip(values).all(|(member, value)| fits(&member.ty, value))
         }
         (Shape::List { each, .. }, Value::Array(values)) => values.iter().all(|value| fits(each, value)),
         (Shape::Tuple(members), Value::Array(values)) => members
             .iter()
             .enumerate()
-            .all(|(at, member)| fits(&member.kind, values.get(at).unwrap_or(&Value::Nil))),
+            .all(|(at, member)| fits(&member.ty, values.get(at).unwrap_or(&Value::Nil))),
         (Shape::Map(members), Value::Map(pairs)) => {
             let others: Vec<Argument> =
                 members.iter().filter(|member| member.name != "name").cloned().collect();
             let named = members.iter().find(|member| member.name == "name");
-            all_may_be_nil(&others) && named.is_none_or(|member| fits(&member.kind, &pairs[0].1))
+            all_may_be_nil(&others) && named.is_none_or(|member| fits(&member.ty, &pairs[0].1))
         }
         _ => false,
     }

@@ -28,7 +28,7 @@ fn head(lines: &str) -> RequestHead {
 
 fn head_of(target: &str, lines: &str) -> RequestHead {
     let bytes = format!("GET {target} HTTP/1.1\r\nHost: {lines}\r\n\r\n");
-    HeadReader::new(limits::HEAD).receive(bytes.as_bytes()).expect("well formed").expect("complete")
+    HeadReader::new(limits::HEAD_LIMITS).receive(bytes.as_bytes()).expect("well formed").expect("complete")
 }
 
 fn socket(text: &str) -> SocketAddr {

@@ -81,7 +81,7 @@ fn without_the_token_nothing_is_done_and_it_is_counted() {
 fn an_address_that_is_wrong_too_often_is_refused_with_429_unless_its_token_is_right() {
     let server = guarded();
     let address = server.address();
-    for _ in 0..limits::ADMIN_FAILURES {
+    for _ in 0..limits::MAX_WRONG_TOKENS {
         assert_eq!(status(&post(address, "Authorization: Bearer wrong\r\n", "stats")), "401");
     }
     let right =
@@ -95,7 +95,7 @@ fn an_address_that_is_wrong_too_often_is_refused_with_429_unless_its_token_is_ri
         assert_eq!(status(&answer), "429", "{answer}");
         let (_, rest) = answer.split_once("\r\nRetry-After: ").expect("when to come again");
         let seconds: u64 = rest.split("\r\n").next().unwrap_or_default().parse().expect("seconds");
-        assert!((1..=limits::ADMIN_FAILURE_TIME.as_secs() + 1).contains(&seconds), "{answer}");
+        assert!((1..=limits::WRONG_TOKEN_WINDOW.as_secs() + 1).contains(&seconds), "{answer}");
     }
     // Others behind the address have guessed: that does not lock the operator out.
     for answer in [
@@ -129,7 +129,7 @@ fn guesses_in_parallel_are_as_few_as_one_after_the_other() {
         let guessers: Vec<_> = (0..8).map(|_| scope.spawn(guess)).collect();
         guessers.into_iter().map(|guesser| guesser.join().expect("no panic")).sum()
     });
-    assert_eq!(looked_at, limits::ADMIN_FAILURES as usize);
+    assert_eq!(looked_at, limits::MAX_WRONG_TOKENS as usize);
     server.stop();
 }
 
@@ -169,7 +169,7 @@ fn an_ipv4_client_of_an_ipv6_socket_is_known_by_its_ipv4_address() {
 #[test]
 fn a_page_of_another_site_cannot_lock_the_operator_out() {
     let server = guarded();
-    for _ in 0..3 * limits::ADMIN_FAILURES {
+    for _ in 0..3 * limits::MAX_WRONG_TOKENS {
         // What a form or a fetch without a preflight can send.
         let more = "Origin: https://evil.example\r\nContent-Type: text/plain\r\n";
         assert_eq!(status(&post(server.address(), more, "stop")), "401");
@@ -213,8 +213,8 @@ fn requests_that_are_wrong_are_refused_with_the_right_status() {
     let allowed = ask(server.address(), &head("PUT /admin", ""));
     assert!(allowed.contains("\r\nAllow: GET, HEAD, POST\r\n"), "{allowed}");
     assert_eq!(status(&send_commands(server.address(), &"\n".repeat(limits::ADMIN_BODY_BYTES))), "200");
-    assert_eq!(status(&send_commands(server.address(), &"bans\n".repeat(limits::ADMIN_LINES))), "200");
-    assert_eq!(status(&send_commands(server.address(), &"bans\n".repeat(limits::ADMIN_LINES + 1))), "413");
+    assert_eq!(status(&send_commands(server.address(), &"bans\n".repeat(limits::MAX_ADMIN_LINES))), "200");
+    assert_eq!(status(&send_commands(server.address(), &"bans\n".repeat(limits::MAX_ADMIN_LINES + 1))), "413");
     server.stop();
 }
 
@@ -296,7 +296,7 @@ fn a_body_that_drips_or_never_comes_meets_the_deadline_of_its_head() {
     let mut dripping = begin("s");
     let mut drops = dripping.try_clone().expect("a second handle");
     let dripper = thread::spawn(move || {
-        while drops.write_all(b"s").is_ok() && started.elapsed() < 2 * limits::HEAD_TIME {
+        while drops.write_all(b"s").is_ok() && started.elapsed() < 2 * limits::HEAD_TIMEOUT {
             thread::sleep(Duration::from_millis(100));
         }
     });
@@ -304,7 +304,7 @@ fn a_body_that_drips_or_never_comes_meets_the_deadline_of_its_head() {
         let mut answer = [0; 12];
         stream.read_exact(&mut answer).expect("an answer");
         assert_eq!(&answer, b"HTTP/1.1 408");
-        assert!(started.elapsed() >= limits::HEAD_TIME && started.elapsed() < 2 * limits::HEAD_TIME);
+        assert!(started.elapsed() >= limits::HEAD_TIMEOUT && started.elapsed() < 2 * limits::HEAD_TIMEOUT);
     }
     drop((silent, dripping));
     dripper.join().expect("it ends");
@@ -380,13 +380,13 @@ fn is_noted(gate: &Gate, address: &str, now: Duration) -> bool {
 #[test]
 fn the_gate_notes_a_household_until_its_wrong_tokens_are_forgotten_and_lets_a_right_one_in() {
     let (gate, start, later) = (Gate::default(), Duration::from_secs(5), Duration::from_secs(7));
-    for number in 0..limits::ADMIN_FAILURES {
+    for number in 0..limits::MAX_WRONG_TOKENS {
         for address in ["203.0.113.9", &format!("2001:db8::{number:x}")] {
             assert_eq!(gate.attempt(ip(address), start, || true), Ok(()));
             assert_eq!(gate.attempt(ip(address), start, || false), Err(GateRefusal::Wrong));
         }
     }
-    let over = start + limits::ADMIN_FAILURE_TIME;
+    let over = start + limits::WRONG_TOKEN_WINDOW;
     assert_eq!(gate.attempt(ip("203.0.113.9"), later, || true), Ok(()));
     for _ in 1..limits::TOKENS_TRIED_BURST {
         let tried = gate.attempt(ip("203.0.113.9"), later, || false);
@@ -411,12 +411,12 @@ fn the_gate_notes_a_household_until_its_wrong_tokens_are_forgotten_and_lets_a_ri
 #[test]
 fn the_gate_remembers_a_bounded_number_of_addresses_and_forgets_the_first() {
     let gate = Gate::default();
-    for number in 0..=limits::ADMIN_FAILURE_ADDRESSES {
+    for number in 0..=limits::MAX_WRONG_TOKEN_ADDRESSES {
         let (address, now) =
             (Ipv4Addr::from_bits(number as u32).into(), Duration::from_millis(number as u64));
-        (0..limits::ADMIN_FAILURES).for_each(|_| _ = gate.attempt(address, now, || false));
+        (0..limits::MAX_WRONG_TOKENS).for_each(|_| _ = gate.attempt(address, now, || false));
     }
-    let now = Duration::from_millis(limits::ADMIN_FAILURE_ADDRESSES as u64);
+    let now = Duration::from_millis(limits::MAX_WRONG_TOKEN_ADDRESSES as u64);
     assert_eq!(["0.0.0.1", "0.0.0.0"].map(|address| is_noted(&gate, address, now)), [true, false]);
 }
 
@@ -433,8 +433,8 @@ fn only_the_whole_token_is_the_token_and_a_random_one_fits_a_header_and_a_url() 
         let told = Token::new(text).expect_err(text);
         assert!(text.is_empty() || !told.contains(text), "{told}");
     }
-    assert!(Token::new(&"a".repeat(limits::TOKEN_CHARS_MOST)).is_ok());
-    assert!(Token::new(&"a".repeat(limits::TOKEN_CHARS_MOST + 1)).is_err());
+    assert!(Token::new(&"a".repeat(limits::MAX_TOKEN_CHARS)).is_ok());
+    assert!(Token::new(&"a".repeat(limits::MAX_TOKEN_CHARS + 1)).is_err());
     let token = Token::random();
     assert_eq!(Token::new(token.reveal()), Ok(token.clone()));
     assert_ne!(token, Token::random());

@@ -11,7 +11,7 @@ use tickwire::internal::games::moo::checker::Check;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
 use tickwire::internal::server::net::{Config, Server};
 use tickwire::internal::testing::abuse::misbehavior::Talk;
-use tickwire::packet::Codes;
+use tickwire::packet::PacketTables;
 
 /// Long enough for anything that happens at all, on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -33,7 +33,7 @@ struct Walker {
 
 impl Walker {
     fn join(url: &Url, name: &str) -> Walker {
-        let native = Codes::builtin().dialect("native").unwrap();
+        let native = PacketTables::builtin().dialect("native").unwrap();
         let mut talk = Talk::connect(url, None, native).unwrap();
         let name = Some(name.to_owned());
         talk.say(&ClientPacket::Hello { version: 1, mode: Mode::Play, name, skin: None }).unwrap();

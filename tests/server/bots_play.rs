@@ -9,7 +9,7 @@ use tickwire::internal::games::moo::Moo;
 use tickwire::internal::server::net::{Config, Server};
 use tickwire::internal::testing::load::crowd::{self, Manner, Plan};
 use tickwire::internal::testing::load::report::Report;
-use tickwire::packet::Codes;
+use tickwire::packet::PacketTables;
 
 /// Long enough for anything that happens at all, on any machine.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -31,7 +31,7 @@ fn has_all(reports: &[Report]) -> bool {
 #[test]
 fn a_dozen_in_three_dialects_gather_build_fight_die_and_come_back() {
     let server = Server::start(Config::new("127.0.0.1:0".parse().unwrap())).unwrap();
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let mut plan = Plan {
         game: Moo::ABOUT,
         url: format!("ws://{}", server.address()).parse().unwrap(),

@@ -13,7 +13,7 @@ use tickwire::internal::server::net::{Config, Server};
 use tickwire::internal::testing::abuse::misbehavior::Talk;
 use tickwire::internal::testing::load::crowd::{self, Manner, Plan};
 use tickwire::internal::testing::load::report::Report;
-use tickwire::packet::{Codes, Dialect};
+use tickwire::packet::{PacketTables, Dialect};
 
 /// Long enough for anything that happens at all, on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -25,7 +25,7 @@ fn start() -> (Server, Url) {
 }
 
 fn dialect(name: &str) -> Arc<Dialect> {
-    Codes::builtin().dialect(name).unwrap()
+    PacketTables::builtin().dialect(name).unwrap()
 }
 
 fn run(url: &Url, name: &str, count: usize) -> Report {

@@ -15,7 +15,7 @@ use tickwire::internal::server::net::recorder::Target;
 use tickwire::internal::testing::abuse::attack::{self, Attack};
 use tickwire::internal::testing::abuse::misbehavior::Talk;
 use tickwire::limits;
-use tickwire::packet::Codes;
+use tickwire::packet::PacketTables;
 
 use crate::replay::{File, number, replay};
 use crate::support::{PATIENCE, server, server_with};
@@ -26,7 +26,7 @@ fn url(server: &Server) -> Url {
 
 /// A native client that wants to play; all come from one address.
 fn player(server: &Server) -> Talk {
-    let native = Codes::builtin().dialect("native").expect("built in");
+    let native = PacketTables::builtin().dialect("native").expect("built in");
     let mut talk = Talk::connect(&url(server), None, native).expect("let in");
     let hello = ClientPacket::Hello { version: 1, mode: Mode::Play, name: None, skin: None };
     talk.say(&hello).expect("said");

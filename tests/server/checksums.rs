@@ -18,7 +18,7 @@ use tickwire::game::ActionOf;
 use tickwire::game::simple::{Deed, Simple};
 use tickwire::game::{Game, Profile};
 use tickwire::internal::games::tanks::{Control, Kind, Tanks};
-use tickwire::sim::{Command, Encoded, Identity, PlayerId, Rng, Sim, Stepped, command_frame};
+use tickwire::sim::{Command, EncodedAction, WorldParams, PlayerId, Rng, Sim, StepResult, command_frame};
 
 use crate::program_of_pong::{Paddle, Pong};
 
@@ -34,8 +34,8 @@ const ACTS_PERCENT: u32 = 8;
 /// A script for a game, and where it leads.
 fn written<G: Game>(mut act: impl FnMut(&mut Rng) -> ActionOf<G>) -> String {
     let mut text = format!("game {} {SEED}\n", G::NAME);
-    let mut world = G::Sim::new(&Identity::of::<G::Sim>(SEED));
-    let (mut random, mut stepped, mut sequence) = (Rng::new(SEED, 9), Stepped::default(), 0);
+    let mut world = G::Sim::new(&WorldParams::default_for::<G::Sim>(SEED));
+    let (mut random, mut stepped, mut sequence) = (Rng::new(SEED, 9), StepResult::default(), 0);
     for tick in 0..TICKS {
         let mut commands = Vec::new();
         let mut add = |player, action| {
@@ -44,7 +44,7 @@ fn written<G: Game>(mut act: impl FnMut(&mut Rng) -> ActionOf<G>) -> String {
         };
         for number in 1..=PLAYERS {
             let player = PlayerId(number);
-            let profile = Profile { name: format!("p{number}"), more: Encoded::new(&[]) };
+            let profile = Profile { name: format!("p{number}"), more: EncodedAction::new(&[]) };
             if tick == 0 || tick == LEAVES[1] && number == 2 {
                 G::join(player, &profile).into_iter().for_each(|join| add(PlayerId::OPERATOR, join));
             } else if tick == LEAVES[0] && number == 2 {

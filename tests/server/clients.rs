@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 
 use crate::support::{PATIENCE, Peer, server, server_with};
 use tickwire::limits;
-use tickwire::packet::{Codes, Direction, Value};
+use tickwire::packet::{PacketTables, Direction, Value};
 
 /// Sends a request as it stands and reads the answer to its end.
 fn ask(address: SocketAddr, request: &str) -> String {
@@ -129,13 +129,13 @@ impl Native {
     }
 
     pub fn say(&mut self, name: &str, values: &[Value]) {
-        let dialect = Codes::builtin().dialect("native").expect("built in");
+        let dialect = PacketTables::builtin().dialect("native").expect("built in");
         self.peer.send(&dialect.encode(Direction::ToServer, name, values).expect("fits the table"));
     }
 
     /// The values of the next packet of this name.
     pub fn hear(&mut self, name: &str) -> Vec<Value> {
-        let dialect = Codes::builtin().dialect("native").expect("built in");
+        let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let named = |message: &[u8]| {
             dialect.decode(Direction::ToClient, message).is_ok_and(|packet| packet.row.name == name)
         };
@@ -251,7 +251,7 @@ fn metrics_after_a_goodbye() -> Option<String> {
         }
         std::thread::sleep(std::time::Duration::from_millis(5));
     };
-    let in_time = asked.elapsed() < limits::CLOSE_TIME;
+    let in_time = asked.elapsed() < limits::CLOSE_TIMEOUT;
     assert!(gone.contains("tickwire_players 0\n"), "{gone}");
     server.stop();
     in_time.then_some(gone)
@@ -262,5 +262,5 @@ fn a_closed_client_leaves_the_world_at_once_even_if_its_socket_stays_open() {
     let mut tries = (0..5).map(|_| metrics_after_a_goodbye());
     let gone =
         tries.find_map(|gone| gone).expect("no player is connected before the connection has had its time");
-    assert!(gone.contains("tickwire_clients 1\n"), "its connection has {:?} to end", limits::CLOSE_TIME);
+    assert!(gone.contains("tickwire_clients 1\n"), "its connection has {:?} to end", limits::CLOSE_TIMEOUT);
 }

@@ -16,8 +16,8 @@ use tickwire::internal::server::net::console::{Source, save_world};
 use tickwire::internal::server::room::Snapshot;
 use tickwire::internal::testing::abuse::misbehavior::Talk;
 use tickwire::limits;
-use tickwire::packet::Codes;
-use tickwire::sim::Identity;
+use tickwire::packet::PacketTables;
+use tickwire::sim::WorldParams;
 
 fn start() -> Program {
     Program::start(&mut tickwire(&["--bind", "127.0.0.1:0", "--map-size", "4000"]))
@@ -26,7 +26,7 @@ fn start() -> Program {
 fn connect(address: SocketAddr, from: &str) -> std::io::Result<Talk> {
     let url = format!("ws://{address}/play").parse().expect("a URL");
     let from: IpAddr = from.parse().expect("an address");
-    Talk::connect(&url, Some(from), Codes::builtin().dialect("native").expect("built in"))
+    Talk::connect(&url, Some(from), PacketTables::builtin().dialect("native").expect("built in"))
 }
 
 /// A native client that plays; gives its player's number as well.
@@ -177,7 +177,7 @@ fn each_command_answers_or_says_what_was_expected() {
         assert_eq!(answer.done, !answer.text.starts_with("error: "), "{line}: {}", answer.text);
     }
     assert_eq!(run(" \t\r"), None);
-    let longest = "a".repeat(limits::OPERATOR_LINE_BYTES);
+    let longest = "a".repeat(limits::MAX_OPERATOR_LINE_BYTES);
     assert!(run(&longest).expect("an answer").text.contains("there is no command"));
     let longer = run(&format!("{longest}a")).expect("an answer");
     assert_eq!(longer.text, "error: a line may have at most 512 bytes\n");
@@ -200,7 +200,7 @@ fn the_program_answers_each_line_and_cuts_one_that_is_too_long() {
 #[test]
 fn a_saved_world_is_private_and_no_file_is_changed() {
     let folder = Folder::new("save");
-    let identity = Identity { seed: 1, tick_hz: 30, options: Vec::new() };
+    let identity = WorldParams { seed: 1, tick_hz: 30, options: Vec::new() };
     let snapshot = |byte: u8| Snapshot {
         about: games::ABOUT[0],
         tick: 7,
@@ -308,7 +308,7 @@ fn a_moomoo_client_gets_a_disconnect_packet_before_the_close_frame() {
     };
     let play = |from: &str, path: &str, dialect: &str, name: &str| {
         let url = format!("ws://{}{path}", program.address).parse().expect("a URL");
-        let dialect = Codes::builtin().dialect(dialect).expect("built in");
+        let dialect = PacketTables::builtin().dialect(dialect).expect("built in");
         let from = from.parse().expect("an address");
         let mut talk = Talk::connect(&url, Some(from), dialect).expect("the upgrade");
         let name = Some(name.to_owned());
@@ -431,7 +431,7 @@ fn a_file_that_is_no_world_of_this_code_is_one_clear_line() {
     damaged[40] ^= 1;
     for (name, bytes, reason) in [
         ("text", b"hello".to_vec(), "not a snapshot"),
-        ("large", vec![0; limits::RESTORE_BYTES as usize + 1], "must be a regular file of at most"),
+        ("large", vec![0; limits::MAX_RESTORE_BYTES as usize + 1], "must be a regular file of at most"),
         ("short", bytes[..bytes.len() / 2].to_vec(), "the snapshot is truncated"),
         ("rules", of_other_rules, "the snapshot was made with other rules"),
         ("damaged", damaged, "the snapshot "),

@@ -43,9 +43,9 @@ fn fragment(fin: bool, opcode: Opcode, payload: &[u8]) -> Vec<u8> {
 
 #[test]
 fn messages_come_back_as_they_were() {
-    let server = server(limits::ECHO_MESSAGE_BYTES_MOST);
+    let server = server(limits::MAX_ECHO_MESSAGE_BYTES);
     let mut peer = connect(server.address());
-    for size in [0, 1, 125, 126, 65_535, 65_536, 1 << 20, limits::ECHO_MESSAGE_BYTES_MOST] {
+    for size in [0, 1, 125, 126, 65_535, 65_536, 1 << 20, limits::MAX_ECHO_MESSAGE_BYTES] {
         let binary: Vec<u8> = (0..size).map(|at| (at * 7 + size) as u8).collect();
         peer.send(Message::binary(binary.clone())).expect("sent");
         assert!(peer.read().expect("the echo") == Message::binary(binary), "{size} bytes");
@@ -148,15 +148,15 @@ fn a_request_that_is_no_upgrade_is_refused_and_one_that_drips_is_late() {
     assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains("space_before_colon"), "{answer}");
     let (begun, answer) = dripping.join().expect("an answer");
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
-    assert!(begun.elapsed() >= limits::HEAD_TIME);
+    assert!(begun.elapsed() >= limits::HEAD_TIMEOUT);
     assert_eq!(server.stop(), 0);
 }
 
 #[test]
 fn there_are_as_many_places_as_there_is_memory_for_and_they_come_back() {
     // With the longest messages there is room for 16, and for half of them from one address.
-    let places = limits::ECHO_MEMORY_BYTES / limits::ECHO_COPIES / limits::ECHO_MESSAGE_BYTES_MOST / 2;
-    let server = server(limits::ECHO_MESSAGE_BYTES_MOST);
+    let places = limits::ECHO_MEMORY_BYTES / limits::ECHO_COPIES / limits::MAX_ECHO_MESSAGE_BYTES / 2;
+    let server = server(limits::MAX_ECHO_MESSAGE_BYTES);
     let mut guests: Vec<Raw> = (0..places).map(|_| Raw::connect(server.address(), "/")).collect();
     let Err(refused) = Peer::try_connect(server.address(), "/") else { panic!("one more has a place") };
     assert!(refused.contains("503"), "{refused}");
@@ -224,7 +224,7 @@ fn other_server(messages: Vec<Message>) -> (SocketAddr, thread::JoinHandle<Vec<M
 
 #[test]
 fn as_a_client_it_gives_back_what_a_server_says() {
-    let long = vec![5; limits::ECHO_MESSAGE_BYTES_MOST];
+    let long = vec![5; limits::MAX_ECHO_MESSAGE_BYTES];
     let messages = vec![Message::text("añ€𐍈"), Message::binary(vec![]), Message::binary(long)];
     let (address, serving) = other_server(messages.clone());
     let mut heard = Vec::new();

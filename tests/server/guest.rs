@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tickwire::game::Game;
 use tickwire::internal::server::net::{Config, Kind, Server};
-use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
+use tickwire::packet::{PacketTables, DecodedPacket, Dialect, Direction, Value};
 
 use crate::support::Peer;
 
@@ -17,7 +17,7 @@ pub fn server_of<G: Game>() -> Server {
 pub fn config_of<G: Game>() -> Config {
     let mut config = Config::new("127.0.0.1:0".parse().expect("an address"));
     let game = Kind::of::<G>();
-    config.codes = Arc::new(Codes::from_texts(G::TABLES).expect("the table of the example"));
+    config.codes = Arc::new(PacketTables::from_texts(G::TABLES).expect("the table of the example"));
     (config.games, config.game) = (vec![game], game);
     config.identity = (G::ABOUT.identity)(7);
     (config.update_hz, config.address_budgets) = (60, false);
@@ -38,7 +38,7 @@ impl Guest {
         let dialect = config.codes.dialect(config.game.about.name).expect("the game's");
         let mut guest = Guest { peer: Peer::connect(server.address(), "/play"), dialect, sequence: 0 };
         guest.say("hello", &[1.into(), 0.into()]);
-        let hz = guest.hear("welcome", |_| true).number("tick_hz");
+        let hz = guest.hear("welcome", |_| true).integer("tick_hz");
         assert_eq!(hz, Some(config.identity.tick_hz));
         guest
     }
@@ -50,7 +50,7 @@ impl Guest {
     }
 
     /// Reads up to the first packet of this name with which `wanted` is content.
-    pub fn hear(&mut self, name: &str, wanted: impl Fn(&Decoded<'_>) -> bool) -> Decoded<'_> {
+    pub fn hear(&mut self, name: &str, wanted: impl Fn(&DecodedPacket<'_>) -> bool) -> DecodedPacket<'_> {
         let Guest { peer, dialect, .. } = self;
         let decode = |message: &[u8]| dialect.decode(Direction::ToClient, message).expect("by the table");
         let is_it = |message: &[u8]| {
@@ -64,7 +64,7 @@ impl Guest {
     /// Begins to play; gives the number of the player.
     pub fn enter(&mut self, name: &str) -> u16 {
         self.say("enter", &[name.into()]);
-        self.hear("spawned", |_| true).number("player").expect("a number")
+        self.hear("spawned", |_| true).integer("player").expect("a number")
     }
 
     /// Sends a packet in which the player acts, with the next sequence and for no tick.

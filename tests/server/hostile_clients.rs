@@ -16,7 +16,7 @@ use tickwire::internal::testing::abuse::misbehavior::Talk;
 use tickwire::internal::testing::abuse::misbehavior::{self, Kind};
 use tickwire::internal::testing::source_addresses::Source;
 use tickwire::limits;
-use tickwire::packet::{Codes, Dialect};
+use tickwire::packet::{PacketTables, Dialect};
 use tickwire::ws::frame::{self, Opcode};
 
 /// Long enough for anything that happens at all, on any machine.
@@ -30,7 +30,7 @@ fn start() -> (Server, Url) {
 }
 
 fn native() -> Arc<Dialect> {
-    Codes::builtin().dialect("native").unwrap()
+    PacketTables::builtin().dialect("native").unwrap()
 }
 
 fn hostile_address() -> IpAddr {
@@ -210,7 +210,7 @@ fn read_again_when_slow() -> Option<io::Result<Option<String>>> {
         }
         thread::sleep(Duration::from_millis(20));
     };
-    let in_time = last_open.elapsed() < limits::CLOSE_TIME / 2;
+    let in_time = last_open.elapsed() < limits::CLOSE_TIMEOUT / 2;
     assert_well(server);
     in_time.then_some(heard)
 }

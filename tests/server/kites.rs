@@ -2,8 +2,8 @@
 
 use tickwire::game::simple::{Deed, Row, Simple, SimpleGame as _, World};
 use tickwire::game::{Dice, Game, client_authority};
-use tickwire::packet::{Codes, Decoded, Direction, Value};
-use tickwire::sim::{Command, Identity, PlayerId, Rng, Sim, Stepped, command_frame};
+use tickwire::packet::{PacketTables, DecodedPacket, Direction, Value};
+use tickwire::sim::{Command, WorldParams, PlayerId, Rng, Sim, StepResult, command_frame};
 
 use crate::guest::{Guest, server_of};
 use crate::program_of_kites::{Act, Kite, Kites};
@@ -28,7 +28,7 @@ struct Sky {
 
 impl Sky {
     fn new() -> Sky {
-        let world = World::new(&Identity::of::<World<Kites>>(7));
+        let world = World::new(&WorldParams::default_for::<World<Kites>>(7));
         let mut sky = Sky { world, sequence: 0, frames: Vec::new() };
         let join = |player, name: &str| (PlayerId::OPERATOR, Deed::Join(player, name.to_owned()));
         assert_eq!(sky.tick(vec![join(ANN, "Ann"), join(BOB, "Bob")]), [""; 0]);
@@ -46,7 +46,7 @@ impl Sky {
         let mut bytes = Vec::new();
         command_frame::encode_raw(self.world.tick(), &raw, &mut bytes).expect("few commands");
         self.frames.push(bytes);
-        let mut stepped = Stepped::default();
+        let mut stepped = StepResult::default();
         self.world.step(&mut commands, &mut stepped);
         stepped.rejected.iter().map(|rejected| rejected.reason).collect()
     }
@@ -61,7 +61,7 @@ impl Sky {
 
     /// The kites in the packet `state`: id, x and y in px.
     fn kites(&self) -> Vec<(u32, i64, i64)> {
-        let codes = Codes::from_texts(Game_::TABLES).expect("its table");
+        let codes = PacketTables::from_texts(Game_::TABLES).expect("its table");
         let dialect = codes.dialect("kites").expect("its dialect");
         let mut row = Row::default();
         self.world.game().show(&mut row);
@@ -71,7 +71,7 @@ impl Sky {
     }
 }
 
-fn kites(state: &Decoded<'_>) -> Vec<(u32, i64, i64)> {
+fn kites(state: &DecodedPacket<'_>) -> Vec<(u32, i64, i64)> {
     let list = state.get("kites").and_then(Value::as_array).expect("a list");
     let numbers: Vec<i64> = list.iter().filter_map(Value::as_i64).collect();
     numbers.chunks(5).map(|one| (one[0] as u32, one[1], one[2])).collect()
@@ -146,10 +146,10 @@ fn a_world_of_command_frames_alone_is_the_same() {
         accepted += said - reasons.len();
         rejected.extend(reasons);
     }
-    let mut follower = World::<Kites>::new(&Identity::of::<World<Kites>>(7));
+    let mut follower = World::<Kites>::new(&WorldParams::default_for::<World<Kites>>(7));
     for (tick, bytes) in (0..).zip(&sky.frames) {
         let mut commands = command_frame::decode(bytes).expect("our own frame").commands;
-        follower.step(&mut commands, &mut Stepped::default());
+        follower.step(&mut commands, &mut StepResult::default());
         if tick == 1_500 {
             follower = World::restore(&follower.snapshot()).expect("our own snapshot");
         }
@@ -210,7 +210,7 @@ fn an_owner_is_told_what_was_refused_and_others_see_what_was_not() {
     bob.hear("state", |state| kites(state) == [(id, 200, 560)]);
     ann.act("report", &[id.into(), 900.into(), 560.into(), 0.into(), 0.into()]);
     let corrected = ann.hear("corrected", |_| true);
-    assert_eq!((corrected.number("id"), corrected.number("x")), (Some(id), Some(200)));
+    assert_eq!((corrected.integer("id"), corrected.integer("x")), (Some(id), Some(200)));
     bob.act("report", &[id.into(), 200.into(), 560.into(), 0.into(), 0.into()]);
     let rejected = bob.hear("command_rejected", |_| true);
     let rejected = rejected.get("commands").and_then(Value::as_array).cloned();

@@ -75,7 +75,7 @@ fn a_stopping_echo_server_sends_a_close_frame_even_to_a_flooding_client() {
             let (heard, time) = flooding(bytes);
             let is_told = heard.last().is_some_and(|(opcode, said)| *opcode == 8 && said == GOING_AWAY);
             assert!(
-                is_told || time >= limits::STOP_TIME,
+                is_told || time >= limits::SHUTDOWN_CLOSE_TIMEOUT,
                 "{bytes}: cut after {time:?}, {} frames",
                 heard.len()
             );
@@ -150,7 +150,7 @@ fn a_client_that_is_closed_before_its_hello_ends_in_the_time_of_a_close_and_neve
     let mut heard = Vec::new();
     stream.read_to_end(&mut heard).expect("an end");
     assert_eq!(frames(&heard), [(8, b"\x03\xf0banned".to_vec())], "{}", to_hex(&heard));
-    assert!(banned.elapsed() < limits::HELLO_TIME, "{:?}", banned.elapsed());
+    assert!(banned.elapsed() < limits::HELLO_TIMEOUT, "{:?}", banned.elapsed());
     let players = send_commands(server.address(), "players");
     assert!(players.ends_with("no player is connected\n"), "{players}");
     server.stop();

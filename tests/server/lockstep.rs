@@ -9,8 +9,8 @@ use tickwire::game::{Game as _, Messages};
 use tickwire::internal::server::net::{Config, Server};
 use tickwire::internal::server::room::lockstep::{Access, Rules};
 use tickwire::limits;
-use tickwire::packet::{Decoded, Direction, Value, json};
-use tickwire::sim::{Identity, PlayerId, fields};
+use tickwire::packet::{DecodedPacket, Direction, Value, json};
+use tickwire::sim::{WorldParams, PlayerId, fields};
 
 use crate::clients::Native;
 use crate::guest::config_of;
@@ -247,7 +247,7 @@ impl SimpleGame for Huge {
 
     type Action = March;
 
-    fn new(identity: &Identity) -> Huge {
+    fn new(identity: &WorldParams) -> Huge {
         Huge { units: Units::new(identity), padding: vec![7; limits::SHARED_MESSAGE_BYTES] }
     }
 
@@ -259,7 +259,7 @@ impl SimpleGame for Huge {
         self.units.leave(player);
     }
 
-    fn action(packet: &Decoded<'_>) -> Option<March> {
+    fn action(packet: &DecodedPacket<'_>) -> Option<March> {
         Units::action(packet)
     }
 
@@ -295,7 +295,7 @@ fn of_a_world_too_large_to_be_sent_clients_are_told_and_those_of_a_stream_stay()
 #[test]
 fn bytes_in_json_are_an_object() {
     let value = Value::Array(vec![Value::Binary(vec![0, 255, 7]), Value::Binary(Vec::new())]);
-    let text = json::print(&value);
+    let text = json::to_text(&value);
     assert_eq!(text, r#"[{"base64":"AP8H"},{"base64":""}]"#);
     assert_eq!(json::read(&text, Direction::ToClient), Ok(value));
     for other in [r#"{"base64":"?"}"#, r#"{"base64":"AA==","more":1}"#, r#"{"base64":1}"#] {

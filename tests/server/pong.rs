@@ -13,7 +13,7 @@ use tickwire::internal::server::net::recorder::Target;
 use tickwire::internal::testing::load::crowd;
 use tickwire::internal::testing::simulate;
 use tickwire::internal::tools::replay;
-use tickwire::packet::{Codes, Decoded, Value};
+use tickwire::packet::{PacketTables, DecodedPacket, Value};
 use tickwire::sim::{Rng, Sim};
 
 use crate::guest::{Guest, server_of};
@@ -40,22 +40,22 @@ fn two_play_a_third_watches_and_takes_the_side_that_becomes_free() {
     // Whoever only watches is told of the field at once.
     assert_eq!(cy.hear("state", |_| true).get("left"), None);
     let (left, right) = (ann.enter("Ann"), bob.enter("Bob"));
-    let state = cy.hear("state", |state| state.number::<u16>("right").is_some());
-    assert_eq!((state.text("left_name"), state.number("left")), (Some("Ann".to_owned()), Some(left)));
+    let state = cy.hear("state", |state| state.integer::<u16>("right").is_some());
+    assert_eq!((state.text("left_name"), state.integer("left")), (Some("Ann".to_owned()), Some(left)));
     paddle(&mut ann, -1);
     paddle(&mut bob, 1);
-    let moved = |state: &Decoded<'_>| {
-        state.number::<u16>("left_y").expect("y") < 250 && state.number::<u16>("right_y").expect("y") > 350
+    let moved = |state: &DecodedPacket<'_>| {
+        state.integer::<u16>("left_y").expect("y") < 250 && state.integer::<u16>("right_y").expect("y") > 350
     };
     cy.hear("state", moved);
     // Nobody plays for another, and what is no move is refused by name.
     let watcher = cy.enter("Cy");
     paddle(&mut cy, 1);
     ann.say("paddle", &[9.into(), Value::Nil, 7.into()]);
-    cy.hear("state", |state| state.number::<u16>("left_y") == Some(48));
+    cy.hear("state", |state| state.integer::<u16>("left_y") == Some(48));
     drop(ann);
-    let state = cy.hear("state", |state| state.number("left") == Some(watcher));
-    assert_eq!((state.number("right"), state.number("left_score")), (Some(right), Some(0)));
+    let state = cy.hear("state", |state| state.integer("left") == Some(watcher));
+    assert_eq!((state.integer("right"), state.integer("left_score")), (Some(right), Some(0)));
     server.stop();
 }
 
@@ -106,7 +106,7 @@ fn a_capture_replays_the_same_and_a_program_without_the_game_says_so() {
         ann.say("ping", &[3.into()]);
         ann.hear("pong", |_| true);
     }
-    bob.hear("state", |state| state.number::<u16>("ball_x") != Some(400));
+    bob.hear("state", |state| state.integer::<u16>("ball_x") != Some(400));
     server.stop();
     let bytes = fs::read(&file.0).expect("the file");
     let report = replay::json::of_file(&bytes, &[ABOUT], None).expect("a capture");
@@ -155,7 +155,7 @@ fn a_snapshot_of_another_game_or_other_rules_is_refused() {
 #[test]
 fn a_table_that_does_not_fit_the_game_is_refused_at_the_start_by_name() {
     let (file, text) = ABOUT.tables[0];
-    let checked = |text: &str| ABOUT.check_tables(&Codes::from_texts(&[(file, text)]).expect("a table"));
+    let checked = |text: &str| ABOUT.check_tables(&PacketTables::from_texts(&[(file, text)]).expect("a table"));
     assert_eq!(checked(text), Ok(()));
     for (from, to, says) in [
         ("ball_x:u16.px ", "", "a state that does not fit: state has no argument ball_x"),
@@ -197,7 +197,7 @@ fn only_the_games_of_the_rooms_need_their_tables() {
 fn bots_play_it_and_a_simulation_of_it_breaks_no_rule_without_a_line_of_its_own() {
     let server = server();
     let url = format!("ws://{}", server.address());
-    let codes = Codes::from_texts(ABOUT.tables).expect("its table");
+    let codes = PacketTables::from_texts(ABOUT.tables).expect("its table");
     let plan = crowd::Plan {
         url: url.parse().expect("a URL"),
         game: ABOUT,

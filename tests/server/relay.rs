@@ -75,7 +75,7 @@ fn bytes_arrive_complete_and_in_order_and_each_half_closes_by_itself() {
     writing.join().expect("sent");
     let totals = relay.stop();
     assert_eq!((totals.connections, totals.bytes), (1, [300_000, 200_000]));
-    assert!(totals.counts.losses > 0 && totals.delays.per_mille(500).is_some());
+    assert!(totals.counts.losses > 0 && totals.delays.quantile(500).is_some());
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_reset_is_passed_on_to_the_other_side() {
         client.write_all(b"x").expect("sent");
         server.read_exact(&mut [0]).expect("a byte");
         let (gone, left) = if resets_client { (client, &mut server) } else { (server, &mut client) };
-        os::reset(&gone).expect("a socket");
+        os::set_reset_on_close(&gone).expect("a socket");
         drop(gone);
         assert_eq!(left.read(&mut [0]).expect_err("a reset").kind(), ErrorKind::ConnectionReset);
     }
@@ -152,7 +152,7 @@ fn a_server_that_does_not_read_stops_the_client_through_the_relay() {
     let mut client = connect(relay.address(), "127.0.0.1");
     let _server = listener.accept().expect("the onward connection").0;
     client.set_nonblocking(true).expect("a socket");
-    let (chunk, mut taken) = (vec![0; limits::LINK_QUEUE_BYTES], 0);
+    let (chunk, mut taken) = (vec![0; limits::NETEM_QUEUE_BYTES], 0);
     // The kernel's buffers and the relay's window fill up; without a bound this never ends.
     let mut quiet = 0;
     while quiet < 20 {
@@ -160,7 +160,7 @@ fn a_server_that_does_not_read_stops_the_client_through_the_relay() {
             Ok(count) => (taken, quiet) = (taken + count, 0),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 quiet += 1;
-                let socket = [os::Watched::writing(&client)];
+                let socket = [os::PollInterest::writable(&client)];
                 os::poll(&socket, limits::PLAIN_LOOK).expect("a socket");
             }
             Err(error) => panic!("{error}"),

@@ -17,7 +17,7 @@ use tickwire::internal::server::net::recorder::{Rotation, Target};
 use tickwire::internal::server::net::{Config, Server};
 use tickwire::internal::testing::load::crowd::{self, Manner, Plan};
 use tickwire::internal::tools::replay::{self, Asked, Pass, Worlds};
-use tickwire::packet::{Codes, Direction};
+use tickwire::packet::{PacketTables, Direction};
 use tickwire::ws::Side;
 use tickwire::ws::frame::{Header, Opcode, mask};
 
@@ -68,7 +68,7 @@ pub fn number(report: &Value, name: &str) -> u64 {
 fn recorded(file: &Path, is_late: bool, rotation: Rotation) -> Vec<u8> {
     let config = Config { rotation, ..Config::new("127.0.0.1:0".parse().expect("an address")) };
     let server = Server::start(config).expect("a free port");
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let names = ["native", "legacy", "letters", "letters-2023"];
     let plan = Plan {
         game: Moo::ABOUT,
@@ -415,7 +415,7 @@ pub fn offset(file: &[u8], part: &[u8]) -> usize {
 /// The direction of a native `move` that is one whole frame, turned a quarter; and a tick that is not after it.
 fn with_another_angle(bytes: &[u8]) -> (Vec<u8>, u64) {
     let capture = capture::read(bytes).expect("a capture");
-    let native = Codes::builtin().dialect("native").expect("built in");
+    let native = PacketTables::builtin().dialect("native").expect("built in");
     let connections = capture.connections();
     let pieces = connections.iter().flat_map(|connection| &connection.pieces);
     let found = pieces.filter(|piece| piece.from == End::Client).find(|piece| is_move(piece, &native));

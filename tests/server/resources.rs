@@ -14,9 +14,9 @@ use crate::raw::Raw;
 use crate::support::{PATIENCE, Peer, server};
 use tickwire::client::dial;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::internal::util::os::Ceilings;
+use tickwire::internal::util::os::MachineCapacity;
 use tickwire::limits;
-use tickwire::packet::{Codes, Direction};
+use tickwire::packet::{PacketTables, Direction};
 use tickwire::ws::frame::{self, Opcode};
 
 const UPGRADE: &str = "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
@@ -92,7 +92,7 @@ fn a_head_that_drips_ends_at_the_deadline_however_often_a_byte_comes() {
     });
     assert_eq!(status(&mut stream), "408");
     let took = started.elapsed();
-    assert!(took >= limits::HEAD_TIME && took < 2 * limits::HEAD_TIME, "{took:?}");
+    assert!(took >= limits::HEAD_TIMEOUT && took < 2 * limits::HEAD_TIMEOUT, "{took:?}");
     drop(stream);
     drip.join().expect("no panic");
     server.stop();
@@ -103,10 +103,10 @@ fn a_head_that_drips_ends_at_the_deadline_however_often_a_byte_comes() {
 fn take_all_places(program: &Program) -> Option<Vec<TcpStream>> {
     let started = Instant::now();
     let waiting: Vec<_> =
-        (0..limits::HEADS_PENDING_PER_ADDRESS).map(|_| from(program.address, 1, 1)).collect();
+        (0..limits::MAX_PENDING_REQUESTS_PER_ADDRESS).map(|_| from(program.address, 1, 1)).collect();
     let text = answer(&mut from(program.address, 1, 1));
     let threads = entries(program, "task");
-    if started.elapsed() >= limits::HEAD_TIME {
+    if started.elapsed() >= limits::HEAD_TIMEOUT {
         return None;
     }
     assert!(
@@ -114,7 +114,7 @@ fn take_all_places(program: &Program) -> Option<Vec<TcpStream>> {
         "{text}"
     );
     assert!(text.contains("\r\nRetry-After: 5\r\n"), "{text}");
-    assert!(threads < limits::HEADS_PENDING_PER_ADDRESS + OTHER_THREADS, "{threads} threads");
+    assert!(threads < limits::MAX_PENDING_REQUESTS_PER_ADDRESS + OTHER_THREADS, "{threads} threads");
     Some(waiting)
 }
 
@@ -210,16 +210,16 @@ fn the_cap_follows_from_open_files_is_shown_and_is_kept() {
 
 #[test]
 fn the_smallest_ceiling_of_the_machine_decides() {
-    let roomy = Ceilings { open_files: 20_000, mappings: 65_530, threads: 4_194_304 };
+    let roomy = MachineCapacity { open_files: 20_000, mappings: 65_530, threads: 4_194_304 };
     for (ceilings, expected) in [
-        (roomy, (65_530 - limits::MAPPINGS_KEPT) / 4),
-        (Ceilings { open_files: 1_000, ..roomy }, 1_000 - limits::DESCRIPTORS_KEPT),
-        (Ceilings { open_files: 72, ..roomy }, limits::CONNECTIONS_LEAST),
-        (Ceilings { threads: 400, ..roomy }, 200),
+        (roomy, (65_530 - limits::RESERVED_MAPPINGS) / 4),
+        (MachineCapacity { open_files: 1_000, ..roomy }, 1_000 - limits::RESERVED_DESCRIPTORS),
+        (MachineCapacity { open_files: 72, ..roomy }, limits::MIN_CONNECTIONS),
+        (MachineCapacity { threads: 400, ..roomy }, 200),
     ] {
-        assert_eq!((ceilings.connections(), ceilings.enough().ok()), (expected, Some(expected)));
+        assert_eq!((ceilings.connections(), ceilings.check().ok()), (expected, Some(expected)));
     }
-    assert!(Ceilings { open_files: 71, ..roomy }.enough().is_err());
+    assert!(MachineCapacity { open_files: 71, ..roomy }.check().is_err());
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn without_descriptors_the_listener_does_not_spin_serves_its_clients_and_recover
     let mut program = Program::start(&mut tickwire(&["--bind", "127.0.0.1:0"]));
     let mut honest = Peer::connect(program.address, "/play");
     honest.send(&[0x92, 1, 0x92, 1, 1]);
-    let native = Codes::builtin().dialect("native").expect("built in");
+    let native = PacketTables::builtin().dialect("native").expect("built in");
     let mut is_served = |nonce: u8| {
         honest.send(&[0x92, 6, 0x91, nonce]);
         let pong = |message: &[u8]| {
@@ -293,7 +293,7 @@ fn a_client_over_its_rate_limit_is_warned_and_then_closed_with_1008() {
     let server = server();
     let mut client = Raw::connect(server.address(), "/play?token=");
     client.say("native", &ClientPacket::Hello { version: 1, mode: Mode::Watch, name: None, skin: None });
-    let native = Codes::builtin().dialect("native").expect("built in");
+    let native = PacketTables::builtin().dialect("native").expect("built in");
     let ping = ClientPacket::Ping { nonce: Some(1) }.encode(&native);
     let mut flood = Vec::new();
     // Less than the bytes allowed at once, and more than the messages.

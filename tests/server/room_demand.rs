@@ -86,7 +86,7 @@ fn rooms(server: &Server) -> usize {
 
 #[test]
 fn an_upgrade_makes_a_room_and_a_page_makes_none() {
-    let server = server(4, limits::ROOM_EMPTY_TIME);
+    let server = server(4, limits::EMPTY_ROOM_TIMEOUT);
     for (path, status, holds) in [
         ("/r/den", 308, "den/"),
         ("/r/den/", 200, "<title>tickwire</title>"),
@@ -120,7 +120,7 @@ fn an_upgrade_makes_a_room_and_a_page_makes_none() {
 
 #[test]
 fn without_the_flag_no_path_makes_a_room() {
-    let server = server(0, limits::ROOM_EMPTY_TIME);
+    let server = server(0, limits::EMPTY_ROOM_TIMEOUT);
     assert_eq!(page(&server, "/r/den/", "").0, 404);
     assert_eq!(upgrade(&server, [127, 0, 0, 1], "/r/den/play").0, 404);
     assert!(page(&server, "/rooms?format=json", "").1.contains("\"on_demand\":false"));
@@ -131,7 +131,7 @@ fn without_the_flag_no_path_makes_a_room() {
 #[cfg(target_os = "linux")]
 fn a_flood_of_names_stays_within_its_bounds_and_a_new_address_still_gets_a_room() {
     let most = 40;
-    let server = server(most, limits::ROOM_EMPTY_TIME);
+    let server = server(most, limits::EMPTY_ROOM_TIMEOUT);
     let (first, refused) = flood(&server, [127, 0, 7, 1], "a");
     assert_eq!((first.len(), refused), (limits::ADDRESS_ROOMS, (429, "address_rooms".to_owned())));
     // Of another address half of what is left stays free.
@@ -203,7 +203,7 @@ fn an_empty_room_ends_with_its_metrics_and_a_client_that_comes_back_makes_it_ane
 
 #[test]
 fn the_operator_ends_a_room_on_demand_and_no_other() {
-    let server = server(4, limits::ROOM_EMPTY_TIME);
+    let server = server(4, limits::EMPTY_ROOM_TIMEOUT);
     let (mut ada, ..) = Native::play_at(server.address(), "/r/den/play", "Ada");
     let (mut bob, ..) = Native::play_at(server.address(), "/play", "Bob");
     assert_eq!(run(&server, "room den end"), "room den has ended; clients closed: 1\n");
@@ -238,7 +238,7 @@ fn whoever_comes_while_a_room_ends_enters_a_living_room() {
 
 #[test]
 fn a_private_room_is_in_no_list_and_its_name_in_no_log_metric_or_capture() {
-    let (server, file) = (server(4, limits::ROOM_EMPTY_TIME), File::new("private"));
+    let (server, file) = (server(4, limits::EMPTY_ROOM_TIMEOUT), File::new("private"));
     server.capture(Target::File(file.0.clone())).expect("a new file");
     let path = format!("/r/{SECRET}/play");
     let (mut ada, ..) = Native::play_at(server.address(), &path, "Ada");
@@ -308,7 +308,7 @@ fn guarded(most: usize, spectators: bool, empty: Duration) -> Server {
 #[test]
 fn with_tokens_only_a_request_with_one_of_them_makes_a_room() {
     for spectators in [false, true] {
-        let server = guarded(2, spectators, limits::ROOM_EMPTY_TIME);
+        let server = guarded(2, spectators, limits::EMPTY_ROOM_TIMEOUT);
         let closed = |path: &str| Peer::connect(server.address(), path).receive_close();
         for at in 0..20 {
             assert_eq!(closed(&format!("/r/flood-{at}/play")), "1008 room_token_missing");
@@ -351,7 +351,7 @@ fn with_tokens_clients_without_one_do_not_keep_a_room() {
 
 #[test]
 fn no_path_makes_a_room_with_the_name_that_the_log_gives_to_a_private_one() {
-    let server = server(4, limits::ROOM_EMPTY_TIME);
+    let server = server(4, limits::EMPTY_ROOM_TIMEOUT);
     let (_ada, ..) = Native::play_at(server.address(), &format!("/r/{SECRET}/play"), "Ada");
     let alias = "p-k7f2xxxxxxxxxxxxxxxxxx-1";
     for name in [alias, "p-k7f2xxxxxxxxxxxxxxxxxx-2", "p-abcdxxxxxxxxxxxxxxxxxxxxxxxx-7"] {

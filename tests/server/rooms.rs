@@ -13,7 +13,7 @@ use tickwire::internal::server::net::{Config, Server};
 use tickwire::internal::server::room::{Handle, Ticked, Wants};
 use tickwire::limits;
 use tickwire::packet::Value;
-use tickwire::sim::Identity;
+use tickwire::sim::WorldParams;
 
 use crate::admin::ask;
 use crate::clients::Native;
@@ -47,7 +47,7 @@ fn config() -> Config {
 }
 
 fn room(config: &Config, name: &str, seed: u32) -> Box<dyn Core<Socket>> {
-    config.room(name, &Identity { seed, ..config.identity.clone() })
+    config.room(name, &WorldParams { seed, ..config.identity.clone() })
 }
 
 /// A server with a default room of seed 1 and a room `two` of seed 2, and what makes the latter panic.

@@ -5,7 +5,7 @@
 //! or broken MessagePack ends the connection with the rule that this breaks.
 
 use tickwire::limits;
-use tickwire::packet::{Codes, Direction};
+use tickwire::packet::{PacketTables, Direction};
 use tickwire::ws::Violation;
 use tickwire::ws::handshake;
 use tickwire::ws::http::{HeadReader, Refusal};
@@ -82,7 +82,7 @@ fn close(code: u16, reason: &str) -> Vec<u8> {
 
 /// The refusal of a head that breaks a rule.
 fn refusal(head: &[u8]) -> Refusal {
-    let head = match HeadReader::new(limits::HEAD).receive(head) {
+    let head = match HeadReader::new(limits::HEAD_LIMITS).receive(head) {
         Ok(head) => head.expect("a whole head"),
         Err(refusal) => return refusal,
     };
@@ -138,7 +138,7 @@ fn of_frames(row: &frames::Row) -> Ask {
 
 /// The frames with which a server answers the events of a row, and what it counts.
 fn answer_events(events: &[&str], violation: Option<Violation>, answer: &mut Answer) {
-    let legacy = Codes::builtin().dialect("legacy").expect("built in");
+    let legacy = PacketTables::builtin().dialect("legacy").expect("built in");
     let mut closed = violation.and_then(|rule| Some((rule.close_code()?.get(), rule.name())));
     for event in events {
         let (kind, payload) = event.split_once(':').unwrap_or((event, ""));
@@ -154,7 +154,7 @@ fn answer_events(events: &[&str], violation: Option<Violation>, answer: &mut Ans
                 break;
             }
             "binary" => match legacy.decode(Direction::ToServer, &hex::bytes(payload)) {
-                Err(error) if error.closes() => {
+                Err(error) if error.closes_connection() => {
                     closed = Some((1007, error.name()));
                     break;
                 }
@@ -243,7 +243,7 @@ fn masked_message(message: &[u8]) -> Vec<u8> {
 fn wrong_lists() -> Vec<Ask> {
     let mut lists = Vec::new();
     for (dialect, name) in
-        Codes::builtin().dialects().zip(["legacy", "letters-2023", "letters-2024", "letters", "native"])
+        PacketTables::builtin().dialects().zip(["legacy", "letters-2023", "letters-2024", "letters", "native"])
     {
         assert_eq!(dialect.name(), name, "the dialects in the order of the tables");
         let cases = wrong::cases(dialect, Direction::ToServer);

@@ -15,7 +15,7 @@ use tickwire::internal::games::moo::bot::received::Heard;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
 use tickwire::internal::server::net::Server;
 use tickwire::internal::testing::abuse::misbehavior::Talk;
-use tickwire::packet::{Codes, Direction};
+use tickwire::packet::{PacketTables, Direction};
 
 use crate::rows::heads::ALLOWED;
 use crate::rows::pieces;
@@ -35,7 +35,7 @@ struct Second {
 impl Second {
     fn join(server: SocketAddr) -> Second {
         let url = format!("ws://{server}/play").parse().expect("a URL");
-        let native = Codes::builtin().dialect("native").expect("built in");
+        let native = PacketTables::builtin().dialect("native").expect("built in");
         let mut talk = Talk::connect(&url, None, native).expect("the upgrade");
         let hello = ClientPacket::Hello { version: 1, mode: Mode::Watch, name: None, skin: None };
         talk.say(&hello).expect("sent");
@@ -129,9 +129,9 @@ fn the_tables_are_long_enough() {
     assert!(rows("request heads") >= 120);
     assert!(rows("sequences of frames") >= 150);
     assert!(rows("MessagePack values") + rows("packets") >= 80);
-    let dialects = Codes::builtin().dialects().count();
+    let dialects = PacketTables::builtin().dialects().count();
     let packets: usize =
-        Codes::builtin().dialects().map(|dialect| dialect.rows(Direction::ToServer).count()).sum();
+        PacketTables::builtin().dialects().map(|dialect| dialect.rows(Direction::ToServer).count()).sum();
     assert!(rows("lists of wrong types and counts") >= dialects, "{packets} packets");
 }
 

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 
-use tickwire::packet::{Codes, Direction};
+use tickwire::packet::{PacketTables, Direction};
 
 use crate::support::PATIENCE;
 
@@ -39,7 +39,7 @@ impl Answer {
         assert!(frames.iter().rev().skip(1).all(|frame| !is_close(frame)), "{name}: a frame after the close");
         let mut messages = frames.iter().filter(|frame| frame.opcode < 8);
         for (dialect, packet) in &self.packets {
-            let dialect = Codes::builtin().dialect(dialect).expect("built in");
+            let dialect = PacketTables::builtin().dialect(dialect).expect("built in");
             let is_it = |frame: &Frame<'_>| {
                 let decoded = dialect.decode(Direction::ToClient, frame.payload);
                 decoded.expect("a packet of the dialect").to_string().starts_with(packet)

@@ -11,7 +11,7 @@ use tickwire::internal::server::net::recorder::capture_encoder::Scribe;
 use tickwire::internal::server::net::tap::{Listener, Lost, Run, Tap};
 use tickwire::internal::server::room::Snapshot;
 use tickwire::limits;
-use tickwire::packet::Codes;
+use tickwire::packet::PacketTables;
 
 use crate::tap::{open, open_with, run, who};
 
@@ -33,7 +33,7 @@ impl Stage {
         tap.room_begins(&run);
         (1..=clients).for_each(|client| open(&tap, client));
         let listener = tap.listen_with_world(None, bound_bytes);
-        let scribe = Scribe::new(Duration::ZERO, Codes::builtin());
+        let scribe = Scribe::new(Duration::ZERO, PacketTables::builtin());
         let mut stage = Stage { tap, world, listener, scribe, run };
         stage.begin_file();
         stage
@@ -159,7 +159,7 @@ fn clients_that_join_or_leave_during_a_loss_are_recorded_once_and_completely() {
 
 #[test]
 fn a_file_that_ends_before_a_tick_is_an_empty_capture() {
-    let (tap, mut scribe) = (Tap::default(), Scribe::new(Duration::ZERO, Codes::builtin()));
+    let (tap, mut scribe) = (Tap::default(), Scribe::new(Duration::ZERO, PacketTables::builtin()));
     let listener = tap.listen_with_world(None, 4_000);
     open(&tap, 1);
     listener.close();

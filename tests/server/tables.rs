@@ -15,7 +15,7 @@ use tickwire::internal::games::moo::Moo;
 use tickwire::internal::packet::tables_json;
 use tickwire::internal::server::net::recorder::Target;
 use tickwire::internal::server::net::{Config, Server};
-use tickwire::packet::Codes;
+use tickwire::packet::PacketTables;
 
 use crate::program::tickwire;
 use crate::raw::Raw;
@@ -48,7 +48,7 @@ impl Drop for Tables {
 }
 
 fn server() -> Server {
-    let codes = Arc::new(Codes::from_texts(&others()).expect("good tables"));
+    let codes = Arc::new(PacketTables::from_texts(&others()).expect("good tables"));
     (Moo::ABOUT.check)(&codes).expect("a server can serve them");
     Server::start(Config { codes, ..Config::new("127.0.0.1:0".parse().expect("an address")) })
         .expect("a free port")
@@ -113,14 +113,14 @@ fn bots_talk_wire_and_the_list_for_the_page_follow_the_tables_of_the_server() {
     assert!(status.success() && text.contains("pong nonce=7"), "{text}");
     assert!(!text.contains("unknown_code") && !text.contains("wrong_arguments"), "{text}");
 
-    let codes = Codes::from_texts(&others()).expect("good tables");
+    let codes = PacketTables::from_texts(&others()).expect("good tables");
     let mut page = TcpStream::connect(server.address()).expect("a connection");
     page.write_all(b"GET /codes.json HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("sent");
     let mut answer = String::new();
     page.read_to_string(&mut answer).expect("an answer");
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
     assert!(head.starts_with("HTTP/1.1 200 ") && head.contains("Content-Type: application/json"), "{head}");
-    assert_eq!(body, tables_json::lines(&codes));
+    assert_eq!(body, tables_json::tables_json_lines(&codes));
     let mut wire = Raw::connect(server.address(), "/wire?");
     wire.read_until(b"moved:[player:u32,");
     assert!(!wire.heard.windows(4).any(|four| four == b"/tab"), "no directory of the server is told");

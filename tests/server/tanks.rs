@@ -12,7 +12,7 @@ use tickwire::internal::server::net::recorder::Target;
 use tickwire::internal::server::net::{Config, Server};
 use tickwire::internal::server::room::Options;
 use tickwire::internal::tools::replay;
-use tickwire::packet::{Decoded, Dialect, Direction, Value};
+use tickwire::packet::{DecodedPacket, Dialect, Direction, Value};
 use tickwire::sim::Rng;
 
 use crate::clients::Native;
@@ -56,7 +56,7 @@ impl Guest {
             Guest { peer: Peer::connect(server.address(), "/r/arena/play"), dialect, sequence: 0 };
         guest.say("hello", &[1.into(), 0.into()]);
         let welcome = guest.hear("welcome", |_| true);
-        assert_eq!((welcome.number::<u8>("tick_hz"), welcome.number("seed")), (Some(60), Some(7)));
+        assert_eq!((welcome.integer::<u8>("tick_hz"), welcome.integer("seed")), (Some(60), Some(7)));
         guest
     }
 
@@ -66,7 +66,7 @@ impl Guest {
     }
 
     /// Reads up to the first packet of this name with which `wanted` is content.
-    fn hear(&mut self, name: &str, wanted: impl Fn(&Decoded<'_>) -> bool) -> Decoded<'_> {
+    fn hear(&mut self, name: &str, wanted: impl Fn(&DecodedPacket<'_>) -> bool) -> DecodedPacket<'_> {
         let Guest { peer, dialect, .. } = self;
         let decode = |message: &[u8]| dialect.decode(Direction::ToClient, message).expect("by the table");
         let is_it = |message: &[u8]| {
@@ -79,7 +79,7 @@ impl Guest {
 
     pub fn enter(&mut self, name: &str) -> u16 {
         self.say("enter", &[name.into()]);
-        self.hear("spawned", |_| true).number("player").expect("a number")
+        self.hear("spawned", |_| true).integer("player").expect("a number")
     }
 
     fn control(&mut self, drive: i8, turn: i8, fires: bool) {
@@ -95,7 +95,7 @@ impl Guest {
 }
 
 /// A tank of the state: its player, place and angles, health, and shells left.
-fn tank(state: &Decoded<'_>, player: u16) -> Option<Vec<i64>> {
+fn tank(state: &DecodedPacket<'_>, player: u16) -> Option<Vec<i64>> {
     let tanks = state.get("tanks").and_then(Value::as_array).expect("a list");
     let numbers: Vec<i64> = tanks.iter().filter_map(Value::as_i64).collect();
     numbers.chunks_exact(9).find(|tank| tank[0] == i64::from(player)).map(<[i64]>::to_vec)
@@ -106,7 +106,7 @@ fn two_play_and_a_third_watches_and_a_control_moves_only_the_own_tank() {
     let server = server();
     let [mut ann, mut bob, mut cy] = [(); 3].map(|()| Guest::connect(&server));
     let (first, second) = (ann.enter("Ann"), bob.enter("Bob"));
-    let both = |state: &Decoded<'_>| tank(state, first).is_some() && tank(state, second).is_some();
+    let both = |state: &DecodedPacket<'_>| tank(state, first).is_some() && tank(state, second).is_some();
     let state = cy.hear("state", both);
     let before = [first, second].map(|player| tank(&state, player).expect("there"));
     assert_eq!(before.each_ref().map(|tank| &tank[5..]), [&[100, 40, 5, 0]; 2]);

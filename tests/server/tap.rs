@@ -10,7 +10,7 @@ use tickwire::internal::games;
 use tickwire::internal::server::net::tap::{Listener, Lost, Missed, Run, Seen, Side, Taken, Tap, What, Who};
 use tickwire::internal::server::room::Snapshot;
 use tickwire::limits;
-use tickwire::sim::Identity;
+use tickwire::sim::WorldParams;
 
 const NOW: Duration = Duration::from_secs(7);
 const SOON: Duration = Duration::from_millis(1);
@@ -59,7 +59,7 @@ fn tick_of(tap: &Tap, room: &str, tick: u32) {
     let snapshot = Snapshot {
         about: games::ABOUT[0],
         tick,
-        identity: Identity { seed: 1, tick_hz: 30, options: Vec::new() },
+        identity: WorldParams { seed: 1, tick_hz: 30, options: Vec::new() },
         code_hash: 7,
         names: Vec::new(),
         bytes: format!("at {tick}").into_bytes().into(),

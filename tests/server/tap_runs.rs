@@ -13,7 +13,7 @@ use tickwire::internal::games;
 use tickwire::internal::server::net::tap::{Listener, Run, Seen, Taken, Tap, What, Who};
 use tickwire::internal::server::room::{Snapshot, Wants};
 use tickwire::limits;
-use tickwire::sim::Identity;
+use tickwire::sim::WorldParams;
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 const SEEDS: u64 = 600;
@@ -101,7 +101,7 @@ impl House {
         let snapshot = Snapshot {
             about: games::ABOUT[0],
             tick: *tick,
-            identity: Identity { seed: 1, tick_hz: 30, options: Vec::new() },
+            identity: WorldParams { seed: 1, tick_hz: 30, options: Vec::new() },
             code_hash: 7,
             names: Vec::new(),
             bytes: text.to_vec().into(),

@@ -17,7 +17,7 @@ use tickwire::internal::server::net::{Players, Server, Tokens};
 use tickwire::internal::server::room::saved_rooms;
 use tickwire::internal::tools::replay;
 use tickwire::limits;
-use tickwire::packet::{Codes, Direction, Value};
+use tickwire::packet::{PacketTables, Direction, Value};
 use tungstenite::Message;
 use tungstenite::client::IntoClientRequest as _;
 
@@ -76,7 +76,7 @@ fn play(address: SocketAddr, token: &str) -> (Native, u64) {
 
 /// A client of a dialect without hello, with a token in its path, and the player that it gets.
 fn play_letters(address: SocketAddr, token: &str) -> (Peer, u64) {
-    let dialect = Codes::builtin().dialect("letters").expect("built in");
+    let dialect = PacketTables::builtin().dialect("letters").expect("built in");
     let mut peer = Peer::connect(address, &format!("/server?token={token}"));
     let profile = Value::Map(vec![
         ("name".into(), "Cyd".into()),
@@ -217,7 +217,7 @@ fn is_closed_after_the_delay(address: SocketAddr, way: u32) {
     };
     peer.stream().write_all(bytes).expect("sent");
     peer.stream().peek(&mut [0]).expect("an answer");
-    assert!(asked.elapsed() >= limits::TOKEN_WRONG_DELAY, "way {way}: after {:?}", asked.elapsed());
+    assert!(asked.elapsed() >= limits::WRONG_TOKEN_DELAY, "way {way}: after {:?}", asked.elapsed());
     assert!(peer.receive_close().ends_with("token_wrong"), "way {way}");
     peer.close();
 }
@@ -226,7 +226,7 @@ fn is_closed_after_the_delay(address: SocketAddr, way: u32) {
 fn a_wrong_token_is_closed_after_a_constant_delay_and_many_do_not_shut_out_the_right_one() {
     let server = guarded(FILE, true);
     let address = server.address();
-    let wrong: Vec<JoinHandle<()>> = (0..limits::ADMIN_FAILURES)
+    let wrong: Vec<JoinHandle<()>> = (0..limits::MAX_WRONG_TOKENS)
         .map(|at| thread::spawn(move || is_closed_after_the_delay(address, at)))
         .collect();
     wrong.into_iter().for_each(|client| client.join().expect("it is closed in time"));
@@ -235,10 +235,10 @@ fn a_wrong_token_is_closed_after_a_constant_delay_and_many_do_not_shut_out_the_r
     watch(address, "/play", Some(ANN)).hear("welcome");
     assert_eq!(another.peer.receive_close(), "1008 token_too_often");
     another.peer.close();
-    assert!(asked.elapsed() >= limits::TOKEN_WRONG_DELAY);
+    assert!(asked.elapsed() >= limits::WRONG_TOKEN_DELAY);
     watch(address, "/play", None).hear("welcome");
     let metrics = server.metrics_text();
-    let counted = format!("tickwire_clients_closed_total{{rule=\"token_wrong\"}} {}", limits::ADMIN_FAILURES);
+    let counted = format!("tickwire_clients_closed_total{{rule=\"token_wrong\"}} {}", limits::MAX_WRONG_TOKENS);
     assert!(metrics.contains(&counted), "{metrics}");
     assert!(metrics.contains("tickwire_clients_closed_total{rule=\"token_too_often\"} 1"), "{metrics}");
     server.stop();

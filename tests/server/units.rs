@@ -9,8 +9,8 @@ use tickwire::game::simple::{Deed, Simple};
 use tickwire::game::{Game, Profile};
 use tickwire::internal::server::net::Server;
 use tickwire::packet::msgpack::write_value;
-use tickwire::packet::{Codes, Decoded, Value};
-use tickwire::sim::{Command, Encoded, Identity, PlayerId, Rng, Sim, Stepped};
+use tickwire::packet::{PacketTables, DecodedPacket, Value};
+use tickwire::sim::{Command, EncodedAction, WorldParams, PlayerId, Rng, Sim, StepResult};
 
 use crate::guest::{Guest, config_of, server_of};
 use crate::program_of_units::{March, Units};
@@ -18,7 +18,7 @@ use crate::same_world::three_ways;
 use crate::support::PATIENCE;
 
 /// The owner and the x of each unit, by its number.
-fn units(state: &Decoded<'_>) -> Vec<(u16, u16, u64)> {
+fn units(state: &DecodedPacket<'_>) -> Vec<(u16, u16, u64)> {
     let flat: Vec<u64> = state
         .get("units")
         .and_then(Value::as_array)
@@ -46,17 +46,17 @@ fn units_of_others_are_refused_one_by_one_and_the_own_ones_march() {
     march(&mut ann, &[own[0], others[3], 999, own[1]]);
     for (unit, rule) in [(others[3], "not_owned"), (999, "unknown_unit")] {
         let refused = ann.hear("refused", |_| true);
-        assert_eq!((refused.number("unit"), refused.text("rule")), (Some(unit), Some(rule.to_owned())));
+        assert_eq!((refused.integer("unit"), refused.text("rule")), (Some(unit), Some(rule.to_owned())));
     }
     let x_of =
-        |state: &Decoded<'_>, number| units(state).iter().find(|unit| unit.0 == number).map(|unit| unit.2);
+        |state: &DecodedPacket<'_>, number| units(state).iter().find(|unit| unit.0 == number).map(|unit| unit.2);
     bob.hear("state", |state| x_of(state, own[0]) == Some(600) && x_of(state, own[1]) == Some(600));
-    let others_stay = |state: &Decoded<'_>| {
+    let others_stay = |state: &DecodedPacket<'_>| {
         others.iter().zip(0..).all(|(unit, at)| x_of(state, *unit) == Some(40 + at * 40))
     };
     // Bob is not told what was refused to Ann: his next packets are the states and his own refusal.
     march(&mut bob, &[own[0]]);
-    assert_eq!(bob.hear("refused", |_| true).number("unit"), Some(own[0]));
+    assert_eq!(bob.hear("refused", |_| true).integer("unit"), Some(own[0]));
     let too_many = Value::Array(vec![Value::from(1); 65]);
     let arguments = vec![Value::from(9), Value::Nil, too_many, 0.into(), 0.into()];
     let mut message = Vec::new();
@@ -77,7 +77,7 @@ fn a_packet_that_does_not_fit_its_table_is_counted() {
         .map(|(name, text)| (*name, text.replace("unit:u16 rule:str\t", "unit:u8 rule:str\t")))
         .collect();
     let texts: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (*name, &**text)).collect();
-    config.codes = Arc::new(Codes::from_texts(&texts).expect("a table"));
+    config.codes = Arc::new(PacketTables::from_texts(&texts).expect("a table"));
     let server = Server::start(config).expect("a free port");
     let mut ann = Guest::connect(&server);
     ann.enter("Ann");
@@ -115,16 +115,16 @@ fn the_world_is_the_same_in_any_order_and_from_any_snapshot() {
 fn the_units_of_an_absent_player_stand_where_they_are_and_march_when_it_is_back() {
     type World = <Simple<Units> as Game>::Sim;
     let (ann, mut sequence) = (PlayerId(1), 0);
-    let mut world = World::new(&Identity::of::<World>(1));
+    let mut world = World::new(&WorldParams::default_for::<World>(1));
     let mut step = |player: PlayerId, action: Option<Deed<March>>| {
         sequence += 1;
         let command = action.map(|action| Command { player, sequence, action });
-        world.step(&mut command.into_iter().collect(), &mut Stepped::default());
-        (0..5).for_each(|_| world.step(&mut Vec::new(), &mut Stepped::default()));
+        world.step(&mut command.into_iter().collect(), &mut StepResult::default());
+        (0..5).for_each(|_| world.step(&mut Vec::new(), &mut StepResult::default()));
         // All of the state but the tick.
         format!("{:?}", world.game())
     };
-    let profile = Profile { name: "Ann".to_owned(), more: Encoded::new(&[]) };
+    let profile = Profile { name: "Ann".to_owned(), more: EncodedAction::new(&[]) };
     step(PlayerId::OPERATOR, Simple::<Units>::join(ann, &profile).pop());
     let march = || Some(Deed::Act(March { targets: vec![1, 2], x: 600, y: 400 }));
     let marched = step(ann, march());

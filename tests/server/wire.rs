@@ -11,7 +11,7 @@ use tickwire::internal::server::net::Server;
 use tickwire::internal::server::net::console::admin_token::Token;
 use tickwire::internal::tools::inspector::{Inspector, Whose};
 use tickwire::limits;
-use tickwire::packet::{Codes, Direction, Value};
+use tickwire::packet::{PacketTables, Direction, Value};
 use tickwire::ws::frame::{self, Opcode};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
@@ -143,12 +143,12 @@ impl Player {
     }
 
     fn say(&mut self, name: &str, values: &[Value]) {
-        let dialect = Codes::builtin().dialect("native").expect("built in");
+        let dialect = PacketTables::builtin().dialect("native").expect("built in");
         self.peer.send(&dialect.encode(Direction::ToServer, name, values).expect("fits the table"));
     }
 
     fn hear(&mut self, name: &str) {
-        let dialect = Codes::builtin().dialect("native").expect("built in");
+        let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let named = |message: &[u8]| {
             dialect.decode(Direction::ToClient, message).is_ok_and(|packet| packet.row.name == name)
         };
@@ -371,7 +371,7 @@ fn each_watcher_has_its_own_client_and_there_are_so_many_places() {
     let address = server.address();
     let [mut ada, mut bob] = ["Ada", "Bob"].map(|name| Player::play(address, name));
     // One address has half of the places; `one_address_has_half_of_the_watchers` has the others.
-    let mut watchers: Vec<Watcher> = (0..limits::WATCHERS / 2).map(|_| Watcher::here(address)).collect();
+    let mut watchers: Vec<Watcher> = (0..limits::MAX_INSPECTORS / 2).map(|_| Watcher::here(address)).collect();
     assert_eq!(status(address, &format!("Host: localhost\r\n{UPGRADE}")), "503");
     let (first, rest) = watchers.split_at_mut(1);
     let (one, two) = (&mut first[0], &mut rest[0]);
@@ -416,8 +416,8 @@ fn longest_wait_beside_a_deaf_watcher() -> Duration {
         asked.elapsed()
     });
     let longest = waits.max().expect("there are some");
-    let others: Vec<Watcher> = (1..limits::WATCHERS / 2).map(|_| Watcher::here(address)).collect();
-    let deadline = Instant::now() + limits::WIRE_WRITE_TIME + limits::CLOSE_TIME + PATIENCE;
+    let others: Vec<Watcher> = (1..limits::MAX_INSPECTORS / 2).map(|_| Watcher::here(address)).collect();
+    let deadline = Instant::now() + limits::INSPECTOR_WRITE_TIMEOUT + limits::CLOSE_TIMEOUT + PATIENCE;
     while Watcher::connect(address, &[]).is_err() {
         assert!(Instant::now() < deadline, "its place did not come back");
         std::thread::sleep(Duration::from_millis(50));

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use tickwire::internal::games::moo::client_packet::ClientPacket;
-use tickwire::packet::Codes;
+use tickwire::packet::PacketTables;
 use tickwire::ws::frame::{self, Opcode};
 
 use crate::support::PATIENCE;
@@ -69,7 +69,7 @@ impl Raw {
 
     /// Sends a packet of a dialect.
     pub fn say(&mut self, dialect: &str, packet: &ClientPacket<'_>) {
-        let dialect = Codes::builtin().dialect(dialect).expect("built in");
+        let dialect = PacketTables::builtin().dialect(dialect).expect("built in");
         self.send(Opcode::Binary, &packet.encode(&dialect));
     }
 

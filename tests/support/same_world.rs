@@ -2,7 +2,7 @@
 
 use tickwire::game::ActionOf;
 use tickwire::game::{Game, Profile};
-use tickwire::sim::{Command, Encoded, Identity, PlayerId, Rng, Sim, Stepped, command_frame};
+use tickwire::sim::{Command, EncodedAction, WorldParams, PlayerId, Rng, Sim, StepResult, command_frame};
 
 /// Players who come and go.
 const PLAYERS: u32 = 6;
@@ -13,9 +13,9 @@ const MOVES_PERCENT: u32 = 3;
 /// frame; and from a snapshot that is taken every thousand ticks. Returns the checksum at the end, which
 /// is the same for all. `act` makes an action of a player.
 pub fn three_ways<G: Game>(seed: u32, ticks: u32, mut act: impl FnMut(&mut Rng) -> ActionOf<G>) -> u64 {
-    let identity = Identity::of::<G::Sim>(seed);
+    let identity = WorldParams::default_for::<G::Sim>(seed);
     let mut worlds: [G::Sim; 3] = [(); 3].map(|()| G::Sim::new(&identity));
-    let (mut random, mut stepped) = (Rng::new(seed, 1), Stepped::default());
+    let (mut random, mut stepped) = (Rng::new(seed, 1), StepResult::default());
     let mut sequence = 0;
     for tick in 0..ticks {
         let commands = commands::<G>(&worlds[0], &mut random, &mut sequence, &mut act);
@@ -60,7 +60,7 @@ fn commands<G: Game>(
             let actions = if is_there {
                 vec![G::leave(player)]
             } else {
-                G::join(player, &Profile { name: format!("p{number}"), more: Encoded::new(&[]) })
+                G::join(player, &Profile { name: format!("p{number}"), more: EncodedAction::new(&[]) })
             };
             let command = |action| Command { player: PlayerId::OPERATOR, sequence: next(), action };
             commands.extend(actions.into_iter().map(command));

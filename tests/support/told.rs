@@ -9,7 +9,7 @@ use tickwire::game::{self, Messages, View as _};
 use tickwire::internal::games::moo::feed::Events;
 use tickwire::internal::games::moo::world::PlayerId;
 use tickwire::internal::games::moo::{Moo, Scratch, View};
-use tickwire::packet::{Codes, Dialect, Direction, Value};
+use tickwire::packet::{PacketTables, Dialect, Direction, Value};
 use tickwire::ws::frame;
 
 /// A tick of the game.
@@ -29,7 +29,7 @@ pub struct Client {
 
 impl Client {
     pub fn new(player: u16, dialect: &str) -> Client {
-        Client::of(player, Codes::builtin().dialect(dialect).expect("built in"))
+        Client::of(player, PacketTables::builtin().dialect(dialect).expect("built in"))
     }
 
     pub fn of(player: u16, dialect: Arc<Dialect>) -> Client {

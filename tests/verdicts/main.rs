@@ -26,7 +26,7 @@ use tickwire::explain::capture_walk::{self, What};
 use tickwire::explain::{Content, hex};
 use tickwire::internal::tools::capture::writer::{Flow, Writer};
 use tickwire::limits;
-use tickwire::packet::Codes;
+use tickwire::packet::PacketTables;
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::{Side, handshake};
 
@@ -135,7 +135,7 @@ struct Explained {
 
 /// Explains a capture.
 fn explain(file: &[u8], mutants: &[Mutant]) -> Vec<Explained> {
-    let (codes, capture) = (Codes::builtin(), capture::read(file).expect("a capture"));
+    let (codes, capture) = (PacketTables::builtin(), capture::read(file).expect("a capture"));
     let native = codes.dialects().find(|dialect| dialect.name() == "native").expect("built in");
     let mut all: Vec<Explained> = mutants.iter().map(|_| Explained::default()).collect();
     // Heads and the hello come before the mutant.
@@ -227,7 +227,7 @@ fn root() -> &'static Path {
 
 /// What the page's WebAssembly says of each mutant.
 fn in_wasm(mutants: &[Mutant]) -> Vec<Json> {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let tables: Vec<[&str; 2]> = codes.tables.iter().map(|table| [&*table.file, &*table.text]).collect();
     let mut input = json!({ "welcome": { "began_us": 0, "codes": tables } }).to_string();
     for Mutant { dialect, is_json, from, bytes, .. } in mutants {

@@ -2,7 +2,7 @@
 //! formats. A seed determines them.
 
 use tickwire::explain::hex;
-use tickwire::packet::{Codes, Direction, Value, json};
+use tickwire::packet::{PacketTables, Direction, Value, json};
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Header, Opcode};
 
@@ -183,7 +183,7 @@ impl Packets {
             .filter(|(of, to, _)| of == dialect && *to == direction)
             .map(|(_, _, payload)| &payload[..])
             .collect();
-        let table = Codes::builtin().dialect(dialect).expect("built in");
+        let table = PacketTables::builtin().dialect(dialect).expect("built in");
         let payload = |dice: &mut Dice| {
             let payload = dice.pick(&rows);
             if !is_json {
@@ -290,7 +290,7 @@ impl Maker<'_> {
         }
         let mut bytes = Vec::new();
         match self.is_json {
-            true => bytes = json::print(&value).into_bytes(),
+            true => bytes = json::to_text(&value).into_bytes(),
             false => rmpv::encode::write_value(&mut bytes, &value).expect("into a vector"),
         }
         bytes

@@ -7,10 +7,10 @@ use tickwire::internal::connection::receiver::{At, Denied, RoomFacts};
 use tickwire::internal::connection::{Driver, Ending, Endpoint, Receiver};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
-use tickwire::internal::packet::routes::PATHS;
+use tickwire::internal::packet::routes::DEFAULT_PATHS;
 use tickwire::limits;
-use tickwire::packet::Codes;
-use tickwire::sim::Raw;
+use tickwire::packet::PacketTables;
+use tickwire::sim::RawCommand;
 use tickwire::ws::Side;
 use tickwire::ws::close;
 use tickwire::ws::frame::{Header, Opcode};
@@ -29,7 +29,7 @@ impl Driver for Grants {
     }
     fn command(
         &mut self,
-        _command: Raw,
+        _command: RawCommand,
         _intended: Option<u32>,
         _shared: Option<&'static Shared>,
     ) -> Result<(), Denied> {
@@ -49,8 +49,8 @@ pub struct End {
 /// How the connection ends by these pieces of the client, the first of which is the request.
 pub fn end(pieces: &[&[u8]]) -> Option<End> {
     let (request, frames) = pieces.split_first().expect("a request");
-    let head = HeadReader::new(limits::HEAD).receive(request).expect("HTTP").expect("whole");
-    let endpoint = Endpoint::find(&Codes::builtin(), &PATHS, &head).expect("our path");
+    let head = HeadReader::new(limits::HEAD_LIMITS).receive(request).expect("HTTP").expect("whole");
+    let endpoint = Endpoint::find(&PacketTables::builtin(), &DEFAULT_PATHS, &head).expect("our path");
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
     let room = RoomFacts { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
     let mut receiver = Receiver::new(endpoint.clone(), room, AT.now);

@@ -23,9 +23,9 @@ use crate::client::connection::SUBPROTOCOL;
 use crate::client::dial;
 use crate::client::url::Url;
 use crate::limits;
-use crate::packet::{Codes, Dialect, routes};
+use crate::packet::{PacketTables, Dialect, routes};
 use crate::tools::explain::{Content, Conversation, Explanation, Problem};
-use crate::util::os::Watched;
+use crate::util::os::PollInterest;
 use crate::ws::frame::{self, Opcode};
 use crate::ws::{CloseCode, Side, handshake};
 
@@ -60,12 +60,12 @@ impl<'c> Live<'c> {
     /// The socket's error.
     pub fn connect(
         url: &Url,
-        codes: &'c Codes,
+        codes: &'c PacketTables,
         (otherwise, is_asked): (&'c Dialect, bool),
     ) -> io::Result<Live<'c>> {
         let stream = dial::dial(dial::resolve(url)?, None)?;
         let path = url.target.split('?').next().unwrap_or_default();
-        let mut conversation = match routes::asked(codes, path, None, None) {
+        let mut conversation = match routes::find_by_room_tables(codes, path, None, None) {
             Err(_) if is_asked => Conversation::in_dialect(otherwise),
             _ => Conversation::new(codes, otherwise),
         };
@@ -83,7 +83,7 @@ impl<'c> Live<'c> {
         let (path, query) = url.target.split_once('?').unwrap_or((&url.target, ""));
         live.json = query.split('&').any(|field| field == "format=json");
         let is_native =
-            routes::asked(codes, path, None, None).is_ok_and(|(dialect, _)| dialect.name() == "native");
+            routes::find_by_room_tables(codes, path, None, None).is_ok_and(|(dialect, _)| dialect.name() == "native");
         let offered: &[&str] = if is_native { &[SUBPROTOCOL] } else { &[] };
         let key = handshake::encode_key(dial::random());
         live.send_bytes(&handshake::request(&url.authority(), &url.target, &key, offered))?;
@@ -161,7 +161,7 @@ impl<'c> Live<'c> {
                 Ok(count) => bytes = &bytes[count..],
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     let left = deadline.saturating_duration_since(Instant::now());
-                    dial::wait(Watched::writing(&self.stream), left)?;
+                    dial::wait(PollInterest::writable(&self.stream), left)?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // The server's last bytes matter more.

@@ -224,10 +224,10 @@ fn in_order(row: &Row, pairs: Vec<(String, Value)>) -> Result<(&Row, Vec<Value>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Codes;
+    use crate::packet::PacketTables;
 
     fn parsed(dialect: &str, json: bool, line: &str) -> Result<Input, String> {
-        let dialect = Codes::builtin().dialect(dialect).expect("built in");
+        let dialect = PacketTables::builtin().dialect(dialect).expect("built in");
         parse(line, Speech { dialect: &dialect, json })
     }
 

@@ -25,10 +25,10 @@ use crate::cli::connect::input::{Input, Speech};
 use crate::client::url::Url;
 use crate::client::{dial, room_list};
 use crate::limits;
-use crate::packet::{Codes, Dialect, Direction, Row, grammar};
+use crate::packet::{PacketTables, Dialect, Direction, Row, grammar};
 use crate::tools::explain::color::Paint;
 use crate::util::escape;
-use crate::util::os::{self, StandardInput};
+use crate::util::os::{self, PollableStdin};
 use crate::ws::frame::Opcode;
 use crate::ws::{CloseCode, Side};
 
@@ -92,9 +92,9 @@ pub fn run(args: &TalkArgs, games: &Games) -> Result<(), Failure> {
         args,
         paint: args.color.paint(),
         is_terminal: io::stdin().is_terminal(),
-        input: StandardInput::open().map_err(failure)?,
+        input: PollableStdin::open().map_err(failure)?,
         is_prompted: false,
-        lines: Lines::within(limits::TALK_LINE_BYTES),
+        lines: Lines::within(limits::CONNECT_MAX_LINE_BYTES),
         typed: VecDeque::new(),
         is_input_over: false,
         line_number: 0,
@@ -109,9 +109,9 @@ pub fn run(args: &TalkArgs, games: &Games) -> Result<(), Failure> {
 }
 
 /// The tables, with the paths of the room.
-fn in_room(codes: &Codes, room: &str, paths: &[(&str, &str)]) -> Codes {
+fn in_room(codes: &PacketTables, room: &str, paths: &[(&str, &str)]) -> PacketTables {
     let paths = paths.iter().map(|(path, dialect)| ((*path).to_owned(), (*dialect).to_owned())).collect();
-    codes.clone().with_paths(BTreeMap::from([(room.to_owned(), paths)]))
+    codes.clone().with_room_paths(BTreeMap::from([(room.to_owned(), paths)]))
 }
 
 /// The paths of the game at the URL. If the dialect is given, or the server does not say what it
@@ -151,7 +151,7 @@ struct Talk<'a, 'c> {
     args: &'a TalkArgs,
     paint: Paint,
     is_terminal: bool,
-    input: StandardInput,
+    input: PollableStdin,
     /// Whether the prompt is on the screen, with nothing known after it.
     is_prompted: bool,
     lines: Lines,
@@ -180,7 +180,7 @@ impl Talk<'_, '_> {
             return Ok(());
         }
         if let Some(text) = self.live.refusal() {
-            self.say(&format!("the response says: {}\n", escape::line(&text)));
+            self.say(&format!("the response says: {}\n", escape::escape_line(&text)));
         }
         let why = self.live.given_up().map_or(String::new(), |reason| format!(": {reason}"));
         Err(format!("the server did not accept the upgrade{why}"))
@@ -214,8 +214,8 @@ impl Talk<'_, '_> {
 
     /// Carries out a line; returns whether another may follow.
     fn carry_out(&mut self, line: &str) -> Result<bool, Failure> {
-        if line.len() > limits::TALK_LINE_BYTES {
-            return Err(format!("more than {} bytes", limits::TALK_LINE_BYTES));
+        if line.len() > limits::CONNECT_MAX_LINE_BYTES {
+            return Err(format!("more than {} bytes", limits::CONNECT_MAX_LINE_BYTES));
         }
         let speech = Speech { dialect: self.live.dialect(), json: self.live.is_json() };
         match input::parse(line, speech)? {
@@ -244,7 +244,7 @@ impl Talk<'_, '_> {
 
     /// Waits for a frame of this name after the last expected one.
     fn expect(&mut self, name: &str, time: Option<Duration>) -> Result<(), Failure> {
-        let time = time.unwrap_or(limits::TALK_EXPECT_TIME);
+        let time = time.unwrap_or(limits::CONNECT_EXPECT_TIMEOUT);
         let deadline = Instant::now() + time;
         loop {
             self.show();
@@ -269,7 +269,7 @@ impl Talk<'_, '_> {
             self.live.send(Opcode::Close, &code).map_err(failure)?;
         }
         self.show();
-        self.pause(limits::CLOSE_TIME)?;
+        self.pause(limits::CLOSE_TIMEOUT)?;
         self.say(if self.live.is_over() {
             "the connection has ended\n"
         } else {
@@ -283,7 +283,7 @@ impl Talk<'_, '_> {
         let time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let socket = Some(self.live.socket()).filter(|_| !self.live.is_over());
         let input = Some(&mut self.input).filter(|_| wants_line);
-        let waited = os::poll_with_input(socket, input, time.unwrap_or(limits::TALK_LOOK));
+        let waited = os::poll_with_input(socket, input, time.unwrap_or(limits::CONNECT_IDLE_WAIT));
         let (is_spoken, is_typed) = waited.map_err(failure)?;
         if is_spoken {
             self.live.read().map_err(failure)?;
@@ -321,7 +321,7 @@ impl Talk<'_, '_> {
                 self.say(&text);
             }
             if item.from == Side::Server {
-                if self.heard.len() == limits::TALK_HEARD {
+                if self.heard.len() == limits::CONNECT_MAX_RECEIVED {
                     self.heard.pop_front();
                 }
                 self.heard.push_back(names);
@@ -349,7 +349,7 @@ impl Talk<'_, '_> {
         let dialect = self.live.dialect();
         let line = |row: &Row| {
             let code = row.code(dialect.name()).map(ToString::to_string).unwrap_or_default();
-            let arguments = grammar::print_arguments(&row.arguments);
+            let arguments = grammar::format_arguments(&row.arguments);
             format!("{code:>4}  {:<14}{arguments}\n{:20}{}\n", row.name, "", row.meaning)
         };
         dialect.rows(Direction::ToServer).map(line).collect()

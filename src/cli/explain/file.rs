@@ -10,12 +10,12 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 
 use super::super::output::{Failure, print};
-use crate::packet::{Codes, Dialect};
+use crate::packet::{PacketTables, Dialect};
 use crate::tools::capture::{Capture, Untrusted};
 use crate::tools::explain::capture_walk::{self, Found, Tally, What};
 use crate::tools::explain::color::Paint;
 use crate::tools::explain::print::streaming::Form;
-use crate::util::plural::count;
+use crate::util::plural::count_noun;
 use crate::ws::Side;
 
 /// What to show of a capture.
@@ -36,7 +36,7 @@ const SECOND: f64 = 1e9;
 /// Explains a capture in the given dialect, or in the dialects that its requests name.
 pub fn run(
     capture: &Capture<'_>,
-    codes: &Codes,
+    codes: &PacketTables,
     dialects: (Option<&Dialect>, &Dialect),
     wanted: &Wanted<'_>,
 ) -> Result<(), Failure> {
@@ -88,10 +88,10 @@ fn heading(capture: &Capture<'_>, notes: &[String]) -> String {
     let (connections, packets) = (capture.connections().len(), capture.packets.len());
     let records = match capture.records().count() {
         0 => String::new(),
-        records => format!(", {} of the world", count(records, "record")),
+        records => format!(", {} of the world", count_noun(records, "record")),
     };
     let heading =
-        format!("{}, {}{records}\n", count(packets, "packet"), count(connections, "TCP connection"));
+        format!("{}, {}{records}\n", count_noun(packets, "packet"), count_noun(connections, "TCP connection"));
     let notes: String = notes.iter().map(|note| format!("{note}\n")).collect();
     format!("{heading}{notes}\n  packet     seconds  client\n")
 }
@@ -130,7 +130,7 @@ fn shown(found: &Found<'_>, names: &Names<'_>, begin_ns: u64, wanted: &Wanted<'_
             format!("{at}    {client}{name} at {server}{whole}\n{guess}")
         }
         What::Hole(side, bytes) => {
-            format!("{at}  ? the capture lacks {} from the {}\n", count(*bytes, "byte"), name(*side))
+            format!("{at}  ? the capture lacks {} from the {}\n", count_noun(*bytes, "byte"), name(*side))
         }
     }
 }

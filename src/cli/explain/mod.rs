@@ -18,7 +18,7 @@ use super::game_list::Games;
 use super::output::{Failure, print, tell_error};
 use super::tables;
 use crate::limits;
-use crate::packet::{Codes, Dialect};
+use crate::packet::{PacketTables, Dialect};
 use crate::tools::capture;
 use crate::tools::explain::color::Paint;
 use crate::tools::explain::input::{self, Piece};
@@ -115,7 +115,7 @@ pub fn run(args: &ExplainArgs, games: &Games) -> Result<(), Failure> {
 }
 
 /// The dialect that is asked for, otherwise that of the page's game.
-fn dialect<'c>(args: &ExplainArgs, codes: &'c Codes) -> Result<&'c Dialect, Failure> {
+fn dialect<'c>(args: &ExplainArgs, codes: &'c PacketTables) -> Result<&'c Dialect, Failure> {
     match (&args.dialect, codes.default_dialect()) {
         (None, Some(dialect)) => Ok(dialect),
         (asked, _) => Ok(tables::named(codes, asked.as_deref().unwrap_or(tables::DIALECT))?),
@@ -123,7 +123,7 @@ fn dialect<'c>(args: &ExplainArgs, codes: &'c Codes) -> Result<&'c Dialect, Fail
 }
 
 /// A capture, by the packet tables that it carries, or else the given ones.
-fn explain_capture(args: &ExplainArgs, contents: &[u8], given: Option<Arc<Codes>>) -> Result<(), Failure> {
+fn explain_capture(args: &ExplainArgs, contents: &[u8], given: Option<Arc<PacketTables>>) -> Result<(), Failure> {
     let capture = capture::read(contents).map_err(|error| error.to_string())?;
     let codes = capture_walk::codes(&capture, given)?;
     let dialect = dialect(args, &codes)?;

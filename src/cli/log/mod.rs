@@ -25,7 +25,7 @@ use super::color::Color;
 use super::output::Failure;
 use crate::limits;
 use crate::util::escape;
-use crate::util::plural::count;
+use crate::util::plural::count_noun;
 
 /// The log of this process, once started.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ struct Queue {
 
 impl Queue {
     fn new(lines: SyncSender<Vec<u8>>) -> Queue {
-        Queue { lines, counts: Arc::default(), room: limits::LOG_LINES }
+        Queue { lines, counts: Arc::default(), room: limits::MAX_QUEUED_LOG_LINES }
     }
 }
 
@@ -67,7 +67,7 @@ impl MakeWriter<'_> for Queue {
     /// A stalled queue must keep room for errors among less important lines.
     fn make_writer_for(&self, about: &Metadata<'_>) -> Queue {
         let matters = *about.level() <= Level::WARN;
-        let room = if matters { limits::LOG_LINES } else { limits::LOG_LINES - limits::LOG_LINES_KEPT };
+        let room = if matters { limits::MAX_QUEUED_LOG_LINES } else { limits::MAX_QUEUED_LOG_LINES - limits::LOG_LINES_RESERVED };
         Queue { room, ..self.clone() }
     }
 }
@@ -120,7 +120,7 @@ impl Log {
     /// The filter is invalid, or the thread cannot be started.
     pub fn start(filter: &str) -> Result<Log, Failure> {
         let filter = self::filter(filter)?;
-        let (lines, queued) = sync_channel(limits::LOG_LINES);
+        let (lines, queued) = sync_channel(limits::MAX_QUEUED_LOG_LINES);
         let (queue, kinds) = (Queue::new(lines), Kinds::new());
         let for_thread = (Arc::clone(&queue.counts), kinds.clone());
         thread::Builder::new()
@@ -144,7 +144,7 @@ impl Log {
         }
         let deadline = Instant::now() + limits::LOG_FLUSH_TIME;
         while self.queue.counts.waiting.load(Ordering::Acquire) > 0 && Instant::now() < deadline {
-            thread::sleep(limits::LOG_FLUSH_LOOK);
+            thread::sleep(limits::LOG_FLUSH_POLL_INTERVAL);
         }
     }
 }
@@ -157,7 +157,7 @@ fn write_lines(queued: &Receiver<Vec<u8>>, counts: &Counts, kinds: &Kinds, mut o
         if now >= summary_at {
             summary_at = now + limits::LOG_SUMMARY_EVERY;
             for line in kinds.summary() {
-                let _ = out.write_all(escape::printed(&line).as_bytes());
+                let _ = out.write_all(escape::escape_output(&line).as_bytes());
             }
         }
         let line = match queued.recv_timeout(summary_at - now) {
@@ -170,10 +170,10 @@ fn write_lines(queued: &Receiver<Vec<u8>>, counts: &Counts, kinds: &Kinds, mut o
             let _ = writeln!(
                 out,
                 "dropped {} because the log was not read fast enough",
-                count(left_out, "log line")
+                count_noun(left_out, "log line")
             );
         }
-        let _ = out.write_all(escape::printed(&String::from_utf8_lossy(&line)).as_bytes());
+        let _ = out.write_all(escape::escape_output(&String::from_utf8_lossy(&line)).as_bytes());
         counts.waiting.fetch_sub(1, Ordering::AcqRel);
     }
 }
@@ -245,15 +245,15 @@ mod tests {
 
     #[test]
     fn a_queue_that_nobody_empties_keeps_room_for_warnings() {
-        let (lines, queued) = sync_channel(limits::LOG_LINES);
+        let (lines, queued) = sync_channel(limits::MAX_QUEUED_LOG_LINES);
         let queue = Queue::new(lines);
         let of_level = |room: usize| Queue { room, ..queue.clone() };
         let (mut infos, mut warnings) =
-            (of_level(limits::LOG_LINES - limits::LOG_LINES_KEPT), of_level(limits::LOG_LINES));
-        (0..limits::LOG_LINES).for_each(|_| infos.write_all(b"info\n").expect("never fails"));
+            (of_level(limits::MAX_QUEUED_LOG_LINES - limits::LOG_LINES_RESERVED), of_level(limits::MAX_QUEUED_LOG_LINES));
+        (0..limits::MAX_QUEUED_LOG_LINES).for_each(|_| infos.write_all(b"info\n").expect("never fails"));
         warnings.write_all(b"warning\n").expect("never fails");
         let waiting: Vec<Vec<u8>> = queued.try_iter().collect();
-        assert_eq!(waiting.len(), limits::LOG_LINES - limits::LOG_LINES_KEPT + 1);
+        assert_eq!(waiting.len(), limits::MAX_QUEUED_LOG_LINES - limits::LOG_LINES_RESERVED + 1);
         assert_eq!(waiting.last().map(Vec::as_slice), Some(&b"warning\n"[..]));
     }
 }

@@ -22,7 +22,7 @@ use crate::server::admission::address_rate_limits::Rate;
 use crate::util::sync::Mutex;
 
 /// The rate limit of one kind.
-const RATE: Rate = Rate { every: limits::LOG_KIND_EVERY, burst: limits::LOG_KIND_BURST };
+const RATE: Rate = Rate { every: limits::LOG_SITE_INTERVAL, burst: limits::LOG_SITE_BURST };
 
 /// See the [module](self). Cloning shares it.
 #[derive(Debug, Clone)]
@@ -161,7 +161,7 @@ mod tests {
         let text = String::from_utf8(kept.0.lock().clone()).expect("text");
         let count = |part: &str| text.lines().filter(|line| line.contains(part)).count();
         let (left, warnings) = (count("client left"), count("the world fell behind"));
-        assert!(left >= limits::LOG_KIND_BURST as usize && left < 10_000, "{left}");
+        assert!(left >= limits::LOG_SITE_BURST as usize && left < 10_000, "{left}");
         assert_eq!((warnings, text.lines().count()), (1, left + 1), "{text}");
         let expected = format!(
             "suppressed {} more lines like \"INFO client left\"
@@ -177,7 +177,7 @@ mod tests {
         let mut kind = Kind::default();
         let tries = (0..20_000).map(Duration::from_millis);
         let written = tries.filter(|now| kind.take(*now, String::new)).count();
-        assert_eq!(written, limits::LOG_KIND_BURST as usize + 20 * 8 - 1);
+        assert_eq!(written, limits::LOG_SITE_BURST as usize + 20 * 8 - 1);
         assert_eq!(kind.left_out, 20_000 - written as u64);
     }
 }

@@ -9,7 +9,7 @@ use std::thread;
 
 use crate::game::About;
 use crate::limits;
-use crate::packet::Codes;
+use crate::packet::PacketTables;
 use crate::tools::capture::Untrusted;
 use crate::tools::replay::{Kept, Pass, Report, Unfit, Worlds};
 
@@ -23,7 +23,7 @@ const PART_BYTES: usize = 256 * 1024;
 pub(super) fn reports(
     file: &Path,
     games: &[&'static About],
-    given: Option<Arc<Codes>>,
+    given: Option<Arc<PacketTables>>,
 ) -> Result<Vec<(Untrusted, Report)>, Unfit> {
     let is_file = |about: &fs::Metadata| about.is_file() && about.len() <= limits::CAPTURE_READ_BYTES;
     if !fs::metadata(file).is_ok_and(|about| is_file(&about)) {

@@ -15,7 +15,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use tickwire_sim::Identity;
+use tickwire_sim::WorldParams;
 use tracing::{error, info, warn};
 
 use super::output::Failure;
@@ -23,7 +23,7 @@ use crate::limits;
 use crate::server::net::{Core, Kind};
 use crate::server::room::{Kept, Options, saved_rooms};
 use crate::util::os;
-use crate::util::plural::count;
+use crate::util::plural::count_noun;
 
 const PART: &str = "part";
 const OUTDATED: &str = "outdated";
@@ -109,7 +109,7 @@ impl Keep {
 
     /// A room whose world goes on, if one of this name was kept and can go on with these rules, or
     /// else begins.
-    pub fn room(&mut self, game: &Kind, identity: &Identity, options: Options) -> Box<Core> {
+    pub fn room(&mut self, game: &Kind, identity: &WorldParams, options: Options) -> Box<Core> {
         let at = self.rooms.iter().position(|(name, _)| **name == *options.name);
         let Some((name, kept)) = at.map(|at| self.rooms.swap_remove(at)) else {
             return (game.begin)(identity, options);
@@ -117,7 +117,7 @@ impl Keep {
         let title = if name.is_empty() { "the default room".to_owned() } else { format!("room {name}") };
         match (game.carry)(identity, &kept, options.clone()) {
             Ok((room, changes)) => {
-                let (tick, players) = (room.handle().tick(), count(kept.keys.len(), "player"));
+                let (tick, players) = (room.handle().tick(), count_noun(kept.keys.len(), "player"));
                 self.told
                     .push((false, format!("{title} goes on after tick {tick}: {players} may come back")));
                 self.told.extend(changes.into_iter().map(|change| (false, format!("{title}: {change}"))));
@@ -180,8 +180,8 @@ impl Keep {
         let others: Vec<_> = others.filter(|(name, _)| worlds.iter().all(|(own, _)| own != name)).collect();
         worlds.extend(others);
         let bytes = saved_rooms::write(&worlds);
-        if bytes.len() as u64 > limits::KEPT_BYTES {
-            let (file, length, most) = (place.file.display(), bytes.len(), limits::KEPT_BYTES);
+        if bytes.len() as u64 > limits::MAX_STATE_FILE_BYTES {
+            let (file, length, most) = (place.file.display(), bytes.len(), limits::MAX_STATE_FILE_BYTES);
             error!("{file}: {length} bytes of worlds are more than the {most} with which a server starts");
         }
         if let Err(why) = place.finish(&bytes) {
@@ -343,7 +343,7 @@ fn is_ours(mut part: &File) -> bool {
     let mut head = [0; saved_rooms::MAGIC.len()];
     let read = part.read(&mut head);
     read.is_ok_and(|count| {
-        count == 0 || head.starts_with(saved_rooms::MARK) || head == [0; saved_rooms::MAGIC.len()]
+        count_noun == 0 || head.starts_with(saved_rooms::MARK) || head == [0; saved_rooms::MAGIC.len()]
     })
 }
 
@@ -374,11 +374,11 @@ fn read(file: &Path) -> Result<Contents, String> {
     if !about.is_file() {
         return Err("is not a regular file; choose another name".to_owned());
     }
-    if about.len() > limits::KEPT_BYTES {
+    if about.len() > limits::MAX_STATE_FILE_BYTES {
         return Err(format!(
             "has {} bytes; a file of worlds has at most {}",
             about.len(),
-            limits::KEPT_BYTES
+            limits::MAX_STATE_FILE_BYTES
         ));
     }
     let bytes = fs::read(file).map_err(|error| error.to_string())?;

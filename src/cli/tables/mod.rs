@@ -17,7 +17,7 @@ use super::output::{Failure, print};
 use crate::client::url::Url;
 use crate::connection::Endpoint;
 use crate::limits;
-use crate::packet::{Codes, Dialect};
+use crate::packet::{PacketTables, Dialect};
 use crate::tools::capture;
 use crate::ws::http::{Headers, RequestHead};
 
@@ -57,7 +57,7 @@ pub fn run(args: &CodesArgs, games: &Games) -> Result<(), Failure> {
 ///
 /// # Errors
 /// As [`given`].
-pub fn load(tables: Option<&Path>, games: &Games) -> Result<Arc<Codes>, Failure> {
+pub fn load(tables: Option<&Path>, games: &Games) -> Result<Arc<PacketTables>, Failure> {
     tables.map_or_else(|| Ok(Arc::clone(&games.codes)), given)
 }
 
@@ -67,13 +67,13 @@ pub fn load(tables: Option<&Path>, games: &Games) -> Result<Arc<Codes>, Failure>
 /// # Errors
 /// The directory or a file cannot be read, or a table is invalid; the message names the
 /// file, the line and the reason.
-pub fn given(folder: &Path) -> Result<Arc<Codes>, Failure> {
+pub fn given(folder: &Path) -> Result<Arc<PacketTables>, Failure> {
     let unreadable = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     let is_table = |path: &Path| path.extension().is_some_and(|extension| extension == "tsv");
     if folder.is_file() && is_table(folder) {
         let text = fs::read_to_string(folder).map_err(|error| unreadable(folder, error))?;
         let texts = [(folder.display().to_string(), text)];
-        return Ok(Arc::new(Codes::from_texts(&texts).map_err(|error| error.to_string())?));
+        return Ok(Arc::new(PacketTables::from_texts(&texts).map_err(|error| error.to_string())?));
     }
     if folder.is_file() {
         let mut bytes = Vec::new();
@@ -100,11 +100,11 @@ pub fn given(folder: &Path) -> Result<Arc<Codes>, Failure> {
     if texts.is_empty() {
         return Err(format!("{}: no .tsv file in this directory or in its folders", folder.display()));
     }
-    Ok(Arc::new(Codes::from_texts(&texts).map_err(|error| error.to_string())?))
+    Ok(Arc::new(PacketTables::from_texts(&texts).map_err(|error| error.to_string())?))
 }
 
 /// The tables that a capture carries, of which this is the beginning.
-fn carried(bytes: &[u8]) -> Result<Arc<Codes>, String> {
+fn carried(bytes: &[u8]) -> Result<Arc<PacketTables>, String> {
     let neither = "neither a directory of .tsv files, nor one such file, nor a capture";
     if let Some(packed) = capture::compressed_file::format(bytes) {
         return Err(packed.to_string());
@@ -112,7 +112,7 @@ fn carried(bytes: &[u8]) -> Result<Arc<Codes>, String> {
     let capture = capture::read(bytes).map_err(|error| format!("{neither}: {error}"))?;
     match capture.tables()? {
         None => Err("this capture carries no packet tables".to_owned()),
-        carried => Codes::of_capture(carried, None),
+        carried => PacketTables::for_capture(carried, None),
     }
 }
 
@@ -120,7 +120,7 @@ fn carried(bytes: &[u8]) -> Result<Arc<Codes>, String> {
 ///
 /// # Errors
 /// No dialect has this name; the message lists the existing ones.
-pub fn named<'c>(codes: &'c Codes, name: &str) -> Result<&'c Arc<Dialect>, Failure> {
+pub fn named<'c>(codes: &'c PacketTables, name: &str) -> Result<&'c Arc<Dialect>, Failure> {
     codes.dialects().find(|dialect| dialect.name() == name).ok_or_else(|| {
         let known: Vec<&str> = codes.dialects().map(|dialect| dialect.name()).collect();
         format!("unknown dialect {name:?}; the dialects are {}", known.join(", "))
@@ -134,7 +134,7 @@ pub fn named<'c>(codes: &'c Codes, name: &str) -> Result<&'c Arc<Dialect>, Failu
 /// # Errors
 /// The dialect does not exist, or the path names another one than requested.
 pub fn spoken(
-    codes: &Codes,
+    codes: &PacketTables,
     paths: &[(&str, &str)],
     url: &Url,
     asked: Option<&str>,
@@ -147,7 +147,7 @@ pub fn spoken(
 /// # Errors
 /// As [`spoken`].
 pub fn spoken_at(
-    codes: &Codes,
+    codes: &PacketTables,
     paths: &[(&str, &str)],
     url: &Url,
     asked: Option<&str>,
@@ -180,10 +180,10 @@ pub fn spoken_at(
 mod tests {
     use super::*;
 
-    use crate::packet::routes::PATHS;
+    use crate::packet::routes::DEFAULT_PATHS;
 
     fn asked_at(url: &str, asked: Option<&str>) -> Result<(String, bool), Failure> {
-        let (dialect, json) = spoken(&Codes::builtin(), &PATHS, &url.parse().expect("a URL"), asked)?;
+        let (dialect, json) = spoken(&PacketTables::builtin(), &DEFAULT_PATHS, &url.parse().expect("a URL"), asked)?;
         Ok((dialect.name().to_owned(), json))
     }
 

@@ -4,9 +4,9 @@
 //! between markers, and a test compares the two.
 
 use super::{typescript, wireshark};
-use crate::packet::grammar::print_arguments;
+use crate::packet::grammar::format_arguments;
 use crate::packet::tables::Table;
-use crate::packet::{Code, Codes, Direction, Row, tables_json};
+use crate::packet::{Code, PacketTables, Direction, Row, tables_json};
 
 /// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,18 +24,18 @@ pub enum Format {
 }
 
 /// Prints all tables.
-pub fn print(codes: &Codes, format: Format) -> String {
+pub fn print(codes: &PacketTables, format: Format) -> String {
     match format {
         Format::Text => join_tables(codes, text_section),
         Format::Markdown => join_tables(codes, markdown_section),
-        Format::Json => format!("{:#}\n", tables_json::json(codes)),
+        Format::Json => format!("{:#}\n", tables_json::tables_json(codes)),
         Format::Wireshark => wireshark::print(codes),
         Format::Typescript => typescript::print(codes),
     }
 }
 
 /// One section for each table and direction that has rows, separated by empty lines.
-fn join_tables(codes: &Codes, section: fn(&Table, Direction, &[&Row]) -> String) -> String {
+fn join_tables(codes: &PacketTables, section: fn(&Table, Direction, &[&Row]) -> String) -> String {
     let mut sections = Vec::new();
     for table in &codes.tables {
         for direction in Direction::ALL {
@@ -62,7 +62,7 @@ fn cells(table: &Table, row: &Row) -> Vec<String> {
     cells.extend(
         table.dialects.iter().map(|dialect| row.code(dialect).map_or("-".to_owned(), Code::to_string)),
     );
-    cells.extend([print_arguments(&row.arguments), row.meaning.clone()]);
+    cells.extend([format_arguments(&row.arguments), row.meaning.clone()]);
     cells
 }
 

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use crate::packet::grammar::{Argument, Shape, Type, Unit};
 use crate::packet::tables::Table;
-use crate::packet::{Code, Codes, Direction, Row};
+use crate::packet::{Code, PacketTables, Direction, Row};
 
 /// The beginning of the file: what a message is, and the types that all packets share. `TO_SERVER` and
 /// `TO_CLIENT` stand for the types of the first dialect.
@@ -31,7 +31,7 @@ export type Packet<Side> = { [Name in keyof Side]: { name: Name; values: Side[Na
 ";
 
 /// The whole file.
-pub fn print(codes: &Codes) -> String {
+pub fn print(codes: &PacketTables) -> String {
     let first = codes.tables.iter().flat_map(|table| &table.dialects).next();
     let first = first.map_or("", String::as_str);
     let mut out = HEAD
@@ -104,9 +104,9 @@ fn packet(row: &Row) -> String {
     }
     let _ = writeln!(out, "  {}: {{", row.name);
     for argument in &row.arguments {
-        let mark = if argument.kind.or_nil { "?" } else { "" };
-        out.push_str(&comment(4, &notes(&argument.kind)));
-        let _ = writeln!(out, "    {}{mark}: {};", argument.name, value(&argument.kind));
+        let mark = if argument.ty.or_nil { "?" } else { "" };
+        out.push_str(&comment(4, &notes(&argument.ty)));
+        let _ = writeln!(out, "    {}{mark}: {};", argument.name, value(&argument.ty));
     }
     out + "  };\n"
 }
@@ -130,7 +130,7 @@ fn collect_units(kind: &Type, units: &mut Vec<Unit>) {
             units.push(*unit);
         }
         Shape::Map(members) | Shape::Tuple(members) | Shape::Groups { members, .. } => {
-            members.iter().for_each(|member| collect_units(&member.kind, units));
+            members.iter().for_each(|member| collect_units(&member.ty, units));
         }
         Shape::List { each, .. } => collect_units(each, units),
         _ => {}
@@ -162,14 +162,14 @@ fn value(kind: &Type) -> String {
 /// Members with their names. Those of a map that may be null may be left out.
 fn labelled(members: &[Argument], separator: &str, may_lack: bool) -> String {
     let member = |member: &Argument| {
-        let mark = if may_lack && member.kind.or_nil { "?" } else { "" };
-        format!("{}{mark}: {}", member.name, value(&member.kind))
+        let mark = if may_lack && member.ty.or_nil { "?" } else { "" };
+        format!("{}{mark}: {}", member.name, value(&member.ty))
     };
     members.iter().map(member).collect::<Vec<_>>().join(separator)
 }
 
 /// The code of each packet, as literal types.
-fn all_codes(codes: &Codes) -> String {
+fn all_codes(codes: &PacketTables) -> String {
     let mut out =
         "/** The code of each packet, by dialect and direction. */\nexport interface Codes {\n".to_owned();
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
@@ -263,7 +263,7 @@ export interface One_2ToClient {
 
     #[test]
     fn each_shape_is_a_type() {
-        let text = print(&Codes::from_texts(&[("t.tsv", TABLE)]).expect("a good table"));
+        let text = print(&PacketTables::from_texts(&[("t.tsv", TABLE)]).expect("a good table"));
         let at = text.find("\n/** Packets").expect("the first side");
         assert!(text[..at].contains("`connect<One_2ToServer, One_2ToClient>()`"), "{text}");
         assert!(text[at..].starts_with(EXPECTED), "{}", &text[at..]);

@@ -5,11 +5,11 @@
 
 use std::fmt::Write as _;
 
-use crate::packet::Codes;
+use crate::packet::PacketTables;
 use crate::packet::msgpack::Rule;
 use crate::packet::tables::Table;
 use crate::ws::close::CloseCode;
-use crate::ws::violation::{Answer, Violation};
+use crate::ws::violation::{ViolationResponse, Violation};
 
 macro_rules! parts {
     ($($name:literal)+) => {
@@ -28,7 +28,7 @@ const PARTS: [&str; 11] = parts! {
 const LAST: &str = include_str!("../../../scripts/wireshark/parts/9-world.lua");
 
 /// The whole file.
-pub fn print(codes: &Codes) -> String {
+pub fn print(codes: &PacketTables) -> String {
     let mut out = HEAD.to_owned();
     out.push_str("-- table:begin, from packet_codes/\nlocal TABLES = {\n");
     codes.tables.iter().for_each(|one| out.push_str(&table(one)));
@@ -66,14 +66,14 @@ fn rules() -> String {
         let _ = writeln!(out, "    {name} = {{ \"{address}\", \"{answer}\", \"{sentence}\" }},");
     };
     for rule in Violation::ALL {
-        let answer = match rule.answer() {
-            Answer::Close(code) => format!("close {code}"),
-            Answer::Status(status) => format!("status {status}"),
-            Answer::Drop => "drop the connection".to_owned(),
+        let answer = match rule.response() {
+            ViolationResponse::Close(code) => format!("close {code}"),
+            ViolationResponse::Status(status) => format!("status {status}"),
+            ViolationResponse::Drop => "drop the connection".to_owned(),
         };
-        row(rule.name(), &rule.address(), &answer, &rule.to_string());
+        row(rule.name(), &rule.citation(), &answer, &rule.to_string());
     }
-    let answer = format!("close {}", CloseCode::NOT_CONSISTENT);
+    let answer = format!("close {}", CloseCode::INVALID_PAYLOAD);
     for rule in Rule::ALL {
         row(rule.name(), "PROTOCOL.md", &answer, rule.sentence());
     }
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn a_list_of_lists_does_not_end_the_text_of_its_table() {
         let text = "direction\tname\tlane\tx:int\targuments\tmeaning\nto_client\tgrid\tlatest\t1\tcells:[[u8]]\ta map\n";
-        let codes = Codes::from_texts(&[("grid.tsv", text)]).expect("a good table");
+        let codes = PacketTables::from_texts(&[("grid.tsv", text)]).expect("a good table");
         let expected = "[=[\nx:int\nto_client\tgrid\t1\tcells:[[u8]]\n]=],\n";
         assert_eq!(table(&codes.tables[0]), expected);
     }

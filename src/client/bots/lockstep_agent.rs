@@ -12,7 +12,7 @@ use crate::game::command_acks::{ACCEPTED, REJECTED};
 use crate::game::lockstep_packets::{CHECKSUM, COMMAND_FRAME, MODE, SNAPSHOT, STATE_SYNC};
 use crate::game::{About, Messages};
 use crate::limits;
-use crate::packet::{Decoded, Dialect, Direction, Value};
+use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 
 /// A world is held against the shared one at each multiple of this tick.
 const SHARE_TICKS: u32 = 8;
@@ -89,13 +89,13 @@ impl<A: Agent> InLockstep<A> {
     }
 
     /// Runs the shared world on, if the packet is its next frame. Returns whether it was.
-    fn share(&mut self, packet: &Decoded<'_>, say: &mut Vec<Vec<u8>>) -> bool {
+    fn share(&mut self, packet: &DecodedPacket<'_>, say: &mut Vec<Vec<u8>>) -> bool {
         let Some(sharing) = &mut self.sharing else { return false };
         match packet.row.name.as_str() {
             STATE_SYNC => {
                 sharing.epoch = packet.text("epoch").unwrap_or_default();
                 sharing.checksum_ticks =
-                    packet.number("checksum_ticks").filter(|ticks| *ticks > 0).unwrap_or(1);
+                    packet.integer("checksum_ticks").filter(|ticks| *ticks > 0).unwrap_or(1);
             }
             SNAPSHOT => sharing.share = None,
             COMMAND_FRAME => {
@@ -137,7 +137,7 @@ impl<A: Agent> InLockstep<A> {
     }
 
     /// Packets of lockstep that the follower takes, and the ticks that it then runs.
-    fn follow(&mut self, packet: &Decoded<'_>, now: Duration, out: &mut Outcome) -> bool {
+    fn follow(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut Outcome) -> bool {
         self.told.clear();
         let is_shared = self.share(packet, &mut out.packets);
         let heard = if is_shared {
@@ -187,7 +187,7 @@ impl<A: Agent> InLockstep<A> {
 
 impl<A: Agent> InLockstep<A> {
     /// Keeps an answer until its tick. Returns whether the packet is one.
-    fn keep_answer(&mut self, packet: &Decoded<'_>) -> bool {
+    fn keep_answer(&mut self, packet: &DecodedPacket<'_>) -> bool {
         let before = self.answers.back().map_or(0, |(tick, _)| *tick);
         let tick = match packet.row.name.as_str() {
             // Groups of the first sequence, the number of commands, the tick.
@@ -199,7 +199,7 @@ impl<A: Agent> InLockstep<A> {
             REJECTED => before,
             _ => return false,
         };
-        if self.answers.len() >= limits::LOCKSTEP_ANSWERS_KEPT || self.ticks() > tick {
+        if self.answers.len() >= limits::LOCKSTEP_MAX_HELD_ACKS || self.ticks() > tick {
             return false;
         }
         let message = self.dialect.encode(Direction::ToClient, &packet.row.name, &packet.values);
@@ -236,7 +236,7 @@ impl<A: Agent> Agent for InLockstep<A> {
         out.packets = packets.into_iter().map(|message| self.in_lockstep(message)).collect();
     }
 
-    fn hear(&mut self, packet: &Decoded<'_>, now: Duration, out: &mut Outcome) {
+    fn hear(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut Outcome) {
         if self.keep_answer(packet) {
             return;
         }

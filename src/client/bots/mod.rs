@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::connection::{Event, Link, LinkError};
 use crate::game::bots::{Agent, Fault, Outcome, Sight};
-use crate::packet::{Decoded, Dialect, Direction, PacketError};
+use crate::packet::{DecodedPacket, Dialect, Direction, PacketError};
 use crate::ws::close::CloseCode;
 
 /// The stage of a bot's session.
@@ -181,7 +181,7 @@ impl<A: Agent, W: Witness> Bot<A, W> {
         }
     }
 
-    fn hear(&mut self, heard: Result<Decoded<'_>, PacketError>, now: Duration) {
+    fn hear(&mut self, heard: Result<DecodedPacket<'_>, PacketError>, now: Duration) {
         self.witness.heard();
         match heard {
             Ok(packet) => {

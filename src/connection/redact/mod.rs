@@ -15,8 +15,8 @@ use core::ops::Range;
 use self::texts::COVER;
 
 use crate::limits;
-use crate::packet::msgpack::{self, Kind, Token};
-use crate::packet::{Decoded, Dialect, Direction, PacketError};
+use crate::packet::msgpack::{self, ValueKind, ValueHead};
+use crate::packet::{DecodedPacket, Dialect, Direction, PacketError};
 use crate::ws::Side;
 use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::message::Message;
@@ -25,7 +25,7 @@ use crate::ws::message::Message;
 const HELLO: &str = "hello";
 const TOKEN: &str = "token";
 /// The longest message that holds an array, a code and no token.
-const SHORT: usize = limits::TOKEN_CHARS_LEAST + 3;
+const SHORT: usize = limits::MIN_TOKEN_CHARS + 3;
 
 /// Which messages may have a token, and where.
 #[derive(Debug, Clone, Copy)]
@@ -94,12 +94,12 @@ enum Place {
     Anywhere,
 }
 
-fn place(decoded: &Result<Decoded<'_>, PacketError>, Rules { tells, hides }: Rules) -> Place {
+fn place(decoded: &Result<DecodedPacket<'_>, PacketError>, Rules { tells, hides }: Rules) -> Place {
     match decoded {
         Ok(packet) if packet.row.name == HELLO => {
             Place::From(said(packet).unwrap_or(packet.row.arguments.len()))
         }
-        Err(PacketError::Arguments { packet, .. }) if packet == HELLO => Place::Anywhere,
+        Err(PacketError::WrongArguments { packet, .. }) if packet == HELLO => Place::Anywhere,
         Err(_) if hides => Place::Anywhere,
         _ if tells => Place::Anywhere,
         _ => Place::Nowhere,
@@ -107,7 +107,7 @@ fn place(decoded: &Result<Decoded<'_>, PacketError>, Rules { tells, hides }: Rul
 }
 
 /// The argument in which a packet says its token.
-fn said(packet: &Decoded<'_>) -> Option<usize> {
+fn said(packet: &DecodedPacket<'_>) -> Option<usize> {
     packet.row.argument(TOKEN).filter(|_| packet.row.name == HELLO)
 }
 
@@ -116,23 +116,23 @@ fn said(packet: &Decoded<'_>) -> Option<usize> {
 fn with_runs(
     texts: Vec<u8>,
     digit: u8,
-    packet: &Result<Decoded<'_>, PacketError>,
+    packet: &Result<DecodedPacket<'_>, PacketError>,
     again: impl Fn(&[u8]) -> Option<PacketError>,
 ) -> Vec<u8> {
     let mut out = texts.clone();
     texts::runs(&mut out, digit);
     let error = packet.as_ref().err();
     let is_same = || again(&out).as_ref().map(PacketError::name) == error.map(PacketError::name);
-    if error.is_some_and(PacketError::closes) || is_same() { out } else { texts }
+    if error.is_some_and(PacketError::closes_connection) || is_same() { out } else { texts }
 }
 
 /// Overwrites the texts and long numbers of a well-formed packet from an argument on.
 fn packed_from(bytes: &[u8], argument: usize) -> Vec<u8> {
     let mut out = bytes.to_vec();
     if let Some(mut at) = packed_place(bytes, argument) {
-        while let Ok(Token { kind, head, length }) = msgpack::token(bytes, at) {
+        while let Ok(ValueHead { kind, head, length }) = msgpack::read_head(bytes, at) {
             let content = texts::content(kind, at + head, length);
-            if matches!(kind, Kind::Str | Kind::Bin) {
+            if matches!(kind, ValueKind::Str | ValueKind::Bin) {
                 texts::packed(&mut out, content.clone());
             }
             at = content.end;
@@ -145,18 +145,18 @@ fn packed_from(bytes: &[u8], argument: usize) -> Vec<u8> {
 
 /// Where an argument begins.
 fn packed_place(bytes: &[u8], argument: usize) -> Option<usize> {
-    let envelope = msgpack::token(bytes, 0).ok()?;
-    let code = msgpack::token(bytes, envelope.head).ok()?;
+    let envelope = msgpack::read_head(bytes, 0).ok()?;
+    let code = msgpack::read_head(bytes, envelope.head).ok()?;
     let mut at = texts::content(code.kind, envelope.head + code.head, code.length).end;
-    let arguments = msgpack::token(bytes, at).ok()?;
+    let arguments = msgpack::read_head(bytes, at).ok()?;
     at += arguments.head;
     // Values that have not begun, those inside of containers included.
     let mut left = argument.min(arguments.length);
     while left > 0 {
-        let Token { kind, head, length } = msgpack::token(bytes, at).ok()?;
+        let ValueHead { kind, head, length } = msgpack::read_head(bytes, at).ok()?;
         let inside = match kind {
-            Kind::Array => length,
-            Kind::Map => length.saturating_mul(2),
+            ValueKind::Array => length,
+            ValueKind::Map => length.saturating_mul(2),
             _ => 0,
         };
         at = texts::content(kind, at + head, length).end;
@@ -170,14 +170,14 @@ fn packed_place(bytes: &[u8], argument: usize) -> Option<usize> {
 fn packed(bytes: &[u8]) -> Vec<u8> {
     let (mut out, mut at) = (bytes.to_vec(), 0);
     while at < bytes.len() {
-        let Ok(Token { kind, head, length }) = msgpack::token(bytes, at) else {
+        let Ok(ValueHead { kind, head, length }) = msgpack::read_head(bytes, at) else {
             texts::ascii(out.get_mut(at + 1..).unwrap_or_default());
             break;
         };
         let content = texts::content(kind, at + head, length);
         if content.end > bytes.len() {
             texts::ascii(&mut out[at + head..]);
-        } else if matches!(kind, Kind::Str | Kind::Bin) && length >= limits::TOKEN_CHARS_LEAST {
+        } else if matches!(kind, ValueKind::Str | ValueKind::Bin) && length >= limits::MIN_TOKEN_CHARS {
             texts::packed(&mut out, content.clone());
         }
         at = content.end;
@@ -210,7 +210,7 @@ fn json_from(text: &str, argument: usize) -> Vec<u8> {
 fn json(text: &str) -> Vec<u8> {
     let mut out = text.as_bytes().to_vec();
     texts::each_json(text, |_, string| {
-        if let Some(string) = string.filter(|string| string.len() >= limits::TOKEN_CHARS_LEAST) {
+        if let Some(string) = string.filter(|string| string.len() >= limits::MIN_TOKEN_CHARS) {
             texts::json(&mut out, string);
         }
     });

@@ -7,14 +7,14 @@ use core::ops::Range;
 
 use super::texts;
 use crate::limits;
-use crate::packet::msgpack::{self, Kind, Token};
+use crate::packet::msgpack::{self, ValueKind, ValueHead};
 
 /// Bytes of the content of a 64-bit number in MessagePack.
 const WIDE: usize = 8;
 /// The number that replaces another one in MessagePack: 16 times the digit 1, which fits every 64-bit type.
 const COVER: u64 = 1_111_111_111_111_111;
 /// The least number with as many digits as the shortest token.
-const LEAST: u64 = 10_u64.pow(limits::TOKEN_CHARS_LEAST as u32 - 1);
+const LEAST: u64 = 10_u64.pow(limits::MIN_TOKEN_CHARS as u32 - 1);
 
 /// A number with as many digits as a token.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +48,7 @@ pub fn packed(bytes: &[u8]) -> Vec<Long> {
     // The values that each open container still misses, and the index of its next value.
     let (mut open, mut found, mut at): (Vec<(usize, usize)>, Vec<Long>, usize) = (Vec::new(), Vec::new(), 0);
     let mut place = [0, 0];
-    while let Ok(Token { kind, head, length }) = msgpack::token(bytes, at) {
+    while let Ok(ValueHead { kind, head, length }) = msgpack::read_head(bytes, at) {
         let content = texts::content(kind, at + head, length);
         let depth = open.len();
         if let Some((left, index)) = open.last_mut() {
@@ -61,8 +61,8 @@ pub fn packed(bytes: &[u8]) -> Vec<Long> {
             found.push(Long { place: content.clone(), value, depth, part: place[0], argument: place[1] });
         }
         match kind {
-            Kind::Array => open.push((length, 0)),
-            Kind::Map => open.push((length.saturating_mul(2), 0)),
+            ValueKind::Array => open.push((length, 0)),
+            ValueKind::Map => open.push((length.saturating_mul(2), 0)),
             _ => {}
         }
         while open.last().is_some_and(|(left, _)| *left == 0) {
@@ -74,12 +74,12 @@ pub fn packed(bytes: &[u8]) -> Vec<Long> {
 }
 
 /// The value of a 64-bit number that has as many digits as a token.
-fn wide(kind: Kind, first: u8, content: &[u8]) -> Option<f64> {
+fn wide(kind: ValueKind, first: u8, content: &[u8]) -> Option<f64> {
     let bits = u64::from_be_bytes(<[u8; WIDE]>::try_from(content).ok()?);
     let value = match kind {
-        Kind::Int if first == 0xd3 => bits.cast_signed() as f64,
-        Kind::Int => bits as f64,
-        Kind::Float => f64::from_bits(bits),
+        ValueKind::Int if first == 0xd3 => bits.cast_signed() as f64,
+        ValueKind::Int => bits as f64,
+        ValueKind::Float => f64::from_bits(bits),
         _ => return None,
     };
     (value.is_finite() && value.abs() >= LEAST as f64).then_some(value)
@@ -87,7 +87,7 @@ fn wide(kind: Kind, first: u8, content: &[u8]) -> Option<f64> {
 
 /// Whether bytes may contain a long number of MessagePack, wherever its head stands.
 pub fn may_be_packed(bytes: &[u8]) -> bool {
-    let kind = |first: u8| if first == 0xcb { Kind::Float } else { Kind::Int };
+    let kind = |first: u8| if first == 0xcb { ValueKind::Float } else { ValueKind::Int };
     let mut heads = bytes.windows(1 + WIDE).filter(|nine| matches!(nine[0], 0xcb | 0xcf | 0xd3));
     heads.any(|nine| wide(kind(nine[0]), nine[0], &nine[1..]).is_some())
 }
@@ -131,8 +131,8 @@ pub fn json(text: &str) -> Vec<Long> {
                 let sign = usize::from(start > 0 && bytes[start - 1] == b'-');
                 let value: f64 = text[start - sign..end].parse().unwrap_or(f64::NAN);
                 // A fraction is no token, such as an angle; a large number may be written with an exponent.
-                let is_large = end > at && digits >= limits::TOKEN_CHARS_LEAST && value.abs() >= LEAST as f64;
-                if whole >= limits::TOKEN_CHARS_LEAST || is_large {
+                let is_large = end > at && digits >= limits::MIN_TOKEN_CHARS && value.abs() >= LEAST as f64;
+                if whole >= limits::MIN_TOKEN_CHARS || is_large {
                     found.push(Long { place: start..at, value, depth, part, argument });
                 }
                 at = end;

@@ -4,7 +4,7 @@
 use core::ops::Range;
 
 use crate::limits;
-use crate::packet::msgpack::Kind;
+use crate::packet::msgpack::ValueKind;
 
 /// Stands for one character of a token, by the length of the character in bytes.
 const COVERS: [&str; 4] = ["*", "×", "…", "🔑"];
@@ -12,8 +12,8 @@ const COVERS: [&str; 4] = ["*", "×", "…", "🔑"];
 pub const COVER: u8 = b'*';
 
 /// The bytes of a value's content; empty for a container, whose values follow as values.
-pub fn content(kind: Kind, start: usize, length: usize) -> Range<usize> {
-    let length = if matches!(kind, Kind::Array | Kind::Map) { 0 } else { length };
+pub fn content(kind: ValueKind, start: usize, length: usize) -> Range<usize> {
+    let length = if matches!(kind, ValueKind::Array | ValueKind::Map) { 0 } else { length };
     start..start.saturating_add(length)
 }
 
@@ -46,7 +46,7 @@ fn next_run(bytes: &[u8], start: usize) -> Option<Range<usize>> {
                 length => (end, chars) = (end + length, chars + 1),
             }
         }
-        if chars >= limits::TOKEN_CHARS_LEAST {
+        if chars >= limits::MIN_TOKEN_CHARS {
             return Some(start..end);
         }
         start = end + 1;
@@ -56,7 +56,7 @@ fn next_run(bytes: &[u8], start: usize) -> Option<Range<usize>> {
 
 /// Whether bytes have a run of characters that is long enough for a token.
 pub fn has_run(bytes: &[u8]) -> bool {
-    bytes.len() >= limits::TOKEN_CHARS_LEAST && next_run(bytes, 0).is_some()
+    bytes.len() >= limits::MIN_TOKEN_CHARS && next_run(bytes, 0).is_some()
 }
 
 /// Overwrites runs of characters that are long enough for a token, wherever they stand. An escape stays one.

@@ -18,16 +18,16 @@ use rmpv::Value;
 use super::numbers::{self, Long};
 use super::texts;
 use crate::limits;
-use crate::packet::Decoded;
-use crate::packet::msgpack::{self, Kind};
+use crate::packet::DecodedPacket;
+use crate::packet::msgpack::{self, ValueKind};
 
 /// Overwrites them in the payload of a packet in MessagePack, which may have other texts overwritten.
-pub fn cover_packed(out: &mut [u8], bytes: &[u8], packet: &Decoded<'_>, said: Option<usize>) {
+pub fn cover_packed(out: &mut [u8], bytes: &[u8], packet: &DecodedPacket<'_>, said: Option<usize>) {
     let (taken, mut at) = (Taken::of(packet, said), 0);
-    while let Ok(token) = msgpack::token(bytes, at) {
+    while let Ok(token) = msgpack::read_head(bytes, at) {
         let content = texts::content(token.kind, at + token.head, token.length);
         let text = bytes.get(content.clone()).unwrap_or_default();
-        if matches!(token.kind, Kind::Str | Kind::Bin) && texts::has_run(text) {
+        if matches!(token.kind, ValueKind::Str | ValueKind::Bin) && texts::has_run(text) {
             let kept = taken.prefix(text).map_or(0, <[u8]>::len);
             texts::packed(out, content.start + kept..content.end);
         }
@@ -38,7 +38,7 @@ pub fn cover_packed(out: &mut [u8], bytes: &[u8], packet: &Decoded<'_>, said: Op
 }
 
 /// As [`cover_packed`], for a packet in JSON.
-pub fn cover_json(out: &mut [u8], text: &str, packet: &Decoded<'_>, said: Option<usize>) {
+pub fn cover_json(out: &mut [u8], text: &str, packet: &DecodedPacket<'_>, said: Option<usize>) {
     let taken = Taken::of(packet, said);
     texts::each_json(text, |_, string| {
         let Some(place) = string else { return };
@@ -64,7 +64,7 @@ fn unescaped(text: &str, place: &Range<usize>) -> String {
 /// Whether a payload may have a token somewhere. Escapes may stand in one.
 pub fn may_have_token(payload: &[u8]) -> bool {
     let is_part = |byte: &u8| texts::is_token_byte(*byte) || b"\\%".contains(byte);
-    let least = limits::TOKEN_CHARS_LEAST;
+    let least = limits::MIN_TOKEN_CHARS;
     let has_run = payload.split(|byte| !is_part(byte)).any(|run| run.len() >= least);
     has_run || numbers::may_be_packed(payload)
 }
@@ -85,7 +85,7 @@ struct Taken {
 
 impl Taken {
     /// Those of a packet, except the argument in which it says its token.
-    fn of(packet: &Decoded<'_>, said: Option<usize>) -> Taken {
+    fn of(packet: &DecodedPacket<'_>, said: Option<usize>) -> Taken {
         let mut taken = Taken { arguments: packet.row.arguments.len(), ..Taken::default() };
         taken.text(&packet.row.name);
         packet.row.codes.iter().for_each(|(_, code)| taken.text(&code.to_string()));
@@ -104,7 +104,7 @@ impl Taken {
         match value {
             Value::String(text) => self.text(text.as_str().unwrap_or_default()),
             Value::Binary(bytes) => {
-                if bytes.len() >= limits::TOKEN_CHARS_LEAST {
+                if bytes.len() >= limits::MIN_TOKEN_CHARS {
                     self.texts.push(bytes.clone());
                 }
                 self.text(&BASE64_STANDARD.encode(bytes));
@@ -119,7 +119,7 @@ impl Taken {
     }
 
     fn text(&mut self, text: &str) {
-        if text.chars().nth(limits::TOKEN_CHARS_LEAST - 1).is_some() {
+        if text.chars().nth(limits::MIN_TOKEN_CHARS - 1).is_some() {
             self.texts.push(text.as_bytes().to_vec());
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::packet::{Decoded, Value};
+use crate::packet::{DecodedPacket, Value};
 
 use super::{Deeds, Excuse};
 use crate::game::command_acks::{ACCEPTED, REJECTED};
@@ -75,7 +75,7 @@ impl Asked {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn hear(&mut self, packet: &Decoded<'_>) -> Result<(), String> {
+    pub fn hear(&mut self, packet: &DecodedPacket<'_>) -> Result<(), String> {
         let name = packet.row.name.as_str();
         let stride = match name {
             ACCEPTED => 3,
@@ -143,11 +143,11 @@ impl Asked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Codes, Direction};
+    use crate::packet::{PacketTables, Direction};
 
     /// Whether the answers to commands 1 to 6, of which the fourth names tick 20, are right.
     fn is_right(packets: &[&str]) -> bool {
-        let dialect = Codes::builtin().dialect("native").expect("built in");
+        let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let mut asked = Asked::default();
         (1..=6).for_each(|sequence| asked.said(sequence, (sequence == 4).then_some(20)));
         let mut hear = |text: &&str| {

@@ -18,11 +18,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire_sim::{Encoded, PlayerId};
+use tickwire_sim::{EncodedAction, PlayerId};
 
 use self::rng::Dice;
 use super::dyn_tick::Tick;
-use crate::packet::{Decoded, Dialect};
+use crate::packet::{DecodedPacket, Dialect};
 
 /// A packet of a client, as a game types it.
 pub trait Said {
@@ -117,7 +117,7 @@ pub trait Agent: Any + Send {
     fn begin(&mut self, out: &mut Outcome);
 
     /// A packet has arrived.
-    fn hear(&mut self, packet: &Decoded<'_>, now: Duration, out: &mut Outcome);
+    fn hear(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut Outcome);
 
     /// Time has passed. Called about ten times a second or more often, once it plays.
     fn act(&mut self, now: Duration, out: &mut Outcome);
@@ -153,7 +153,7 @@ impl Agent for Box<dyn Agent> {
         (**self).begin(out);
     }
 
-    fn hear(&mut self, packet: &Decoded<'_>, now: Duration, out: &mut Outcome) {
+    fn hear(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut Outcome) {
         (**self).hear(packet, now, out);
     }
 
@@ -239,7 +239,7 @@ pub struct Operated {
     /// The name under which it is counted.
     pub name: &'static str,
     /// The command.
-    pub action: Encoded,
+    pub action: EncodedAction,
     /// Whether it gives the player something: [`Excuse::Gift`].
     pub is_gift: bool,
     /// Whether every client is told of the number of the notice: it is one of its marks.

@@ -355,7 +355,7 @@ impl<K: Kind> Entities<K> {
 }
 
 impl<K: Kind> Field for Entity<K> {
-    const LEAST_BYTES: usize = 4 + 2 * K::LEAST_BYTES + 8 + 4;
+    const MIN_BYTES: usize = 4 + 2 * K::MIN_BYTES + 8 + 4;
 
     fn write(&self, sink: &mut impl Sink) {
         write("id", &self.id, sink);
@@ -377,7 +377,7 @@ impl<K: Kind> Field for Entity<K> {
 }
 
 impl<K: Kind> Field for Entities<K> {
-    const LEAST_BYTES: usize = 4 + 4;
+    const MIN_BYTES: usize = 4 + 4;
 
     fn write(&self, sink: &mut impl Sink) {
         write("list", &self.list, sink);

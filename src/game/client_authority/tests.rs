@@ -1,6 +1,6 @@
 //! Tests of the [module](super) with beads on a line, without a game.
 
-use tickwire_sim::fields::Bytes;
+use tickwire_sim::fields::ByteSink;
 use tickwire_sim::{Rng, fields};
 
 use super::*;
@@ -57,7 +57,7 @@ fn one() -> Entities<Bead> {
 }
 
 fn bytes(beads: &Entities<Bead>) -> Vec<u8> {
-    let mut bytes = Bytes::default();
+    let mut bytes = ByteSink::default();
     beads.write(&mut bytes);
     bytes.0
 }

@@ -185,7 +185,7 @@ impl Clock {
         let longer = fresh.max(repeated) - least;
         let margin = (longer - self.tick_ns).max(0) / MARGIN;
         let jitter = (longer + margin).max(self.unknown_ns());
-        Some(least + jitter.min(limits::LEAD_JITTER_MOST.as_nanos() as i64))
+        Some(least + jitter.min(limits::MAX_LEAD_JITTER.as_nanos() as i64))
     }
 
     /// How long a loss may take on a line that is new: nothing has been lost yet, and TCP's timeout is a round trip
@@ -236,7 +236,7 @@ impl Clock {
     /// What is added to the client's time to have the time at which others should be shown.
     fn shown_wanted(&self) -> Option<i64> {
         let delay = (self.update_ns * 5 / 2).max(self.update_ns * 5 / 4 + self.jitter_ns * 5 / 4);
-        Some(-self.origin_ns()? - delay.min(limits::SHOWN_DELAY_MOST.as_nanos() as i64))
+        Some(-self.origin_ns()? - delay.min(limits::MAX_INTERPOLATION_DELAY.as_nanos() as i64))
     }
 
     /// Whether the lead is known: a ping or a command was answered.

@@ -37,7 +37,7 @@ impl Corrections {
         self.count += u64::from(far > 0);
         self.greatest = self.greatest.max(Some(far));
         self.recent.push_back(far);
-        if self.recent.len() > limits::CORRECTIONS_KEPT {
+        if self.recent.len() > limits::CORRECTION_SAMPLES {
             self.recent.pop_front();
         }
         self.offset = (self.offset.0 + dx, self.offset.1 + dy);

@@ -7,7 +7,7 @@ use tickwire_sim::{Action, Command, PlayerId};
 use super::position::Place;
 use super::remote_players::Others;
 use crate::game::packet_handler::Verbs;
-use crate::packet::{Decoded, Dialect};
+use crate::packet::{DecodedPacket, Dialect};
 
 /// What the server says of the commands of the own player.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub trait LocalWorld: Sized + Debug + Send {
     const UPDATE: &'static str;
 
     /// The world that `welcome` announces; `None` if this program does not have its rules.
-    fn new(welcome: &Decoded<'_>) -> Option<Self>;
+    fn new(welcome: &DecodedPacket<'_>) -> Option<Self>;
 
     /// Ticks per second.
     fn tick_hz(&self) -> u32;
@@ -43,15 +43,15 @@ pub trait LocalWorld: Sized + Debug + Send {
     fn is_foreseen(action: &Self::Action) -> bool;
 
     /// What an update says of the own player's commands, if it says something.
-    fn acked(update: &Decoded<'_>) -> Option<Acked>;
+    fn acked(update: &DecodedPacket<'_>) -> Option<Acked>;
 
     /// Takes a packet of the server. `state` is the confirmed state, `None` while there is no own
     /// player; with an update it has been run up to the update's tick, and the packet corrects it.
     /// Returns whether anything changed.
-    fn hear(&mut self, packet: &Decoded<'_>, state: &mut Option<Self::State>) -> bool;
+    fn hear(&mut self, packet: &DecodedPacket<'_>, state: &mut Option<Self::State>) -> bool;
 
     /// Notes what a packet says of others.
-    fn others(&self, packet: &Decoded<'_>, others: &mut Others);
+    fn others(&self, packet: &DecodedPacket<'_>, others: &mut Others);
 
     /// The own player's number.
     fn own(&self) -> Option<PlayerId>;

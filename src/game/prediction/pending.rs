@@ -6,7 +6,7 @@ use std::time::Duration;
 use tickwire_sim::{Command, PlayerId};
 
 use crate::limits;
-use crate::packet::{Decoded, Value};
+use crate::packet::{DecodedPacket, Value};
 
 /// A command that the server has not applied yet, as far as is known.
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ impl<A: Clone> Pending<A> {
     }
 
     /// The ticks in which commands ran: the sequence of the first, how many in a row, and their tick.
-    pub fn accept(&mut self, packet: &Decoded<'_>) {
+    pub fn accept(&mut self, packet: &DecodedPacket<'_>) {
         for [first, count, tick] in groups(packet, "commands") {
             let Ok(tick) = u32::try_from(tick) else { continue };
             let ran = |one: &&mut One<A>| {
@@ -66,7 +66,7 @@ impl<A: Clone> Pending<A> {
     }
 
     /// Commands that did not run.
-    pub fn reject(&mut self, packet: &Decoded<'_>) {
+    pub fn reject(&mut self, packet: &DecodedPacket<'_>) {
         for [sequence, _] in groups(packet, "commands") {
             self.list.retain(|one| i64::try_from(one.sequence) != Ok(sequence));
         }
@@ -89,7 +89,7 @@ impl<A: Clone> Pending<A> {
 }
 
 /// The groups of numbers in a list of a packet; what is no number is 0.
-fn groups<const N: usize>(packet: &Decoded<'_>, name: &str) -> Vec<[i64; N]> {
+fn groups<const N: usize>(packet: &DecodedPacket<'_>, name: &str) -> Vec<[i64; N]> {
     let list = packet.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let numbers: Vec<i64> = list.iter().map(|value| value.as_i64().unwrap_or(0)).collect();
     numbers.chunks_exact(N).filter_map(|group| group.try_into().ok()).collect()

@@ -12,7 +12,7 @@ use super::position::Place;
 use super::remote_players::{Moment, Others};
 use crate::game::packet_handler::{Ask, Verbs};
 use crate::limits;
-use crate::packet::{Decoded, Dialect, Direction, PacketError};
+use crate::packet::{DecodedPacket, Dialect, Direction, PacketError};
 
 /// The last tick that is predicted: what is ahead of it still has a number.
 const LAST_TICK: u32 = u32::MAX - (1 << 16);
@@ -87,7 +87,7 @@ impl<W: LocalWorld> Prediction<W> {
     }
 
     /// Takes a packet of the server that has arrived now.
-    pub fn hear(&mut self, packet: &Decoded<'_>, now: Duration) {
+    pub fn hear(&mut self, packet: &DecodedPacket<'_>, now: Duration) {
         self.clock.news(now);
         match packet.row.name.as_str() {
             "welcome" => self.welcome(packet),
@@ -96,18 +96,18 @@ impl<W: LocalWorld> Prediction<W> {
                 self.pending.reject(packet);
                 self.is_stale = true;
             }
-            "pong" => self.clock.pong(packet.number("nonce"), packet.number("tick"), now),
+            "pong" => self.clock.pong(packet.integer("nonce"), packet.integer("tick"), now),
             name if name == W::UPDATE => self.update(packet, now),
             _ => self.learn(packet),
         }
         self.hear_of_others(packet, now);
     }
 
-    fn hear_of_others(&mut self, packet: &Decoded<'_>, now: Duration) {
+    fn hear_of_others(&mut self, packet: &DecodedPacket<'_>, now: Duration) {
         let (Some(others), Some(world)) = (&mut self.others, &self.world) else { return };
         let walk_on = |from, velocity, ticks| world.walk_on(from, velocity, ticks);
         let moment = Moment { clock: &self.clock, now, tick_hz: world.tick_hz(), walk_on };
-        let Some(tick) = packet.number::<u32>("tick").filter(|_| packet.row.name != "welcome") else {
+        let Some(tick) = packet.integer::<u32>("tick").filter(|_| packet.row.name != "welcome") else {
             return world.others(packet, others);
         };
         let shown = others.run_on(&moment);
@@ -134,11 +134,11 @@ impl<W: LocalWorld> Prediction<W> {
         shown.unwrap_or_default()
     }
 
-    fn welcome(&mut self, packet: &Decoded<'_>) {
+    fn welcome(&mut self, packet: &DecodedPacket<'_>) {
         self.others.iter_mut().for_each(Others::clear);
         self.world = W::new(packet);
         let tick_hz = self.world.as_ref().map_or(30, W::tick_hz);
-        self.clock = Clock::new(tick_hz, packet.number("update_hz").unwrap_or(tick_hz));
+        self.clock = Clock::new(tick_hz, packet.integer("update_hz").unwrap_or(tick_hz));
         self.reset();
     }
 
@@ -153,7 +153,7 @@ impl<W: LocalWorld> Prediction<W> {
     }
 
     /// What the server says between two updates belongs to the newest of them.
-    fn learn(&mut self, packet: &Decoded<'_>) {
+    fn learn(&mut self, packet: &DecodedPacket<'_>) {
         let Some(world) = &mut self.world else { return };
         let (tick, state) = self.confirmed.take().map_or((0, None), |(tick, state)| (tick, Some(state)));
         let mut state = state;
@@ -165,9 +165,9 @@ impl<W: LocalWorld> Prediction<W> {
         }
     }
 
-    fn update(&mut self, packet: &Decoded<'_>, now: Duration) {
+    fn update(&mut self, packet: &DecodedPacket<'_>, now: Duration) {
         // No world runs for the two years that such a tick takes at 60 Hz.
-        let Some(tick) = packet.number::<u32>("tick").filter(|tick| *tick < LAST_TICK) else { return };
+        let Some(tick) = packet.integer::<u32>("tick").filter(|tick| *tick < LAST_TICK) else { return };
         self.clock.heard(tick, now);
         if !self.switches.reconciliation && self.ahead.is_some() {
             return;
@@ -258,9 +258,9 @@ impl<W: LocalWorld> Prediction<W> {
     pub fn say(&mut self, dialect: &Dialect, message: &[u8], now: Duration) -> Result<(), PacketError> {
         let packet = dialect.decode(Direction::ToServer, message)?;
         if packet.row.name == "ping" {
-            self.clock.ping(packet.number("nonce"), now);
+            self.clock.ping(packet.integer("nonce"), now);
         }
-        let Some(sequence) = packet.number::<u32>("sequence") else { return Ok(()) };
+        let Some(sequence) = packet.integer::<u32>("sequence") else { return Ok(()) };
         let mut asks = Vec::new();
         self.verbs.packet(&packet, now, &mut asks);
         let action = asks.iter().find_map(|ask| match ask {
@@ -268,7 +268,7 @@ impl<W: LocalWorld> Prediction<W> {
             Ask::Refuse(..) => None,
         });
         let now_tick = self.ahead.as_ref().map(|ahead| ahead.tick);
-        let named = packet.number("tick").or(now_tick).or_else(|| Some(self.clock.ahead(now)?.0));
+        let named = packet.integer("tick").or(now_tick).or_else(|| Some(self.clock.ahead(now)?.0));
         let tick = named.unwrap_or(0);
         let action = action.filter(W::is_foreseen);
         self.pending.push(One { sequence: sequence.into(), intended: tick, tick, sent: now, action });
@@ -289,7 +289,7 @@ impl<W: LocalWorld> Prediction<W> {
     pub fn advance(&mut self, now: Duration) -> Option<Shown> {
         self.clock.advance(now);
         let (tick, part) = self.clock.ahead(now)?;
-        let far = self.clock.ticks(limits::PREDICTED_BACK);
+        let far = self.clock.ticks(limits::MAX_RESIMULATION);
         if let Some(ahead) = self.ahead.as_mut().filter(|ahead| ahead.tick.saturating_sub(tick) > far) {
             // The clock has jumped back.
             ahead.tick = tick;
@@ -303,7 +303,7 @@ impl<W: LocalWorld> Prediction<W> {
                 self.corrections.amend(before, after);
             }
         }
-        let is_stalled = self.clock.silence(now) > limits::PREDICTED_SILENCE;
+        let is_stalled = self.clock.silence(now) > limits::PREDICTION_IDLE_LIMIT;
         let first = self.confirmed.as_ref()?.0;
         let mut ahead = self.ahead.take()?;
         if !is_stalled && tick > ahead.tick {

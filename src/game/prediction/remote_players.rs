@@ -29,7 +29,7 @@ struct Glide {
 impl Glide {
     /// A place as it is shown.
     fn apply(&self, place: Place, now: Duration) -> Place {
-        let whole = limits::GLIDE_TIME.as_micros() as i64;
+        let whole = limits::EXTRAPOLATION_BLEND_TIME.as_micros() as i64;
         let left = whole - (now.saturating_sub(self.began).as_micros() as i64).min(whole);
         let add = |at: i32, off: i64| i32::try_from(i64::from(at) + off * left / whole).unwrap_or(at);
         (add(place.0, self.off.0), add(place.1, self.off.1))

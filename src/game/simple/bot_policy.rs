@@ -5,12 +5,12 @@ use tickwire_sim::PlayerId;
 use super::named_values::Row;
 use crate::game::Dice;
 use crate::game::bots::{Deeds, Outcome};
-use crate::packet::Decoded;
+use crate::packet::DecodedPacket;
 
 /// How the bots of a game play, if random packets are not enough.
 pub trait Tactics: Send {
     /// A packet of the game has arrived. Appends what is wrong with it.
-    fn hear(&mut self, packet: &Decoded<'_>, out: &mut Outcome) {
+    fn hear(&mut self, packet: &DecodedPacket<'_>, out: &mut Outcome) {
         let _ = (packet, out);
     }
 

@@ -35,7 +35,7 @@ use random_packet::COMMON;
 pub use rewind::Past;
 use simple_game::Told;
 pub use simple_game::{SimpleGame, Turns};
-use tickwire_sim::{Action as _, Encoded, Identity, PlayerId};
+use tickwire_sim::{Action as _, EncodedAction, WorldParams, PlayerId};
 use world::code_hash;
 pub use world::{Deed, World};
 
@@ -48,7 +48,7 @@ use super::messages::{Messages, Writer};
 use super::packet_handler::{Ask, Profile, Verbs};
 use super::prediction::StartPredictor;
 use crate::limits;
-use crate::packet::{Codes, Decoded, Dialect, Direction, Lane};
+use crate::packet::{PacketTables, DecodedPacket, Dialect, Direction, Lane};
 
 /// The packet that tells one client the exact state of its player.
 const OWN: &str = "own";
@@ -86,7 +86,7 @@ impl<S: SimpleGame> Game for Simple<S> {
 
     /// Every packet of a player carries a sequence, every packet to clients has the lane in which it is sent,
     /// and the state of a new world fits its row.
-    fn check(codes: &Codes) -> Result<(), String> {
+    fn check(codes: &PacketTables) -> Result<(), String> {
         let Some(dialect) = codes.dialect(S::DIALECT) else { return Ok(()) };
         let mut packets = dialect.rows(Direction::ToServer);
         let bare = packets.find(|row| !COMMON.contains(&&*row.name) && row.argument("sequence").is_none());
@@ -104,7 +104,7 @@ impl<S: SimpleGame> Game for Simple<S> {
             ));
         }
         let mut row = Row::default();
-        S::new(&Identity::of::<World<S>>(0)).show(&mut row);
+        S::new(&WorldParams::default_for::<World<S>>(0)).show(&mut row);
         row.set("tick", 0);
         row.encode(&dialect, "state")
             .map(drop)
@@ -148,15 +148,15 @@ struct Meaning<S>(PhantomData<S>);
 
 impl<S: SimpleGame> Verbs for Meaning<S> {
     /// A name without control characters; spaces at its ends do not count.
-    fn profile(&self, packet: &Decoded<'_>) -> Profile {
+    fn profile(&self, packet: &DecodedPacket<'_>) -> Profile {
         let said = packet.text("name").unwrap_or_default();
         let name: String = said.trim().chars().filter(|sign| !sign.is_control()).collect();
         let name: String = name.chars().take(limits::NAME_CHARS).collect();
         let name = if name.is_empty() { "unknown".to_owned() } else { name };
-        Profile { name, more: Encoded::new(&[]) }
+        Profile { name, more: EncodedAction::new(&[]) }
     }
 
-    fn packet(&mut self, packet: &Decoded<'_>, _now: Duration, asks: &mut Vec<Ask>) {
+    fn packet(&mut self, packet: &DecodedPacket<'_>, _now: Duration, asks: &mut Vec<Ask>) {
         asks.push(match S::action(packet) {
             Some(action) => Ask::Act(Deed::Act(action).encoded(), None),
             None => {
@@ -393,7 +393,7 @@ mod tests {
 
     #[test]
     fn an_event_comes_after_the_player_and_the_state_of_its_update() {
-        let codes = Codes::from_texts(<Played as Game>::TABLES).expect("its table");
+        let codes = PacketTables::from_texts(<Played as Game>::TABLES).expect("its table");
         let dialect = codes.dialect("tanks").expect("its dialect");
         let mut watcher = <Watcher as View<Played>>::new(&dialect);
         let mut update = |player: Option<u16>, tick, version, is_behind| {

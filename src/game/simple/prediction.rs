@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use tickwire_sim::{Command, Identity, PlayerId, Sim as _, Stepped};
+use tickwire_sim::{Command, WorldParams, PlayerId, Sim as _, StepResult};
 
 use super::simple_game::SimpleGame;
 use super::world::{Deed, Seat, World, code_hash};
 use super::{Meaning, OWN};
 use crate::game::packet_handler::Verbs;
 use crate::game::prediction::{Acked, LocalWorld, Others, Place};
-use crate::packet::{Decoded, Dialect};
+use crate::packet::{DecodedPacket, Dialect};
 
 /// A simple game whose clients run their own player ahead of the server. The table has a packet `own`,
 /// and [`SimpleGame::own`] sets its values.
@@ -19,7 +19,7 @@ use crate::packet::{Decoded, Dialect};
 pub trait Foreseen: SimpleGame {
     /// Takes what the server says into the state of the client of this player: the packet `own`, whose
     /// tick has passed, and all others. Returns whether anything changed.
-    fn learn(&mut self, packet: &Decoded<'_>, own: PlayerId) -> bool;
+    fn learn(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) -> bool;
 
     /// Where a player is, in 1/65,536 px.
     fn place(&self, player: PlayerId) -> Option<Place>;
@@ -28,7 +28,7 @@ pub trait Foreseen: SimpleGame {
     fn numbers(&self, player: PlayerId, out: &mut Vec<i32>);
 
     /// As [`LocalWorld::others`].
-    fn others(packet: &Decoded<'_>, own: Option<PlayerId>, others: &mut Others) {
+    fn others(packet: &DecodedPacket<'_>, own: Option<PlayerId>, others: &mut Others) {
         let _ = (packet, own, others);
     }
 
@@ -47,7 +47,7 @@ pub struct Local<S> {
     own: Option<PlayerId>,
     /// The world at the beginning, in which nobody is.
     start: World<S>,
-    stepped: Stepped,
+    stepped: StepResult,
 }
 
 /// The state of a [`Local`]: the world as the client knows it.
@@ -64,16 +64,16 @@ impl<S: Foreseen> LocalWorld for Local<S> {
 
     const UPDATE: &'static str = OWN;
 
-    fn new(welcome: &Decoded<'_>) -> Option<Local<S>> {
+    fn new(welcome: &DecodedPacket<'_>) -> Option<Local<S>> {
         let is_same = welcome.text("code_hash")? == format!("{:016x}", code_hash::<S>());
-        let mut identity = Identity::of::<World<S>>(welcome.number("seed")?);
-        identity.tick_hz = welcome.number("tick_hz")?;
+        let mut identity = WorldParams::default_for::<World<S>>(welcome.integer("seed")?);
+        identity.tick_hz = welcome.integer("tick_hz")?;
         for option in S::OPTIONS {
-            welcome.number(option.name).into_iter().for_each(|value| identity.set(option.name, value));
+            welcome.integer(option.name).into_iter().for_each(|value| identity.set(option.name, value));
         }
         let start = World::new(&identity);
         let tick_hz = start.identity().tick_hz;
-        is_same.then(|| Local { tick_hz, own: None, start, stepped: Stepped::default() })
+        is_same.then(|| Local { tick_hz, own: None, start, stepped: StepResult::default() })
     }
 
     fn tick_hz(&self) -> u32 {
@@ -88,21 +88,21 @@ impl<S: Foreseen> LocalWorld for Local<S> {
         matches!(action, Deed::Act(_))
     }
 
-    fn acked(update: &Decoded<'_>) -> Option<Acked> {
-        let margin_ticks = update.number("margin").unwrap_or(0);
-        Some(Acked { sequence: update.number("sequence")?, margin_ticks })
+    fn acked(update: &DecodedPacket<'_>) -> Option<Acked> {
+        let margin_ticks = update.integer("margin").unwrap_or(0);
+        Some(Acked { sequence: update.integer("sequence")?, margin_ticks })
     }
 
-    fn hear(&mut self, packet: &Decoded<'_>, state: &mut Option<LocalState<S>>) -> bool {
+    fn hear(&mut self, packet: &DecodedPacket<'_>, state: &mut Option<LocalState<S>>) -> bool {
         match (packet.row.name.as_str(), self.own) {
             ("spawned", _) => {
-                self.own = packet.number("player").map(PlayerId);
+                self.own = packet.integer("player").map(PlayerId);
                 *state = None;
                 true
             }
             (OWN, Some(own)) => {
                 let state = state.get_or_insert_with(|| self.enter(own));
-                state.world.tick = packet.number("tick").unwrap_or(state.world.tick);
+                state.world.tick = packet.integer("tick").unwrap_or(state.world.tick);
                 state.world.game.learn(packet, own)
             }
             (_, Some(own)) => state.as_mut().is_some_and(|state| state.world.game.learn(packet, own)),
@@ -110,7 +110,7 @@ impl<S: Foreseen> LocalWorld for Local<S> {
         }
     }
 
-    fn others(&self, packet: &Decoded<'_>, others: &mut Others) {
+    fn others(&self, packet: &DecodedPacket<'_>, others: &mut Others) {
         S::others(packet, self.own, others);
     }
 

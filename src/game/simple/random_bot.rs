@@ -18,7 +18,7 @@ use crate::game::bots::ack_checker::{Asked, tick_to_name};
 use crate::game::bots::{Agent, Deeds, Excuse, Manner, Outcome, Part, Sight};
 use crate::game::command_acks::{ACCEPTED, REJECTED, answers_commands};
 use crate::game::{Dice, lockstep_packets};
-use crate::packet::{Decoded, Dialect, Direction, Lane, Value};
+use crate::packet::{DecodedPacket, Dialect, Direction, Lane, Value};
 
 /// Time between two pings.
 const PING_EVERY: Duration = Duration::from_millis(2_500);
@@ -141,21 +141,21 @@ impl<S: SimpleGame> Guest<S> {
     }
 
     /// What any client can judge.
-    fn judge(&mut self, packet: &Decoded<'_>, out: &mut Outcome) {
+    fn judge(&mut self, packet: &DecodedPacket<'_>, out: &mut Outcome) {
         let name = packet.row.name.as_str();
         if (name == "welcome") == self.welcomed {
             out.fault("welcome", format!("{packet}: the welcome comes once, and first"));
         }
-        let tick = packet.number::<u32>("tick");
+        let tick = packet.integer::<u32>("tick");
         match name {
             "spawned" if self.player.is_some() => {
                 out.fault("spawned", format!("{packet}: it plays already, as {:?}", self.player));
             }
-            "spawned" if packet.number("player").is_none_or(|player: u16| player == 0) => {
+            "spawned" if packet.integer("player").is_none_or(|player: u16| player == 0) => {
                 out.fault("spawned", format!("{packet}: no player's number"));
             }
             "pong" => {
-                let (nonce, asked) = (packet.number::<u32>("nonce"), self.pings.pop_front());
+                let (nonce, asked) = (packet.integer::<u32>("nonce"), self.pings.pop_front());
                 if asked.is_none() || nonce != asked {
                     out.fault("pong", format!("{packet}: it asked with {asked:?}"));
                 }
@@ -180,7 +180,7 @@ impl<S: SimpleGame> Guest<S> {
         }
     }
 
-    fn judge_error(&mut self, packet: &Decoded<'_>, out: &mut Outcome) {
+    fn judge_error(&mut self, packet: &DecodedPacket<'_>, out: &mut Outcome) {
         let rule = packet.text("rule").unwrap_or_default();
         // A line that stood still delivers at once what was within the limits over time.
         let is_excused = self.is_late && rule.ends_with("_rate");
@@ -206,7 +206,7 @@ impl<S: SimpleGame> Agent for Guest<S> {
         self.say("hello", &values, false, out);
     }
 
-    fn hear(&mut self, packet: &Decoded<'_>, _: Duration, out: &mut Outcome) {
+    fn hear(&mut self, packet: &DecodedPacket<'_>, _: Duration, out: &mut Outcome) {
         if self.checks {
             self.judge(packet, out);
         }
@@ -214,7 +214,7 @@ impl<S: SimpleGame> Agent for Guest<S> {
         out.is_update = name == "state";
         match name {
             "welcome" => self.welcomed = true,
-            "spawned" => self.player = packet.number("player").map(PlayerId),
+            "spawned" => self.player = packet.integer("player").map(PlayerId),
             _ => {}
         }
         if let Some(tactics) = &mut self.tactics {
@@ -282,12 +282,12 @@ impl<S: SimpleGame> Guest<S> {
 }
 
 /// Whether a packet tells of an event of the game.
-pub(super) fn is_event(packet: &Decoded<'_>) -> bool {
+pub(super) fn is_event(packet: &DecodedPacket<'_>) -> bool {
     packet.row.lane == Lane::Reliable && !ANSWERS.contains(&&*packet.row.name)
 }
 
 /// The mark of a packet: FNV-1a of its message.
-fn mark(dialect: &Dialect, packet: &Decoded<'_>) -> Option<u32> {
+fn mark(dialect: &Dialect, packet: &DecodedPacket<'_>) -> Option<u32> {
     let message = dialect.encode(Direction::ToClient, &packet.row.name, &packet.values).ok()?;
     Some(mark_of(&message))
 }
@@ -303,14 +303,14 @@ mod tests {
     use crate::game::Game as _;
     use crate::game::simple::Simple;
     use crate::games::tanks::Tanks;
-    use crate::packet::Codes;
+    use crate::packet::PacketTables;
 
     const WELCOME: &str = r#"["welcome",[1,"0",7,60,60,"0",5]]"#;
     const STATE: &str = r#"["state",[6,1,false,100,null,[],[]]]"#;
 
     /// The rules that an agent finds broken in these packets, after what it says at its beginning.
     fn broken(packets: &[&str]) -> Vec<&'static str> {
-        let codes = Codes::from_texts(Simple::<Tanks>::TABLES).expect("its table");
+        let codes = PacketTables::from_texts(Simple::<Tanks>::TABLES).expect("its table");
         let dialect = codes.dialect("tanks").expect("its dialect");
         let part = Part {
             index: 3,

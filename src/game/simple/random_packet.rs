@@ -33,7 +33,7 @@ pub fn packet(
 ) -> Option<Vec<u8>> {
     let values = row.arguments.iter().map(|argument| {
         let own = given.iter().find(|(name, _)| *name == argument.name);
-        own.map_or_else(|| value(&argument.kind, dice, is_absurd), |(_, own)| own.clone())
+        own.map_or_else(|| value(&argument.ty, dice, is_absurd), |(_, own)| own.clone())
     });
     let values: Vec<Value> = values.collect();
     dialect.encode(Direction::ToServer, &row.name, &values).ok()
@@ -57,16 +57,16 @@ fn value(kind: &Type, dice: &mut Dice, is_absurd: bool) -> Value {
         }
         Shape::Map(members) => {
             let pair =
-                |member: &Argument| (Value::from(member.name.as_str()), value(&member.kind, dice, is_absurd));
+                |member: &Argument| (Value::from(member.name.as_str()), value(&member.ty, dice, is_absurd));
             Value::Map(members.iter().map(pair).collect())
         }
         Shape::Tuple(members) => {
-            Value::Array(members.iter().map(|member| value(&member.kind, dice, is_absurd)).collect())
+            Value::Array(members.iter().map(|member| value(&member.ty, dice, is_absurd)).collect())
         }
         Shape::Groups { members, most } => {
             let count = entries(*most, dice, is_absurd);
             let group = (0..count).flat_map(|_| members);
-            Value::Array(group.map(|member| value(&member.kind, dice, is_absurd)).collect())
+            Value::Array(group.map(|member| value(&member.ty, dice, is_absurd)).collect())
         }
         Shape::List { each, most } => {
             let count = entries(*most, dice, is_absurd);
@@ -107,14 +107,14 @@ fn entries(most: Option<usize>, dice: &mut Dice, is_absurd: bool) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Codes;
+    use crate::packet::PacketTables;
 
     const TABLE: &str = "direction\tname\tlane\ttest:int\targuments\tmeaning\n\
         to_server\tall\treliable\t1\ta:bool b:i8 c:u16<=3 d:num e:str<=4 f:[u16]<=3 g:[x:u16,y:i32]<=2 h:u8|nil i:any\tall types\n";
 
     #[test]
     fn every_packet_is_right_by_its_table_and_given_values_are_kept() {
-        let codes = Codes::from_texts(&[("test.tsv", TABLE)]).expect("a table");
+        let codes = PacketTables::from_texts(&[("test.tsv", TABLE)]).expect("a table");
         let dialect = codes.dialect("test").expect("its dialect");
         let row = dialect.row(Direction::ToServer, "all").expect("its packet");
         let mut seen = std::collections::BTreeSet::new();
@@ -122,8 +122,8 @@ mod tests {
             let (mut dice, is_absurd) = (Dice::new(seed), seed % 2 == 0);
             let message = packet(&dialect, row, &[("b", 7.into())], &mut dice, is_absurd).expect("encoded");
             let decoded = dialect.decode(Direction::ToServer, &message).expect("decoded");
-            assert_eq!(decoded.number("b"), Some(7));
-            seen.insert(decoded.number::<u16>("c").expect("a number"));
+            assert_eq!(decoded.integer("b"), Some(7));
+            seen.insert(decoded.integer::<u16>("c").expect("a number"));
         }
         assert_eq!(seen, (0..=3).collect());
     }

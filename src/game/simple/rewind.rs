@@ -60,7 +60,7 @@ impl<P: Copy, const MOST: u32> Past<P, MOST> {
 }
 
 impl<P: Field, const MOST: u32> Field for Past<P, MOST> {
-    const LEAST_BYTES: usize = 4;
+    const MIN_BYTES: usize = 4;
 
     fn write(&self, sink: &mut impl Sink) {
         sink.length(self.0.len());
@@ -82,7 +82,7 @@ impl<P: Field, const MOST: u32> Field for Past<P, MOST> {
 
 #[cfg(test)]
 mod tests {
-    use tickwire_sim::fields::Bytes;
+    use tickwire_sim::fields::ByteSink;
 
     use super::*;
 
@@ -113,7 +113,7 @@ mod tests {
         for ticks in 0..9 {
             let mut past = Short::default();
             (0..ticks).for_each(|value| past.push(value));
-            let mut bytes = Bytes::default();
+            let mut bytes = ByteSink::default();
             past.write(&mut bytes);
             assert_eq!(Short::read(&mut Reader::new(&bytes.0)), Ok(past.clone()), "after {ticks} ticks");
             let shorter = Past::<u16, 1>::read(&mut Reader::new(&bytes.0)).expect("as many or fewer");

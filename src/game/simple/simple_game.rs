@@ -5,13 +5,13 @@ use std::fmt::Debug;
 use super::bot_policy::Tactics;
 use super::named_values::Row;
 use tickwire_sim::fields::Field;
-use tickwire_sim::{Declared, Identity, PlayerId, Rng};
+use tickwire_sim::{OptionSpec, WorldParams, PlayerId, Rng};
 
 use crate::game::info::Kill;
 use crate::game::prediction::StartPredictor;
 #[cfg(doc)]
 use crate::limits;
-use crate::packet::Decoded;
+use crate::packet::DecodedPacket;
 
 /// A game whose clients all see the same.
 ///
@@ -34,7 +34,7 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     /// Ticks per second; the first is the default.
     const TICK_RATES: &'static [u32] = &[60, 30];
     /// Options of the game.
-    const OPTIONS: &'static [Declared] = &[];
+    const OPTIONS: &'static [OptionSpec] = &[];
 
     /// What a player can do: a struct with [`fields!`](tickwire_sim::fields!).
     type Action: Field + Clone + Debug + Ord + Send + 'static;
@@ -47,10 +47,10 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     const PREDICTOR: Option<StartPredictor> = None;
 
     /// The state at the beginning.
-    fn new(identity: &Identity) -> Self;
+    fn new(identity: &WorldParams) -> Self;
 
     /// What a packet asks for; `None` if it asks for nothing.
-    fn action(packet: &Decoded<'_>) -> Option<Self::Action>;
+    fn action(packet: &DecodedPacket<'_>) -> Option<Self::Action>;
 
     /// A player comes. Its name has at most [`limits::NAME_CHARS`] characters.
     fn join(&mut self, player: PlayerId, name: &str, turns: &mut Turns<'_>);

@@ -3,11 +3,11 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use tickwire_sim::fields::{Bytes, Field, Sink};
-use tickwire_sim::migrate::{Saved, Writer};
+use tickwire_sim::fields::{ByteSink, Field, Sink};
+use tickwire_sim::migrate::{NamedState, NamedWriter};
 use tickwire_sim::{
-    Action, Command, Declared, Identity, Malformed, Membership, PlayerId, Reader, Rejected, Rng, Sim,
-    Stepped, command_frame,
+    Action, Command, OptionSpec, WorldParams, Malformed, MembershipChange, PlayerId, Reader, RejectedCommand, Rng, Sim,
+    StepResult, command_frame,
 };
 
 use super::simple_game::{SimpleGame, Told, Turns};
@@ -43,7 +43,7 @@ impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for Deed<A> {
             }
             Deed::Act(action) => {
                 out.push(2);
-                let mut bytes = Bytes(std::mem::take(out));
+                let mut bytes = ByteSink(std::mem::take(out));
                 action.write(&mut bytes);
                 *out = bytes.0;
             }
@@ -60,11 +60,11 @@ impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for Deed<A> {
         }
     }
 
-    fn membership(&self) -> Option<Membership> {
+    fn membership(&self) -> Option<MembershipChange> {
         match self {
-            Deed::Join(player, name) => Some(Membership::Joins(*player, name.clone())),
-            Deed::Leave(player) => Some(Membership::Leaves(*player)),
-            Deed::Away(player) => Some(Membership::Away(*player)),
+            Deed::Join(player, name) => Some(MembershipChange::Joined(*player, name.clone())),
+            Deed::Leave(player) => Some(MembershipChange::Left(*player)),
+            Deed::Away(player) => Some(MembershipChange::Disconnected(*player)),
             Deed::Act(_) => None,
         }
     }
@@ -86,7 +86,7 @@ tickwire_sim::fields!(Seat: player: PlayerId, name: Arc<str>, sequence: u64);
 /// The world of a simple game: its state, and what every world has.
 #[derive(Debug, Clone, PartialEq)]
 pub struct World<S> {
-    identity: Identity,
+    identity: WorldParams,
     pub(super) tick: u32,
     operator_sequence: u64,
     pub(super) random: Rng,
@@ -166,17 +166,17 @@ impl<S: SimpleGame> World<S> {
 impl<S: SimpleGame> Sim for World<S> {
     type Action = Deed<S::Action>;
 
-    const OPTIONS: &'static [Declared] = S::OPTIONS;
+    const OPTIONS: &'static [OptionSpec] = S::OPTIONS;
     const TICK_RATES: &'static [u32] = S::TICK_RATES;
 
-    fn new(identity: &Identity) -> World<S> {
-        let mut own = Identity::of::<World<S>>(identity.seed);
+    fn new(identity: &WorldParams) -> World<S> {
+        let mut own = WorldParams::default_for::<World<S>>(identity.seed);
         if S::TICK_RATES.contains(&identity.tick_hz) {
             own.tick_hz = identity.tick_hz;
         }
         for option in S::OPTIONS {
             let given = identity.option(option.name).unwrap_or(option.default);
-            own.set(option.name, given.clamp(option.least, option.most));
+            own.set(option.name, given.clamp(option.min, option.max));
         }
         World {
             tick: 0,
@@ -189,7 +189,7 @@ impl<S: SimpleGame> Sim for World<S> {
         }
     }
 
-    fn identity(&self) -> Identity {
+    fn identity(&self) -> WorldParams {
         self.identity.clone()
     }
 
@@ -205,7 +205,7 @@ impl<S: SimpleGame> Sim for World<S> {
         self.seats.iter().map(|seat| seat.player)
     }
 
-    fn step(&mut self, commands: &mut Vec<Command<Self::Action>>, out: &mut Stepped) {
+    fn step(&mut self, commands: &mut Vec<Command<Self::Action>>, out: &mut StepResult) {
         out.clear();
         self.told.clear();
         // Equal commands are equal in every field, so the result of an unstable sort is unique.
@@ -217,8 +217,8 @@ impl<S: SimpleGame> Sim for World<S> {
                 _ => None,
             };
             match self.apply(command) {
-                Ok(left) => out.left.extend(left),
-                Err(reason) => out.rejected.push(Rejected { player, sequence, joining, reason }),
+                Ok(left) => out.departed.extend(left),
+                Err(reason) => out.rejected.push(RejectedCommand { player, sequence, joining, reason }),
             }
         }
         let World { identity, tick, random, game, told, .. } = self;
@@ -241,7 +241,7 @@ impl<S: SimpleGame> Sim for World<S> {
     }
 
     fn snapshot(&self) -> Vec<u8> {
-        let mut out = Bytes(MAGIC.to_vec());
+        let mut out = ByteSink(MAGIC.to_vec());
         S::NAME.bytes().chain([0]).for_each(|byte| out.0.push(byte));
         out.0.extend(code_hash::<S>().to_le_bytes());
         self.write(&mut out);
@@ -249,13 +249,13 @@ impl<S: SimpleGame> Sim for World<S> {
         out.0
     }
 
-    fn recognizes(bytes: &[u8]) -> bool {
+    fn is_snapshot(bytes: &[u8]) -> bool {
         let name = bytes.strip_prefix(MAGIC).and_then(|rest| rest.strip_prefix(S::NAME.as_bytes()));
         name.is_some_and(|rest| rest.first() == Some(&0))
     }
 
     fn restore(bytes: &[u8]) -> Result<World<S>, String> {
-        if !Self::recognizes(bytes) {
+        if !Self::is_snapshot(bytes) {
             return Err(format!("these bytes are not a snapshot of {}", S::NAME));
         }
         let rest = &bytes[MAGIC.len() + S::NAME.len() + 1..];
@@ -270,8 +270,8 @@ impl<S: SimpleGame> Sim for World<S> {
         read(&mut reader).map_err(|error| error.to_string())
     }
 
-    fn named(&self) -> Vec<u8> {
-        let mut out = Writer::default();
+    fn save_named(&self) -> Vec<u8> {
+        let mut out = NamedWriter::default();
         out.field("tick", &self.tick);
         out.field("operator_sequence", &self.operator_sequence);
         out.field("random", &self.random);
@@ -280,7 +280,7 @@ impl<S: SimpleGame> Sim for World<S> {
         out.bytes(S::NAME)
     }
 
-    fn carried(identity: &Identity, saved: &Saved) -> Result<World<S>, String> {
+    fn migrate(identity: &WorldParams, saved: &NamedState) -> Result<World<S>, String> {
         let fresh = World::<S>::new(identity);
         let carried = || -> Result<World<S>, Malformed> {
             Ok(World {
@@ -308,7 +308,7 @@ fn field(sink: &mut impl Sink, name: &'static str, value: &impl Field) {
 
 fn read<S: SimpleGame>(reader: &mut Reader<'_>) -> Result<World<S>, Malformed> {
     let (seed, tick_hz) = (u32::read(reader)?, u32::read(reader)?);
-    let mut identity = Identity { seed, tick_hz, options: Vec::new() };
+    let mut identity = WorldParams { seed, tick_hz, options: Vec::new() };
     for option in S::OPTIONS {
         identity.options.push((option.name, u32::read(reader)?));
     }

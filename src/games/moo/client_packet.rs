@@ -6,7 +6,7 @@
 //! need, is in `client::said`. Arguments are found by name in the table, never by position; `packet::needs`
 //! checks that the table has the arguments that each packet requires.
 
-use crate::packet::{Decoded, Row};
+use crate::packet::{DecodedPacket, Row};
 
 /// The mode that a native client requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,54 +73,54 @@ pub enum ClientPacket<'a> {
 impl<'a> ClientPacket<'a> {
     /// Converts a decoded packet. Optional arguments that the table lacks are left out; a packet
     /// without a required argument is unused.
-    pub fn from_decoded(decoded: &Decoded<'a>) -> Self {
+    pub fn from_decoded(decoded: &DecodedPacket<'a>) -> Self {
         Self::typed(decoded).unwrap_or(Self::Unused(decoded.row))
     }
 
-    fn typed(from: &Decoded<'a>) -> Option<Self> {
-        let (sequence, tick) = (from.number("sequence"), from.number("tick"));
+    fn typed(from: &DecodedPacket<'a>) -> Option<Self> {
+        let (sequence, tick) = (from.integer("sequence"), from.integer("tick"));
         Some(match from.row.name.as_str() {
             "hello" => {
-                let mode = if from.number::<u8>("mode")? == 0 { Mode::Watch } else { Mode::Play };
-                let (name, skin) = (from.text("name"), from.number("skin"));
-                Self::Hello { version: from.number("version")?, mode, name, skin }
+                let mode = if from.integer::<u8>("mode")? == 0 { Mode::Watch } else { Mode::Play };
+                let (name, skin) = (from.text("name"), from.integer("skin"));
+                Self::Hello { version: from.integer("version")?, mode, name, skin }
             }
             "enter" | "enter_game" => {
-                let moofoll = from.truth("moofoll").unwrap_or(false);
-                Self::EnterGame { name: from.text("name"), skin: from.number("skin"), moofoll }
+                let moofoll = from.bool_value("moofoll").unwrap_or(false);
+                Self::EnterGame { name: from.text("name"), skin: from.integer("skin"), moofoll }
             }
             "move" => Self::Move { sequence, tick, direction: from.angle("direction") },
             // Sent when the window regains focus and no key is known to be held.
             "reset_move" => Self::Move { sequence, tick, direction: None },
             "aim" => Self::Aim { sequence, tick, heading: from.angle("heading")? },
             "attack" => {
-                let (state, heading) = (from.truth("state")?, from.angle("heading"));
+                let (state, heading) = (from.bool_value("state")?, from.angle("heading"));
                 Self::Attack { sequence, tick, state, heading }
             }
             "select" => {
-                let is_weapon = from.truth("is_weapon").unwrap_or(false);
-                Self::Select { sequence, tick, id: from.number("id")?, is_weapon }
+                let is_weapon = from.bool_value("is_weapon").unwrap_or(false);
+                Self::Select { sequence, tick, id: from.integer("id")?, is_weapon }
             }
-            "upgrade" => Self::Upgrade { sequence, tick, choice: from.number("choice")? },
+            "upgrade" => Self::Upgrade { sequence, tick, choice: from.integer("choice")? },
             "chat" => Self::Chat { sequence, tick, text: from.text("text")? },
             "map_ping" => Self::MapPing { sequence, tick },
             // The other switch locks the direction, which the client handles alone.
-            "toggle" if from.truth("what") == Some(true) => Self::ToggleAttack,
-            "ping" => Self::Ping { nonce: from.number("nonce") },
-            "follow" => Self::Follow { player: from.number("player") },
+            "toggle" if from.bool_value("what") == Some(true) => Self::ToggleAttack,
+            "ping" => Self::Ping { nonce: from.integer("nonce") },
+            "follow" => Self::Follow { player: from.integer("player") },
             _ => Self::Clan { sequence, tick, action: ClanAction::typed(from)? },
         })
     }
 }
 
 impl ClanAction {
-    fn typed(from: &Decoded<'_>) -> Option<ClanAction> {
-        let player = || from.number("player").or_else(|| from.number("sid"));
+    fn typed(from: &DecodedPacket<'_>) -> Option<ClanAction> {
+        let player = || from.integer("player").or_else(|| from.integer("sid"));
         Some(match from.row.name.as_str() {
             "clan_create" => ClanAction::Create { name: from.text("name")? },
             "clan_leave" => ClanAction::Leave,
             "clan_request" => ClanAction::Request { name: from.text("name")? },
-            "clan_answer" => match from.truth("accept") {
+            "clan_answer" => match from.bool_value("accept") {
                 Some(accept) => ClanAction::Answer { player: player()?, accept },
                 // An answer without a player applies to the first in the queue.
                 None => ClanAction::Answer { player: 0, accept: player()? != 0 },

@@ -37,7 +37,7 @@ fn differences(picture: &Picture, index: usize, state: &Shown) -> Result<(), Str
         }
     };
     let visible = || state.players.iter().filter(|seen| seen.alive && window.sees(seen.place()));
-    if visible().count() <= limits::NEWCOMERS_PER_TURN {
+    if visible().count() <= limits::ENTERS_PER_UPDATE {
         let expected: BTreeSet<u32> = visible().map(|seen| seen.player.0.into()).collect();
         let known = picture.players.iter().filter(|(_, known)| known.in_view);
         same("players in view", known.map(|(player, _)| *player).collect(), expected)?;

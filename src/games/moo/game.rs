@@ -22,7 +22,7 @@ use crate::games::moo::feed::{
 };
 use crate::games::moo::world::{Action, PlayerId, Resource, World, code_hash, rules};
 use crate::packet::tables::BUILTIN;
-use crate::packet::{Codes, Dialect, Lane};
+use crate::packet::{PacketTables, Dialect, Lane};
 use crate::connection::session::says_hello;
 
 /// The game `moo`.
@@ -53,7 +53,7 @@ impl Game for Moo {
         code_hash()
     }
 
-    fn check(codes: &Codes) -> Result<(), String> {
+    fn check(codes: &PacketTables) -> Result<(), String> {
         table_check::check(codes)
     }
 

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use rmpv::Value;
-use tickwire_sim::{Action as _, Encoded};
+use tickwire_sim::{Action as _, EncodedAction};
 
 use crate::game::{Ask, Profile, Saved, Shared, Verbs as GameVerbs};
 use crate::games::moo::client_packet::{ClanAction, ClientPacket};
 use crate::games::moo::world::{Action, Angle, PlayerId, Selection, rules};
 use crate::games::moo::world::command::text;
 use crate::limits;
-use crate::packet::Decoded;
+use crate::packet::DecodedPacket;
 
 /// Why a packet has no effect: a name for the metrics, and what the client is answered, if anything.
 type Useless = (&'static str, Option<&'static str>);
@@ -118,11 +118,11 @@ impl GameVerbs for Verbs {
         matches!(name, "enter" | "enter_game")
     }
 
-    fn profile(&self, packet: &Decoded<'_>) -> Profile {
+    fn profile(&self, packet: &DecodedPacket<'_>) -> Profile {
         let name = text::clean_name(&packet.text("name").unwrap_or_default());
         let name = if name.is_empty() { text::NO_NAME.to_owned() } else { name };
-        let skin = packet.number("skin").filter(|skin| *skin < limits::SKINS).unwrap_or(0);
-        let gift = packet.truth("moofoll").unwrap_or(false);
+        let skin = packet.integer("skin").filter(|skin| *skin < limits::SKINS).unwrap_or(0);
+        let gift = packet.bool_value("moofoll").unwrap_or(false);
         Profile { name, more: Look { skin, gift }.encoded() }
     }
 
@@ -137,7 +137,7 @@ impl GameVerbs for Verbs {
         self.attacks = false;
     }
 
-    fn packet(&mut self, packet: &Decoded<'_>, now: Duration, asks: &mut Vec<Ask>) {
+    fn packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, asks: &mut Vec<Ask>) {
         let action = match ClientPacket::from_decoded(packet) {
             ClientPacket::Move { direction, .. } => Ok(Action::Move { direction: direction.map(Angle) }),
             ClientPacket::Aim { heading, .. } => Ok(Action::Aim { heading: Angle(heading) }),
@@ -198,8 +198,8 @@ pub struct Look {
 
 impl Look {
     /// The bytes in a [`Profile`].
-    pub fn encoded(self) -> Encoded {
-        Encoded::new(&[self.skin, u8::from(self.gift)])
+    pub fn encoded(self) -> EncodedAction {
+        EncodedAction::new(&[self.skin, u8::from(self.gift)])
     }
 
     /// What a profile says.

@@ -6,7 +6,7 @@ use crate::game::prediction::{Acked, LocalWorld, Others, Place};
 use crate::games::moo::packet_handler::Verbs;
 use crate::games::moo::world::client_world::{Exact, Local, OwnState, is_foreseen};
 use crate::games::moo::world::{Action, Angle, Fixed, Identity, PlayerId, TickHz, code_hash};
-use crate::packet::{Decoded, Dialect, Value};
+use crate::packet::{DecodedPacket, Dialect, Value};
 use tickwire_sim::Command;
 
 /// See the [module](self).
@@ -49,7 +49,7 @@ impl Told {
     }
 
     /// Takes a packet of the server. Returns whether it says something of the own player.
-    fn hear(&mut self, packet: &Decoded<'_>, own: Option<PlayerId>) -> bool {
+    fn hear(&mut self, packet: &DecodedPacket<'_>, own: Option<PlayerId>) -> bool {
         let is_own = |id: Option<i64>| own.is_some() && player(id) == own;
         let ids = |name| groups(packet, name).filter_map(|[id]| u8::try_from(id?).ok()).collect::<Vec<u8>>();
         match packet.row.name.as_str() {
@@ -60,7 +60,7 @@ impl Told {
                 self.hand = Some((id(weapon).unwrap_or_default(), id(item)));
             }
             "stats" => {
-                let stock = |name: &str| packet.number(name).unwrap_or(0);
+                let stock = |name: &str| packet.integer(name).unwrap_or(0);
                 self.resources = Some(["wood", "food", "stone", "gold"].map(stock));
             }
             "kit" => {
@@ -80,7 +80,7 @@ impl Told {
 pub type Swing = (u8, bool);
 
 /// The groups of a list in a packet.
-fn groups<const N: usize>(packet: &Decoded<'_>, name: &str) -> impl Iterator<Item = [Option<i64>; N]> {
+fn groups<const N: usize>(packet: &DecodedPacket<'_>, name: &str) -> impl Iterator<Item = [Option<i64>; N]> {
     let list = packet.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
     let numbers: Vec<Option<i64>> = list.iter().map(Value::as_i64).collect();
     let groups: Vec<[Option<i64>; N]> =
@@ -105,7 +105,7 @@ fn pixels(value: Option<i64>) -> Option<Fixed> {
 }
 
 /// The exact record in an update, and its margin.
-fn own(update: &Decoded<'_>) -> Option<(Exact, i16)> {
+fn own(update: &DecodedPacket<'_>) -> Option<(Exact, i16)> {
     let [sequence, margin, x, y, vx, vy, heading, direction] = groups(update, "own").next()?;
     let exact = Exact {
         sequence: u64::try_from(sequence?).ok()?,
@@ -124,12 +124,12 @@ impl LocalWorld for OwnWorld {
 
     const UPDATE: &'static str = "update";
 
-    fn new(welcome: &Decoded<'_>) -> Option<OwnWorld> {
+    fn new(welcome: &DecodedPacket<'_>) -> Option<OwnWorld> {
         let is_same = welcome.text("code_hash")? == format!("{:016x}", code_hash());
-        let tick_hz: u32 = welcome.number("tick_hz")?;
+        let tick_hz: u32 = welcome.integer("tick_hz")?;
         let identity = Identity {
-            seed: welcome.number("seed")?,
-            map_size_px: welcome.number("map_size_px")?,
+            seed: welcome.integer("seed")?,
+            map_size_px: welcome.integer("map_size_px")?,
             tick_hz: TickHz::try_from(tick_hz).ok()?,
         };
         is_same.then(|| OwnWorld {
@@ -153,14 +153,14 @@ impl LocalWorld for OwnWorld {
         is_foreseen(action)
     }
 
-    fn acked(update: &Decoded<'_>) -> Option<Acked> {
+    fn acked(update: &DecodedPacket<'_>) -> Option<Acked> {
         own(update).map(|(Exact { sequence, .. }, margin_ticks)| Acked { sequence, margin_ticks })
     }
 
-    fn hear(&mut self, packet: &Decoded<'_>, state: &mut Option<OwnState>) -> bool {
+    fn hear(&mut self, packet: &DecodedPacket<'_>, state: &mut Option<OwnState>) -> bool {
         match packet.row.name.as_str() {
             "spawned" => {
-                (self.own, self.exact) = (packet.number("player").map(PlayerId), None);
+                (self.own, self.exact) = (packet.integer("player").map(PlayerId), None);
                 self.told.hand = None;
                 *state = None;
             }
@@ -194,8 +194,8 @@ impl LocalWorld for OwnWorld {
         true
     }
 
-    fn others(&self, packet: &Decoded<'_>, others: &mut Others) {
-        let Some(tick) = packet.number("tick").filter(|_| packet.row.name == "update") else { return };
+    fn others(&self, packet: &DecodedPacket<'_>, others: &mut Others) {
+        let Some(tick) = packet.integer("tick").filter(|_| packet.row.name == "update") else { return };
         let number = |id: Option<i64>| {
             u32::try_from(id?).ok().filter(|id| self.own.map(|own| own.0.into()) != Some(*id))
         };
@@ -257,7 +257,7 @@ impl LocalWorld for OwnWorld {
 }
 
 impl OwnWorld {
-    fn update(&mut self, packet: &Decoded<'_>, state: &mut Option<OwnState>) {
+    fn update(&mut self, packet: &DecodedPacket<'_>, state: &mut Option<OwnState>) {
         let before = self.exact.map(|exact| exact.sequence);
         if let Some((exact, _)) = own(packet) {
             self.exact = Some(exact);
@@ -274,7 +274,7 @@ impl OwnWorld {
                 }
             }
             None => {
-                let mut new = self.local.appear(own, packet.number("tick").unwrap_or(0), exact);
+                let mut new = self.local.appear(own, packet.integer("tick").unwrap_or(0), exact);
                 self.told.apply(&mut new);
                 *state = Some(new);
             }
@@ -293,7 +293,7 @@ impl OwnWorld {
         Some(())
     }
 
-    fn health(&self, packet: &Decoded<'_>, state: &mut Option<OwnState>) -> Option<()> {
+    fn health(&self, packet: &DecodedPacket<'_>, state: &mut Option<OwnState>) -> Option<()> {
         let [_, health] =
             groups(packet, "health").find(|[id, _]| self.own.is_some() && player(*id) == self.own)?;
         state.as_mut()?.set_health(u16::try_from(health?).ok()?);

@@ -5,7 +5,7 @@
 use rmpv::Value;
 
 use crate::packet::grammar::{Shape, Unit};
-use crate::packet::{Code, Direction, Row, fit_arguments, json};
+use crate::packet::{Code, Direction, Row, coerce_arguments, json};
 
 /// Whether a type can hold what the server needs.
 type Need = fn(&Shape) -> bool;
@@ -145,7 +145,7 @@ fn check_read(row: &Row) -> Result<(), String> {
             return Err(format!("{} lacks the argument {name:?}, which the server needs", row.name));
         };
         let argument = &row.arguments[at];
-        if !is_met_by(&argument.kind.shape) {
+        if !is_met_by(&argument.ty.shape) {
             return Err(format!(
                 "the argument {argument} of {} has a type that the server cannot use",
                 row.name
@@ -178,12 +178,12 @@ fn check_written(row: &Row, sample: &str) -> Result<(), String> {
     if count > row.arguments.len() {
         return Err(format!("the server sends more arguments than {name} has in these tables"));
     }
-    let written = json::print(&Value::Array(values.clone()));
-    let mut fitted = fit_arguments(&row.arguments, values)
+    let written = json::to_text(&Value::Array(values.clone()));
+    let mut fitted = coerce_arguments(&row.arguments, values)
         .map_err(|wrong| format!("the server's own packet {name} does not match the tables: {wrong}"))?;
     fitted.truncate(count);
     // Compared as text, because the keys of a map have no order.
-    if json::print(&Value::Array(fitted)) != written {
+    if json::to_text(&Value::Array(fitted)) != written {
         return Err(format!(
             "with the types in these tables, the server's own packet {name} would not keep its values"
         ));

@@ -2,7 +2,7 @@
 //! what the server reads and writes in each row, and what the feed takes from the built-in tables.
 
 use super::row_check;
-use crate::packet::Codes;
+use crate::packet::PacketTables;
 use crate::packet::Direction::{self, ToClient, ToServer};
 use crate::packet::tables::Table;
 use crate::packet::grammar::{Argument, Shape};
@@ -26,7 +26,7 @@ const MOOMOO: [(Direction, &str); 4] =
 ///
 /// # Errors
 /// The first packet that does not fit, by its file and name.
-pub fn check(codes: &Codes) -> Result<(), String> {
+pub fn check(codes: &PacketTables) -> Result<(), String> {
     for table in &codes.tables {
         check_rows(table)?;
         table.dialects.iter().try_for_each(|dialect| check_dialect(codes, table, dialect))?;
@@ -36,7 +36,7 @@ pub fn check(codes: &Codes) -> Result<(), String> {
 
 /// Checks what the server reads and writes in each row of a table with a dialect of the game.
 fn check_rows(table: &Table) -> Result<(), String> {
-    if !table.dialects.iter().any(|dialect| Codes::builtin_ref().dialect(dialect).is_some()) {
+    if !table.dialects.iter().any(|dialect| PacketTables::builtin_ref().dialect(dialect).is_some()) {
         return Ok(());
     }
     // The heading is line 1.
@@ -46,9 +46,9 @@ fn check_rows(table: &Table) -> Result<(), String> {
     Ok(())
 }
 
-fn check_dialect(codes: &Codes, table: &Table, name: &str) -> Result<(), String> {
+fn check_dialect(codes: &PacketTables, table: &Table, name: &str) -> Result<(), String> {
     let file = &table.file;
-    let (Some(own), Some(made)) = (codes.dialect(name), Codes::builtin().dialect(name)) else {
+    let (Some(own), Some(made)) = (codes.dialect(name), PacketTables::builtin().dialect(name)) else {
         return Ok(());
     };
     let needed = if name == "native" { &NATIVE[..] } else { &MOOMOO[..] };
@@ -82,7 +82,7 @@ fn check_dialect(codes: &Codes, table: &Table, name: &str) -> Result<(), String>
 
 /// The names of arguments, each with those of its members.
 fn names(arguments: &[Argument]) -> Vec<String> {
-    let name = |argument: &Argument| match &argument.kind.shape {
+    let name = |argument: &Argument| match &argument.ty.shape {
         Shape::Map(members) | Shape::Tuple(members) | Shape::Groups { members, .. } => {
             let members = members.iter().map(|member| member.name.as_str()).collect::<Vec<_>>();
             format!("{}:{}", argument.name, members.join(","))

@@ -14,7 +14,7 @@ use super::rules;
 use crate::game::Dice;
 use crate::game::bots::{Deeds, Outcome};
 use crate::game::simple::{Row, Tactics};
-use crate::packet::{Decoded, Value};
+use crate::packet::{DecodedPacket, Value};
 
 /// Half pixels that a tank drives in a tick, rounded up, and by which others may push it besides.
 const DRIVES_HPX: i64 = 4;
@@ -63,7 +63,7 @@ pub struct Gunner {
 }
 
 impl Tactics for Gunner {
-    fn hear(&mut self, packet: &Decoded<'_>, out: &mut Outcome) {
+    fn hear(&mut self, packet: &DecodedPacket<'_>, out: &mut Outcome) {
         match packet.row.name.as_str() {
             "hit" => self.hit(packet, out),
             "state" => self.state(packet, out),
@@ -98,8 +98,8 @@ impl Tactics for Gunner {
 }
 
 impl Gunner {
-    fn hit(&mut self, packet: &Decoded<'_>, out: &mut Outcome) {
-        let get = |name| packet.number::<i64>(name).unwrap_or_default();
+    fn hit(&mut self, packet: &DecodedPacket<'_>, out: &mut Outcome) {
+        let get = |name| packet.integer::<i64>(name).unwrap_or_default();
         let most = [super::Kind::Regular, super::Kind::Piercing].map(|kind| kind.shells().damage);
         if get("player") == get("by") || !(1..=most[0].max(most[1]).into()).contains(&get("damage")) {
             out.fault("hit", packet.to_string());
@@ -110,8 +110,8 @@ impl Gunner {
         self.kills += u64::from(is_destroyed);
     }
 
-    fn state(&mut self, packet: &Decoded<'_>, out: &mut Outcome) {
-        let get = |name| packet.number::<i64>(name).unwrap_or_default();
+    fn state(&mut self, packet: &DecodedPacket<'_>, out: &mut Outcome) {
+        let get = |name| packet.integer::<i64>(name).unwrap_or_default();
         let (tick, round) = (get("tick"), get("round"));
         let list = packet.get("tanks").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let numbers: Vec<i64> = list.iter().filter_map(Value::as_i64).collect();

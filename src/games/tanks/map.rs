@@ -24,7 +24,7 @@ pub struct Map {
 }
 
 impl Field for Map {
-    const LEAST_BYTES: usize = u32::LEAST_BYTES;
+    const MIN_BYTES: usize = u32::MIN_BYTES;
 
     fn write(&self, sink: &mut impl Sink) {
         self.seed.write(sink);
@@ -93,13 +93,13 @@ impl Map {
     /// Whether a circle overlaps a wall.
     pub fn is_blocked(&self, x: Fixed, y: Fixed, radius: Fixed) -> bool {
         let tile = |at: Fixed| at.to_px().div_euclid(TILE_PX);
-        let (left, right) = (tile(x.minus(radius)), tile(x.plus(radius)));
-        let (top, bottom) = (tile(y.minus(radius)), tile(y.plus(radius)));
+        let (left, right) = (tile(x.saturating_sub(radius)), tile(x.saturating_add(radius)));
+        let (top, bottom) = (tile(y.saturating_sub(radius)), tile(y.saturating_add(radius)));
         (top..=bottom).any(|row| {
             (left..=right).any(|column| {
                 let apart = |at: Fixed, tile: i32| {
                     let (low, high) = (Fixed::from_px(tile * TILE_PX), Fixed::from_px((tile + 1) * TILE_PX));
-                    at.apart(Fixed(at.0.clamp(low.0, high.0)))
+                    at.distance(Fixed(at.0.clamp(low.0, high.0)))
                 };
                 let (dx, dy) = (apart(x, column), apart(y, row));
                 self.is_wall(column, row) && tickwire_sim::fixed::is_shorter(dx, dy, radius.0 as u32)
@@ -111,7 +111,7 @@ impl Map {
     pub fn is_at_depot(x: Fixed, y: Fixed) -> bool {
         DEPOTS.iter().any(|(column, row)| {
             let middle = |tile: i32| Fixed::from_px(tile * TILE_PX + TILE_PX / 2);
-            let (dx, dy) = (x.apart(middle(*column)), y.apart(middle(*row)));
+            let (dx, dy) = (x.distance(middle(*column)), y.distance(middle(*row)));
             tickwire_sim::fixed::is_within(dx, dy, DEPOT_REACH.0 as u32)
         })
     }

@@ -18,14 +18,14 @@ mod tank;
 #[cfg(test)]
 mod tests;
 
-use tickwire_sim::fixed::{Angle, Fixed, is_shorter, ray, square};
+use tickwire_sim::fixed::{Angle, Fixed, is_shorter, unit_direction, square};
 use tickwire_sim::trig::direction;
-use tickwire_sim::{Declared, Identity, PlayerId, Rng, fields};
+use tickwire_sim::{OptionSpec, WorldParams, PlayerId, Rng, fields};
 
 use crate::game::Kill;
 use crate::game::prediction::{StartPredictor, start};
 use crate::game::simple::{Local, Row, SimpleGame, Tactics, Turns};
-use crate::packet::{Decoded, Value};
+use crate::packet::{DecodedPacket, Value};
 use map::Map;
 use round::Round;
 pub use rules::Kind;
@@ -61,21 +61,21 @@ impl SimpleGame for Tanks {
     const KILL: Option<Kill> =
         Some(Kill { packet: "hit", only_if: Some("destroyed"), victim: "player", killer: "by" });
     const TICK_RATES: &'static [u32] = &[rules::TICK_HZ];
-    const OPTIONS: &'static [Declared] = &[Declared {
+    const OPTIONS: &'static [OptionSpec] = &[OptionSpec {
         name: "round_s",
         flag: "round",
         unit: "s",
         meaning: "length of a round",
         default: rules::ROUND_S,
-        least: 5,
-        most: 3600,
+        min: 5,
+        max: 3600,
     }];
 
     const PREDICTOR: Option<StartPredictor> = Some(start::<Local<Tanks>>);
 
     type Action = Control;
 
-    fn new(identity: &Identity) -> Tanks {
+    fn new(identity: &WorldParams) -> Tanks {
         Tanks {
             map: Map::new(identity.seed),
             round: Round::first(identity.option("round_s").unwrap_or(rules::ROUND_S)),
@@ -87,15 +87,15 @@ impl SimpleGame for Tanks {
         }
     }
 
-    fn action(packet: &Decoded<'_>) -> Option<Control> {
-        let way = |name| packet.number::<i8>(name).filter(|way| (-1..=1).contains(way));
+    fn action(packet: &DecodedPacket<'_>) -> Option<Control> {
+        let way = |name| packet.integer::<i8>(name).filter(|way| (-1..=1).contains(way));
         let control = Control {
             drive: way("drive")?,
             turn: way("turn")?,
             aim: packet.angle("aim")?,
-            fires: packet.truth("fires")?,
-            kind: Kind::numbered(packet.number("kind")?)?,
-            seen: packet.number("seen"),
+            fires: packet.bool_value("fires")?,
+            kind: Kind::numbered(packet.integer("kind")?)?,
+            seen: packet.integer("seen"),
         };
         Some(control).filter(|_| packet.row.name == "control")
     }
@@ -240,16 +240,16 @@ impl Tanks {
             for second in first + 1..self.tanks.len() {
                 let [one, two] = [&self.tanks[first], &self.tanks[second]];
                 let reach = 2 * rules::TANK_RADIUS.0;
-                let is_near = is_shorter(one.x.apart(two.x), one.y.apart(two.y), reach as u32);
+                let is_near = is_shorter(one.x.distance(two.x), one.y.distance(two.y), reach as u32);
                 if !is_near || !one.is_alive() || !two.is_alive() {
                     continue;
                 }
-                let (dx, dy) = (two.x.minus(one.x), two.y.minus(one.y));
+                let (dx, dy) = (two.x.saturating_sub(one.x), two.y.saturating_sub(one.y));
                 let apart = i64::from(reach) - length(dx, dy);
-                let (along, across, long) = ray(dx.0.into(), dy.0.into());
+                let (along, across, long) = unit_direction(dx.0.into(), dy.0.into());
                 let half = |part: i64| Fixed((apart * part / long / 2) as i32);
                 let (x, y) = (half(along), half(across));
-                let back = |way: Fixed| Fixed::ZERO.minus(way);
+                let back = |way: Fixed| Fixed::ZERO.saturating_sub(way);
                 self.tanks[first].move_by(&self.map, back(x), back(y));
                 self.tanks[second].move_by(&self.map, x, y);
             }
@@ -302,13 +302,13 @@ impl Tanks {
             }
             let others = || self.tanks.iter().filter(|tank| tank.is_alive());
             let nearest = |&(x, y): &(Fixed, Fixed)| {
-                let far = |tank: &Tank| square(tank.x.apart(x)) + square(tank.y.apart(y));
+                let far = |tank: &Tank| square(tank.x.distance(x)) + square(tank.y.distance(y));
                 others().map(far).min().unwrap_or(u64::MAX)
             };
             let places: Vec<_> = (0..rules::SPAWN_TRIES).map(|_| self.map.place(random)).collect();
             let Some(place) = places.into_iter().max_by_key(nearest) else { continue };
             let middle = Fixed::from_px(rules::TILES * rules::TILE_PX / 2);
-            let (dx, dy) = (middle.minus(place.0), middle.minus(place.1));
+            let (dx, dy) = (middle.saturating_sub(place.0), middle.saturating_sub(place.1));
             let heading = direction(dx.0.into(), dy.0.into());
             self.tanks[at].appear(place, heading);
         }

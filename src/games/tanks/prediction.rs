@@ -8,7 +8,7 @@ use super::rules::TANK_RADIUS;
 use super::tank::{Control, Tank};
 use crate::game::prediction::{Others, Place};
 use crate::game::simple::Foreseen;
-use crate::packet::{Decoded, Value};
+use crate::packet::{DecodedPacket, Value};
 
 /// Other tanks within this distance are part of the client's game: they could be run into before the
 /// next news.
@@ -17,11 +17,11 @@ const NEAR: Fixed = Fixed::from_px(300);
 const NEVER: u16 = u16::MAX;
 
 impl Foreseen for Tanks {
-    fn learn(&mut self, packet: &Decoded<'_>, own: PlayerId) -> bool {
+    fn learn(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) -> bool {
         match packet.row.name.as_str() {
             "own" => self.learn_own(packet, own).is_some(),
             "state" => {
-                self.round.hear(packet.truth("over").unwrap_or(false));
+                self.round.hear(packet.bool_value("over").unwrap_or(false));
                 if self.round.is_over() {
                     self.shells.clear();
                 }
@@ -48,8 +48,8 @@ impl Foreseen for Tanks {
         }
     }
 
-    fn others(packet: &Decoded<'_>, own: Option<PlayerId>, others: &mut Others) {
-        let Some(tick) = packet.number("tick").filter(|_| packet.row.name == "state") else { return };
+    fn others(packet: &DecodedPacket<'_>, own: Option<PlayerId>, others: &mut Others) {
+        let Some(tick) = packet.integer("tick").filter(|_| packet.row.name == "state") else { return };
         let tanks = packet.get("tanks").and_then(Value::as_array).map(|list| list.chunks_exact(9));
         let tanks: Vec<Tank> = tanks.into_iter().flatten().filter_map(other).collect();
         others
@@ -68,24 +68,24 @@ impl Foreseen for Tanks {
 }
 
 impl Tanks {
-    fn learn_own(&mut self, packet: &Decoded<'_>, own: PlayerId) -> Option<()> {
+    fn learn_own(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) -> Option<()> {
         let at = self.tanks.binary_search_by_key(&own, |tank| tank.player).ok()?;
         let tank = self.tanks.get_mut(at)?;
-        (tank.x, tank.y) = (Fixed(packet.number("x")?), Fixed(packet.number("y")?));
+        (tank.x, tank.y) = (Fixed(packet.integer("x")?), Fixed(packet.integer("y")?));
         (tank.hull, tank.turret) = (Angle(packet.angle("hull")?), Angle(packet.angle("turret")?));
-        let reload = packet.number("reload")?;
+        let reload = packet.integer("reload")?;
         if tank.reload != reload {
             // The server has fired in another tick, or not at all.
             self.shells.clear();
         }
-        (tank.reload, tank.health) = (reload, packet.number("health")?);
-        tank.shells = [packet.number("shells")?, packet.number("piercing")?];
+        (tank.reload, tank.health) = (reload, packet.integer("health")?);
+        tank.shells = [packet.integer("shells")?, packet.integer("piercing")?];
         tank.respawn = NEVER;
         Some(())
     }
 
     /// The tanks around the own one, as they stand; each is run on by the server alone.
-    fn learn_others(&mut self, packet: &Decoded<'_>, own: PlayerId) {
+    fn learn_others(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) {
         let Some(mine) = self.tank(own).cloned() else { return };
         let (x, y) = (mine.x, mine.y);
         self.tanks = vec![mine];
@@ -94,7 +94,7 @@ impl Tanks {
             let Some(tank) = other(group).filter(|tank| tank.player != own && tank.is_alive()) else {
                 continue;
             };
-            if tank.x.apart(x) < NEAR.0.unsigned_abs() && tank.y.apart(y) < NEAR.0.unsigned_abs() {
+            if tank.x.distance(x) < NEAR.0.unsigned_abs() && tank.y.distance(y) < NEAR.0.unsigned_abs() {
                 let at = self.tanks.partition_point(|before| before.player < tank.player);
                 self.tanks.insert(at, tank);
             }

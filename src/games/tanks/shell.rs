@@ -44,8 +44,8 @@ impl Shell {
     }
 
     fn advance(&mut self, length: Fixed) {
-        self.x = self.x.plus(length.times(cosine(self.way)));
-        self.y = self.y.plus(length.times(sine(self.way)));
+        self.x = self.x.saturating_add(length.scaled(cosine(self.way)));
+        self.y = self.y.saturating_add(length.scaled(sine(self.way)));
     }
 
     /// The controller: one tick of flight, in steps, up to what the shell meets.
@@ -61,8 +61,8 @@ impl Shell {
                 return Met::Wall;
             }
             let hit = tanks.iter().position(|tank| {
-                let reach = TANK_RADIUS.plus(SHELL_RADIUS).0 as u32;
-                let is_near = |at: Spot| is_within(at.x.apart(self.x), at.y.apart(self.y), reach);
+                let reach = TANK_RADIUS.saturating_add(SHELL_RADIUS).0 as u32;
+                let is_near = |at: Spot| is_within(at.x.distance(self.x), at.y.distance(self.y), reach);
                 let is_target = tank.is_alive() && tank.player != self.owner;
                 is_target && tank.places.ago(self.delay).is_some_and(is_near)
             });

@@ -142,7 +142,7 @@ impl Tank {
             -1 => Fixed(-BACKWARDS.0),
             _ => Fixed::ZERO,
         };
-        self.move_by(map, speed.times(cosine(self.hull)), speed.times(sine(self.hull)));
+        self.move_by(map, speed.scaled(cosine(self.hull)), speed.scaled(sine(self.hull)));
         self.reload = self.reload.saturating_sub(1);
     }
 
@@ -156,11 +156,11 @@ impl Tank {
 
     /// Moves along each axis on its own, so that a tank slides along a wall.
     pub fn move_by(&mut self, map: &Map, dx: Fixed, dy: Fixed) {
-        if !map.is_blocked(self.x.plus(dx), self.y, TANK_RADIUS) {
-            self.x = self.x.plus(dx);
+        if !map.is_blocked(self.x.saturating_add(dx), self.y, TANK_RADIUS) {
+            self.x = self.x.saturating_add(dx);
         }
-        if !map.is_blocked(self.x, self.y.plus(dy), TANK_RADIUS) {
-            self.y = self.y.plus(dy);
+        if !map.is_blocked(self.x, self.y.saturating_add(dy), TANK_RADIUS) {
+            self.y = self.y.saturating_add(dy);
         }
     }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 use super::sync_scheduler::{Asks, Snapshots};
 use crate::game::Shared;
 use crate::limits;
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 
 /// The actions on which an address spends tokens.
@@ -38,7 +38,7 @@ pub enum Spending {
 /// How many kinds of spending there are that no game declares.
 const OWN_KINDS: usize = 5;
 /// How many kinds of spending there are.
-const KINDS: usize = OWN_KINDS + limits::GAME_BUDGETS;
+const KINDS: usize = OWN_KINDS + limits::GAME_RATE_LIMITS;
 
 /// A token bucket: one token every `every`, at most `burst` tokens.
 #[derive(Debug, Clone, Copy)]
@@ -86,7 +86,7 @@ impl Spending {
             Spending::Join => 2,
             Spending::Room => 3,
             Spending::Snapshot => 4,
-            Spending::Shared(shared) => OWN_KINDS + shared.slot.min(limits::GAME_BUDGETS - 1),
+            Spending::Shared(shared) => OWN_KINDS + shared.slot.min(limits::GAME_RATE_LIMITS - 1),
         }
     }
 
@@ -141,7 +141,7 @@ type Buckets = [Duration; KINDS];
 #[derive(Debug)]
 pub struct Budgets {
     are_in_force: bool,
-    addresses: Mutex<HashMap<Household, Buckets>>,
+    addresses: Mutex<HashMap<AddressPrefix, Buckets>>,
     snapshots: Mutex<Snapshots>,
 }
 
@@ -155,7 +155,7 @@ impl Budgets {
     ///
     /// # Errors
     /// There is none; the time until there is one.
-    pub fn take(&self, address: Household, spending: Spending, now: Duration) -> Result<(), Duration> {
+    pub fn take(&self, address: AddressPrefix, spending: Spending, now: Duration) -> Result<(), Duration> {
         self.take_late(address, spending, now, Duration::ZERO)
     }
 
@@ -166,7 +166,7 @@ impl Budgets {
     /// There is none; the time until there is one.
     pub fn take_late(
         &self,
-        address: Household,
+        address: AddressPrefix,
         spending: Spending,
         now: Duration,
         slack: Duration,
@@ -175,7 +175,7 @@ impl Budgets {
             return Ok(());
         }
         let mut addresses = self.addresses.lock();
-        if addresses.len() >= limits::BUDGET_ADDRESSES && !addresses.contains_key(&address) {
+        if addresses.len() >= limits::MAX_TRACKED_ADDRESSES && !addresses.contains_key(&address) {
             forget(&mut addresses, now);
         }
         let buckets = addresses.entry(address).or_default();
@@ -195,7 +195,7 @@ impl Budgets {
     }
 
     /// When the bucket of this address is full again; zero for one that was never used.
-    pub fn full_at(&self, address: Household, spending: Spending) -> Duration {
+    pub fn full_at(&self, address: AddressPrefix, spending: Spending) -> Duration {
         self.addresses.lock().get(&address).map_or(Duration::ZERO, |buckets| buckets[spending.slot()])
     }
 
@@ -205,7 +205,7 @@ impl Budgets {
     }
 
     /// Gives a token back, because the action did not take place.
-    pub fn give_back(&self, address: Household, spending: Spending) {
+    pub fn give_back(&self, address: AddressPrefix, spending: Spending) {
         if let Some(buckets) = self.addresses.lock().get_mut(&address) {
             let full_at = &mut buckets[spending.slot()];
             *full_at = full_at.saturating_sub(spending.rate().every);
@@ -219,11 +219,11 @@ fn all_full_at(buckets: &Buckets) -> Duration {
 }
 
 /// Makes room for at least an eighth of all addresses, so that it is seldom done.
-fn forget(addresses: &mut HashMap<Household, Buckets>, now: Duration) {
+fn forget(addresses: &mut HashMap<AddressPrefix, Buckets>, now: Duration) {
     addresses.retain(|_, buckets| all_full_at(buckets) > now);
-    let kept = limits::BUDGET_ADDRESSES - limits::BUDGET_ADDRESSES / 8;
+    let kept = limits::MAX_TRACKED_ADDRESSES - limits::MAX_TRACKED_ADDRESSES / 8;
     let Some(surplus @ 1..) = addresses.len().checked_sub(kept) else { return };
-    let mut by_time: Vec<(Duration, Household)> =
+    let mut by_time: Vec<(Duration, AddressPrefix)> =
         addresses.iter().map(|(address, buckets)| (all_full_at(buckets), *address)).collect();
     let (soonest, last, _) = by_time.select_nth_unstable(surplus - 1);
     for (_, address) in soonest.iter().chain([&*last]) {

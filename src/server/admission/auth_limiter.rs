@@ -16,13 +16,13 @@ use std::time::Duration;
 
 use super::address_rate_limits::Rate;
 use crate::limits;
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub struct Gate {
-    failures: Mutex<BTreeMap<Household, Failures>>,
+    failures: Mutex<BTreeMap<AddressPrefix, Failures>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -62,19 +62,19 @@ impl Gate {
         now: Duration,
         is_right: impl FnOnce() -> bool,
     ) -> Result<(), GateRefusal> {
-        let household = Household::of(address);
+        let household = AddressPrefix::from_ip(address);
         let mut failures = self.failures.lock();
         failures.retain(|_, failures| !failures.is_over(now));
-        let seen = failures.get_mut(&household).filter(|seen| seen.count >= limits::ADMIN_FAILURES);
+        let seen = failures.get_mut(&household).filter(|seen| seen.count >= limits::MAX_WRONG_TOKENS);
         if let Some(of_address) = seen {
             tried().take(&mut of_address.full_at, now).map_err(GateRefusal::TooOften)?;
-            let over = of_address.since + limits::ADMIN_FAILURE_TIME;
+            let over = of_address.since + limits::WRONG_TOKEN_WINDOW;
             return if is_right() { Ok(()) } else { Err(GateRefusal::TooOften(over.saturating_sub(now))) };
         }
         if is_right() {
             return Ok(());
         }
-        if failures.len() >= limits::ADMIN_FAILURE_ADDRESSES && !failures.contains_key(&household) {
+        if failures.len() >= limits::MAX_WRONG_TOKEN_ADDRESSES && !failures.contains_key(&household) {
             let oldest = failures.iter().min_by_key(|(_, failures)| failures.since);
             if let Some(oldest) = oldest.map(|(household, _)| *household) {
                 failures.remove(&oldest);
@@ -90,6 +90,6 @@ impl Gate {
 
 impl Failures {
     fn is_over(&self, now: Duration) -> bool {
-        now.saturating_sub(self.since) >= limits::ADMIN_FAILURE_TIME
+        now.saturating_sub(self.since) >= limits::WRONG_TOKEN_WINDOW
     }
 }

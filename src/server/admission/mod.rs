@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use self::pool::{NoPlace, Pool, Shares};
 use crate::limits;
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::{Condvar, Mutex};
 
 /// The purpose of a place.
@@ -101,7 +101,7 @@ struct Counts {
     last_number: u64,
     /// By [`Place`].
     pools: [Pool; 3],
-    banned: BTreeSet<Household>,
+    banned: BTreeSet<AddressPrefix>,
 }
 
 /// An admitted connection.
@@ -119,7 +119,7 @@ pub struct Permit {
     admission: Arc<Admission>,
     number: u64,
     /// Unknown until a proxy names the client's address.
-    household: Option<Household>,
+    household: Option<AddressPrefix>,
     place: Place,
 }
 
@@ -129,7 +129,7 @@ impl Counts {
     }
 
     /// Whether this unfinished request of this address still has its place.
-    fn check(&mut self, number: u64, household: Household) -> Result<(), RefusedBy> {
+    fn check(&mut self, number: u64, household: AddressPrefix) -> Result<(), RefusedBy> {
         if self.banned.contains(&household) {
             return Err(RefusedBy::Banned);
         }
@@ -152,7 +152,7 @@ impl Admission {
             is_shared: caps.shares_clients,
             displaces: false,
         };
-        let places = limits::WATCHERS;
+        let places = limits::MAX_INSPECTORS;
         let watchers = Shares { places, per_address: places, is_shared: true, displaces: false };
         let pools = [pending, clients, watchers].map(Pool::new);
         let counts = Counts { last_number: 0, pools, banned: BTreeSet::new() };
@@ -167,7 +167,7 @@ impl Admission {
     ///
     /// # Errors
     /// The cap that is reached, or the ban.
-    pub fn admit(self: &Arc<Admission>, household: Option<Household>) -> Result<Admitted, RefusedBy> {
+    pub fn admit(self: &Arc<Admission>, household: Option<AddressPrefix>) -> Result<Admitted, RefusedBy> {
         let mut counts = self.counts.lock();
         if household.is_some_and(|household| counts.banned.contains(&household)) {
             return Err(RefusedBy::Banned);
@@ -176,7 +176,7 @@ impl Admission {
         let number = counts.last_number;
         let mut taken = counts.pool(Place::Pending).take(number, household);
         while taken == Err(NoPlace::Full) && counts.pool(Place::Pending).is_anyone_leaving() {
-            if self.place_is_back.wait_for(&mut counts, limits::DISPLACED_TIME).timed_out() {
+            if self.place_is_back.wait_for(&mut counts, limits::DISPLACED_WAIT).timed_out() {
                 break;
             }
             taken = counts.pool(Place::Pending).take(number, household);
@@ -187,24 +187,24 @@ impl Admission {
     }
 
     /// Bans this household. Returns whether the ban is new; `None` if [`limits::BANS`] is reached.
-    pub fn ban(&self, household: Household) -> Option<bool> {
+    pub fn ban(&self, household: AddressPrefix) -> Option<bool> {
         let banned = &mut self.counts.lock().banned;
-        let has_room = banned.len() < limits::BANS || banned.contains(&household);
+        let has_room = banned.len() < limits::MAX_BANS || banned.contains(&household);
         has_room.then(|| banned.insert(household))
     }
 
     /// Lifts the ban of this household. Returns whether it was banned.
-    pub fn unban(&self, household: Household) -> bool {
+    pub fn unban(&self, household: AddressPrefix) -> bool {
         self.counts.lock().banned.remove(&household)
     }
 
     /// The banned households, sorted.
-    pub fn bans(&self) -> Vec<Household> {
+    pub fn bans(&self) -> Vec<AddressPrefix> {
         self.counts.lock().banned.iter().copied().collect()
     }
 
     /// Whether a household is banned.
-    pub fn is_banned(&self, household: Household) -> bool {
+    pub fn is_banned(&self, household: AddressPrefix) -> bool {
         self.counts.lock().banned.contains(&household)
     }
 
@@ -224,7 +224,7 @@ impl Permit {
     ///
     /// # Errors
     /// The cap that is reached, or the ban; the permit stays what it was.
-    pub fn belongs_to(&mut self, household: Household) -> Result<(), RefusedBy> {
+    pub fn belongs_to(&mut self, household: AddressPrefix) -> Result<(), RefusedBy> {
         if self.household.is_some() {
             return Ok(());
         }
@@ -269,8 +269,8 @@ impl Default for Caps {
             clients: limits::CLIENTS_DEFAULT,
             clients_per_address: limits::CLIENTS_PER_ADDRESS,
             shares_clients: true,
-            pending: limits::HEADS_PENDING,
-            pending_per_address: limits::HEADS_PENDING_PER_ADDRESS,
+            pending: limits::MAX_PENDING_REQUESTS,
+            pending_per_address: limits::MAX_PENDING_REQUESTS_PER_ADDRESS,
         }
     }
 }

@@ -25,7 +25,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 
 /// The number of places, and how they are shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub enum NoPlace {
 
 /// Who holds a place: an address, or `None` for the proxies' connections whose clients are not
 /// known yet.
-type Holder = Option<Household>;
+type Holder = Option<AddressPrefix>;
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -75,7 +75,7 @@ impl Pool {
     ///
     /// # Errors
     /// Why no place was given.
-    pub fn take(&mut self, number: u64, holder: Option<Household>) -> Result<Option<u64>, NoPlace> {
+    pub fn take(&mut self, number: u64, holder: Option<AddressPrefix>) -> Result<Option<u64>, NoPlace> {
         let (held, free) = (self.held_by(holder), self.free());
         let spare = self.spare(free);
         let is_above_share = match holder {
@@ -106,7 +106,7 @@ impl Pool {
     /// # Errors
     /// Why this address may not have it; the holding is then unchanged. [`NoPlace::Full`] for a
     /// number that holds nothing.
-    pub fn belongs_to(&mut self, number: u64, address: Household) -> Result<(), NoPlace> {
+    pub fn belongs_to(&mut self, number: u64, address: AddressPrefix) -> Result<(), NoPlace> {
         if self.holders.get(&number).ok_or(NoPlace::Full)?.is_none() {
             // The place that it has is spare as far as this address is concerned.
             self.check_share(self.held_by(Some(address)), self.spare(self.free() + 1))?;
@@ -139,7 +139,7 @@ impl Pool {
     }
 
     /// The number of places that this holder has.
-    pub fn held_by(&self, holder: Option<Household>) -> usize {
+    pub fn held_by(&self, holder: Option<AddressPrefix>) -> usize {
         self.counts.get(&holder).copied().unwrap_or(0)
     }
 

@@ -7,7 +7,7 @@ use super::address_rate_limits::Spending;
 use crate::connection::{Ending, Endpoint};
 use crate::game::Breach;
 use crate::limits;
-use crate::packet::routes::NoEndpoint;
+use crate::packet::routes::RouteError;
 use crate::ws::http::{self, RequestHead};
 
 /// See the [module](self).
@@ -32,8 +32,8 @@ impl From<http::Refusal> for Refused {
     }
 }
 
-impl From<NoEndpoint> for Refused {
-    fn from(missing: NoEndpoint) -> Refused {
+impl From<RouteError> for Refused {
+    fn from(missing: RouteError) -> Refused {
         let (status, rule) = missing.status();
         Refused::plain(status, rule)
     }

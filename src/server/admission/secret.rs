@@ -22,7 +22,7 @@ pub struct Secret {
 pub struct Padded([u64; WORDS], u64);
 
 const WORD: usize = size_of::<u64>();
-const WORDS: usize = limits::TOKEN_CHARS_MOST.div_ceil(WORD);
+const WORDS: usize = limits::MAX_TOKEN_CHARS.div_ceil(WORD);
 
 impl Secret {
     /// A secret of [`limits::TOKEN_CHARS_LEAST`] to [`limits::TOKEN_CHARS_MOST`] characters that are
@@ -31,7 +31,7 @@ impl Secret {
     /// # Errors
     /// What the text must be; the error does not contain the text.
     pub fn new(text: &str) -> Result<Secret, String> {
-        let (least, most) = (limits::TOKEN_CHARS_LEAST, limits::TOKEN_CHARS_MOST);
+        let (least, most) = (limits::MIN_TOKEN_CHARS, limits::MAX_TOKEN_CHARS);
         if !(least..=most).contains(&text.len()) {
             return Err(format!("must have {least} to {most} characters"));
         }

@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::limits;
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 
 /// A client that asks for a snapshot.
 #[derive(Debug, Clone, Copy)]
 pub struct Asks {
     /// Its address.
-    pub household: Household,
+    pub household: AddressPrefix,
     /// Its number.
     pub connection: u64,
     /// When it had its last one; `None` without a world.
@@ -30,7 +30,7 @@ pub struct Snapshots {
     /// When the budget of the server is full again.
     full_at: Duration,
     /// The clients that were not sent one when they asked: when they had their last one, and when they asked.
-    waiting: BTreeMap<(Household, u64), (Option<Duration>, Duration)>,
+    waiting: BTreeMap<(AddressPrefix, u64), (Option<Duration>, Duration)>,
 }
 
 impl Snapshots {
@@ -66,5 +66,5 @@ impl Snapshots {
 
 /// Whether a client that asked then still waits.
 fn is_present(asked: Duration, now: Duration) -> bool {
-    now.saturating_sub(asked) <= limits::LOCKSTEP_SYNC_TURN
+    now.saturating_sub(asked) <= limits::LOCKSTEP_SYNC_WAIT
 }

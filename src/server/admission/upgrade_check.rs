@@ -10,11 +10,11 @@ use super::tokens::Said;
 use super::{Permit, Place};
 use crate::connection::Endpoint;
 use crate::connection::resume_key::InspectKey;
-use crate::packet::Codes;
-use crate::packet::routes::NoEndpoint;
+use crate::packet::PacketTables;
+use crate::packet::routes::RouteError;
 use crate::server::room::Handle;
-use crate::util::address_prefix::Household;
-use crate::ws::handshake::{self, Accepted};
+use crate::util::address_prefix::AddressPrefix;
+use crate::ws::handshake::{self, AcceptedUpgrade};
 use crate::ws::http::RequestHead;
 
 /// The subprotocols we speak: that of the native dialect.
@@ -26,7 +26,7 @@ pub struct Door<'a> {
     /// Origins whose pages may connect; empty allows any.
     pub origins: &'a [String],
     /// The packet tables.
-    pub codes: &'a Codes,
+    pub codes: &'a PacketTables,
     /// The room of the request's path, if there is one.
     pub room: Option<&'a Arc<Handle>>,
     /// Whether the room has all the clients that it may have.
@@ -61,10 +61,10 @@ impl Door<'_> {
     ///
     /// # Errors
     /// The refusal.
-    pub fn check(&self, head: &RequestHead) -> Result<(Accepted, Endpoint), Refused> {
+    pub fn check(&self, head: &RequestHead) -> Result<(AcceptedUpgrade, Endpoint), Refused> {
         let accepted = handshake::accept(head, &SUBPROTOCOLS)?;
         handshake::check_origin(head, self.origins)?;
-        let room = self.room.ok_or(NoEndpoint::Room)?;
+        let room = self.room.ok_or(RouteError::Room)?;
         Ok((accepted, Endpoint::find(self.codes, room.about.paths, head)?))
     }
 
@@ -75,12 +75,12 @@ impl Door<'_> {
     pub fn enter(
         &self,
         head: &RequestHead,
-        address: Household,
+        address: AddressPrefix,
         permit: &mut Permit,
         now: Duration,
     ) -> Result<Entry, Refused> {
         let (accepted, endpoint) = self.check(head)?;
-        let room = self.room.ok_or(NoEndpoint::Room)?;
+        let room = self.room.ok_or(RouteError::Room)?;
         if room.is_over() {
             return Err(Refused::plain(503, "room_over"));
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::game::{About, Game};
 use crate::limits;
-use crate::packet::Codes;
+use crate::packet::PacketTables;
 use crate::packet::routes::{is_alias, is_room_name};
 use crate::server::net::console::Source;
 use crate::server::net::console::admin_token::Token;
@@ -321,7 +321,7 @@ impl Running {
     }
 
     /// The packet tables in use.
-    pub fn codes(&self) -> &Arc<Codes> {
+    pub fn codes(&self) -> &Arc<PacketTables> {
         &self.server.config().codes
     }
 

@@ -1,6 +1,6 @@
 //! A room of a server: its game and its options.
 
-use tickwire_sim::Identity;
+use tickwire_sim::WorldParams;
 
 use super::start_error::StartError;
 use crate::game::Game;
@@ -57,7 +57,7 @@ impl Room {
     }
 
     /// The parameters of its world, or the rule that an option breaks.
-    pub(super) fn identity(&self) -> Result<Identity, String> {
+    pub(super) fn identity(&self) -> Result<WorldParams, String> {
         let about = self.game.about;
         let mut identity = (about.identity)(self.seed);
         if let Some(hz) = self.tick_hz {
@@ -75,8 +75,8 @@ impl Room {
                 let flags = if flags.is_empty() { "none".to_owned() } else { flags.join(", ") };
                 return Err(format!("{flag}: unknown option; those of {} are: {flags}", about.name));
             };
-            if !(own.least..=own.most).contains(value) {
-                return Err(format!("{flag} {value}: must be {} to {}", own.least, own.most));
+            if !(own.min..=own.max).contains(value) {
+                return Err(format!("{flag} {value}: must be {} to {}", own.min, own.max));
             }
             identity.set(own.name, *value);
         }

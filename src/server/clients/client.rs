@@ -20,7 +20,7 @@ use crate::packet::Direction;
 use crate::server::admission::tokens::{Pass, Said};
 use crate::server::admission::upgrade_check::Entry;
 use crate::server::room::{Entered, Handle};
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 use crate::ws::frame;
 
@@ -117,8 +117,8 @@ impl<L: Line> Client<L> {
     }
 
     /// Its address as limits count it.
-    pub fn household(&self) -> Household {
-        Household::of(self.address.ip())
+    pub fn household(&self) -> AddressPrefix {
+        AddressPrefix::from_ip(self.address.ip())
     }
 
     /// Another receiver for the same bytes.

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use tickwire_sim::{PlayerId, Raw};
+use tickwire_sim::{PlayerId, RawCommand};
 
 use super::client::{Client, Line};
 use crate::connection::receiver::{At, Books, Denied};
@@ -218,7 +218,7 @@ impl<L: Line> Driver for Asked<'_, L> {
 
     fn command(
         &mut self,
-        command: Raw,
+        command: RawCommand,
         intended: Option<u32>,
         shared: Option<&'static Shared>,
     ) -> Result<(), Denied> {

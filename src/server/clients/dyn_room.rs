@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 #[cfg(not(target_family = "wasm"))]
-use tickwire_sim::migrate::Saved;
-use tickwire_sim::{Identity, Sim};
+use tickwire_sim::migrate::NamedState;
+use tickwire_sim::{WorldParams, Sim};
 
 use super::client::Line;
 use super::update_group::{Audience, Members};
@@ -44,7 +44,7 @@ impl<G: Game, L: Line> Core<L> for Room<G> {
 }
 
 /// The settings of a room whose world has these parameters.
-pub type OptionsOf<'a> = &'a dyn Fn(&Identity) -> Options;
+pub type OptionsOf<'a> = &'a dyn Fn(&WorldParams) -> Options;
 
 /// A room that goes on, or why it cannot, in words.
 pub type Resumed<L> = Result<Box<dyn Core<L>>, String>;
@@ -59,14 +59,14 @@ pub struct Kind<L: 'static> {
     /// What there is to know of the game.
     pub about: &'static About,
     /// A room whose world begins.
-    pub begin: fn(&Identity, Options) -> Box<dyn Core<L>>,
+    pub begin: fn(&WorldParams, Options) -> Box<dyn Core<L>>,
     /// A room whose world goes on from a snapshot, with options for that world; or why it cannot, in
     /// words.
     pub resume: fn(&[u8], OptionsOf<'_>) -> Resumed<L>,
     /// A room whose world was kept by another run of the server, perhaps with other rules; also, what
     /// became of its fields.
     #[cfg(not(target_family = "wasm"))]
-    pub carry: fn(&Identity, &Kept, Options) -> Carried<L>,
+    pub carry: fn(&WorldParams, &Kept, Options) -> Carried<L>,
     /// Makes an audience of a room, one for each worker that has clients in it.
     pub audience: fn() -> Box<dyn Audience<L>>,
 }
@@ -98,11 +98,11 @@ impl<L: Line> Kind<L> {
     }
 }
 
-fn begin<G: Game, L: Line>(identity: &Identity, options: Options) -> Box<dyn Core<L>> {
+fn begin<G: Game, L: Line>(identity: &WorldParams, options: Options) -> Box<dyn Core<L>> {
     Box::new(Room::<G>::new(G::Sim::new(identity), options))
 }
 
-fn resume<G: Game, L: Line>(snapshot: &[u8], options: &dyn Fn(&Identity) -> Options) -> Resumed<L> {
+fn resume<G: Game, L: Line>(snapshot: &[u8], options: &dyn Fn(&WorldParams) -> Options) -> Resumed<L> {
     let world = G::Sim::restore(snapshot)?;
     check(&world)?;
     let options = options(&world.identity());
@@ -110,18 +110,18 @@ fn resume<G: Game, L: Line>(snapshot: &[u8], options: &dyn Fn(&Identity) -> Opti
 }
 
 #[cfg(not(target_family = "wasm"))]
-fn carry<G: Game, L: Line>(identity: &Identity, kept: &Kept, options: Options) -> Carried<L> {
-    let saved = Saved::new(&kept.named).map_err(|error| error.to_string())?;
+fn carry<G: Game, L: Line>(identity: &WorldParams, kept: &Kept, options: Options) -> Carried<L> {
+    let saved = NamedState::new(&kept.named).map_err(|error| error.to_string())?;
     if saved.game() != G::ABOUT.name {
         return Err(format!("it is a world of {}, not of {}", saved.game(), G::ABOUT.name));
     }
-    let world = G::Sim::carried(identity, &saved)?;
+    let world = G::Sim::migrate(identity, &saved)?;
     check(&world)?;
-    let now = Saved::new(&world.named()).map_err(|error| error.to_string())?;
+    let now = NamedState::new(&world.save_named()).map_err(|error| error.to_string())?;
     let room = Room::<G>::new(world, options);
     // The host's clock begins with it.
     room.handle().expect(&kept.keys, Duration::ZERO);
-    Ok((Box::new(room), saved.changes(&now)))
+    Ok((Box::new(room), saved.migration_notes(&now)))
 }
 
 /// Whether a host can go on with a world that it has not begun.

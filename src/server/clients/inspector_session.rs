@@ -14,9 +14,9 @@ use crate::connection::Life;
 use crate::connection::deadlines::Due;
 use crate::connection::resume_key::InspectKey;
 use crate::limits;
-use crate::packet::Codes;
+use crate::packet::PacketTables;
 use crate::ws::close::CloseCode;
-use crate::ws::connection::{Conn, Event, Role};
+use crate::ws::connection::{Connection, Event, Role};
 
 /// The path of the page and of the endpoint.
 pub const PATH: &str = "/wire";
@@ -41,7 +41,7 @@ pub enum Request {
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Watch {
-    conn: Conn,
+    conn: Connection,
     life: Life,
     /// The lists of clients, and of ended ones, that were sent last.
     listed: [String; 2],
@@ -51,8 +51,8 @@ pub struct Watch {
 impl Watch {
     /// A watcher whose upgrade is granted. Its first message is what an explainer needs: the packet
     /// tables in force, and the time of day at which the host's clock stood at zero.
-    pub fn new(codes: &Codes, epoch: &str, began_us: u64, now: Duration) -> Watch {
-        let mut conn = Conn::new(Role::Server, limits::FROM_CLIENTS);
+    pub fn new(codes: &PacketTables, epoch: &str, began_us: u64, now: Duration) -> Watch {
+        let mut conn = Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS);
         let tables: Vec<[&str; 2]> = codes.texts().into_iter().map(<[&str; 2]>::from).collect();
         let welcome = json!({ "epoch": epoch, "began_us": began_us, "codes": tables });
         conn.send_text(&json!({ "welcome": welcome }).to_string());
@@ -85,7 +85,7 @@ impl Watch {
                 Err(violation) => return Err(violation.name()),
             };
             let Some(request) = request else {
-                self.conn.close(CloseCode::POLICY, "wire_request");
+                self.conn.close(CloseCode::POLICY_VIOLATION, "wire_request");
                 return Err("wire_request");
             };
             requests.push(request);
@@ -118,7 +118,7 @@ impl Watch {
     /// Why the conversation ends.
     pub fn turn(&mut self, now: Duration, lists: impl FnOnce() -> [String; 2]) -> Result<(), &'static str> {
         if now >= self.list_due {
-            self.list_due = now + limits::WIRE_CLIENTS_EVERY;
+            self.list_due = now + limits::INSPECTOR_CLIENT_LIST_INTERVAL;
             for (listed, list) in self.listed.iter_mut().zip(lists()) {
                 if *listed != list {
                     self.conn.send_text(&list);
@@ -127,10 +127,10 @@ impl Watch {
             }
         }
         self.life.pauses.note(now);
-        match self.life.poll(now, limits::SILENCE) {
+        match self.life.poll(now, limits::IDLE_TIMEOUT) {
             Due::Ping => self.conn.send_ping(&[]),
             Due::Close(breach) => {
-                self.conn.close(CloseCode::INTERNAL, breach.name());
+                self.conn.close(CloseCode::INTERNAL_ERROR, breach.name());
                 return Err(breach.name());
             }
             Due::Nothing(_) | Due::Cut => {}
@@ -176,14 +176,14 @@ fn read(text: &str) -> Option<Request> {
 /// At most [`limits::INJECTED_BYTES`] bytes of an even number of hex digits.
 fn hex(digits: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
-    let is_short = digits.len() <= 2 * limits::INJECTED_BYTES && digits.len().is_multiple_of(2);
+    let is_short = digits.len() <= 2 * limits::MAX_INJECTED_BYTES && digits.len().is_multiple_of(2);
     let pairs = digits.as_bytes().chunks_exact(2);
     is_short.then(|| pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect())?
 }
 
 /// `{"clients":[…]}`: the newest of these clients, which are in the order of their numbers.
 pub fn list<'a, L: Line + 'a>(clients: impl DoubleEndedIterator<Item = &'a Client<L>>) -> String {
-    let mut newest: Vec<Json> = clients.rev().take(limits::WIRE_CLIENTS).map(entry).collect();
+    let mut newest: Vec<Json> = clients.rev().take(limits::MAX_INSPECTOR_LISTED_CLIENTS).map(entry).collect();
     newest.reverse();
     json!({ "clients": newest }).to_string()
 }
@@ -207,7 +207,7 @@ mod tests {
         let digits = "00112233445566778899aabbccddeeff";
         let key = InspectKey::parse(digits).expect("32 hex digits");
         let inject = |bytes: &str| format!(r#"{{"inject":"{digits}","bytes":"{bytes}"}}"#);
-        let most = "ff".repeat(limits::INJECTED_BYTES);
+        let most = "ff".repeat(limits::MAX_INJECTED_BYTES);
         for (text, expected) in [
             (r#"{"watch":7}"#, Some(Request::Watch(Some(7)))),
             (r#" {"watch": null} "#, Some(Request::Watch(None))),
@@ -222,7 +222,7 @@ mod tests {
             (&inject(""), Some(Request::Inject(key, Vec::new()))),
             (&inject("828"), None),
             (&inject("8x"), None),
-            (&inject(&most), Some(Request::Inject(key, vec![0xff; limits::INJECTED_BYTES]))),
+            (&inject(&most), Some(Request::Inject(key, vec![0xff; limits::MAX_INJECTED_BYTES]))),
             (&inject(&format!("{most}00")), None),
             (&format!(r#"{{"inject":"{digits}"}}"#), None),
             (r#"{"explain":1}"#, None),

@@ -51,7 +51,7 @@ impl Relay {
         let (household, connection) = (client.household(), client.id);
         let may_sync =
             |part: &Part| budgets.may_sync(&Asks { household, connection, synced, bytes: part.bytes() }, now);
-        let next = client.room.lockstep.next_until(client.id, until, limits::LOCKSTEP_TURN_BYTES, may_sync);
+        let next = client.room.lockstep.next_until(client.id, until, limits::LOCKSTEP_UPDATE_BYTES, may_sync);
         if let Some(snapshot) = &next.snapshot {
             let bytes = self.encoded(snapshot, &client.endpoint);
             if bytes.len() > limits::SHARED_MESSAGE_BYTES {
@@ -74,7 +74,7 @@ impl Relay {
     /// Appends the parts as far as they are within [`limits::LOCKSTEP_TURN_BYTES`]. One that is longer by
     /// itself is sent at once, if it is the first. Returns the place behind them.
     fn append<L: Line>(&self, client: &Client<L>, next: &Next, frames: &mut Vec<u8>, now: Duration) -> u64 {
-        let most = frames.len() + limits::LOCKSTEP_TURN_BYTES;
+        let most = frames.len() + limits::LOCKSTEP_UPDATE_BYTES;
         for (at, (place, part)) in next.parts.iter().enumerate() {
             let bytes = self.encoded(part, &client.endpoint);
             if frames.len() + bytes.len() <= most {
@@ -95,7 +95,7 @@ impl Relay {
     /// What follows for a connection without a client, such as the server's own: as [`Relay::write`], but a
     /// snapshot is appended as well, and costs no budget.
     pub fn take(&self, (room, connection): (&Handle, u64), endpoint: &Endpoint, frames: &mut Vec<u8>) {
-        let next = room.lockstep.next(connection, limits::LOCKSTEP_TURN_BYTES, |_| true);
+        let next = room.lockstep.next(connection, limits::LOCKSTEP_UPDATE_BYTES, |_| true);
         if let Some(snapshot) = &next.snapshot {
             sync((room, None), endpoint, snapshot, frames);
         }

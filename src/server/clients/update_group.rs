@@ -168,7 +168,7 @@ impl<G: Game, L: Line> Audience<L> for Members<G, L> {
             self.members.iter().for_each(|member| member.client.close(overloaded(), now));
         }
         self.members.extend(newcomers.map(Member::new));
-        let is_due = backlog.is_some() || now.saturating_sub(self.visited) >= limits::WORKER_IDLE;
+        let is_due = backlog.is_some() || now.saturating_sub(self.visited) >= limits::WORKER_IDLE_WAKEUP;
         self.visited = if is_due { now } else { self.visited };
         is_due
     }

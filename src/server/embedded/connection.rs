@@ -14,7 +14,7 @@ use crate::connection::Ending;
 use crate::connection::receiver::{At, Books, Piece};
 use crate::connection::redact::http_head::cover_secrets;
 use crate::limits;
-use crate::packet::routes::room_of;
+use crate::packet::routes::split_room_path;
 use crate::server::admission::address_rate_limits::Spending;
 use crate::server::admission::refusal::Refused;
 use crate::server::admission::upgrade_check::{Door, Entry};
@@ -23,7 +23,7 @@ use crate::server::clients::client::Client;
 use crate::server::clients::client_driver::{self, Asked};
 use crate::server::clients::inspector_session::{self, Request, Watch};
 use crate::tools::inspector::observed_format::{Opened, Record, What};
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 use crate::ws::http::{HeadReader, RequestHead};
 use crate::ws::{Side, handshake};
@@ -75,10 +75,10 @@ impl Books for Noted<'_> {
 impl Connection {
     /// A connection from this address; `None` if there is no place for it.
     pub fn new(address: SocketAddr, host: &Host) -> Option<Connection> {
-        let household = Household::of(address.ip());
+        let household = AddressPrefix::from_ip(address.ip());
         host.budgets.take(household, Spending::Connection, host.now).ok()?;
         let permit = host.admission.admit(Some(household)).ok()?.permit;
-        let stage = Stage::Head { reader: Box::new(HeadReader::new(limits::HEAD)), raw: Vec::new() };
+        let stage = Stage::Head { reader: Box::new(HeadReader::new(limits::HEAD_LIMITS)), raw: Vec::new() };
         Some(Connection { address, began: host.now, permit, stage, out: Vec::new() })
     }
 
@@ -98,7 +98,7 @@ impl Connection {
                 };
                 if let Err(refused) = answered {
                     self.out.extend_from_slice(&refused.response);
-                    self.stage = Stage::Ended(None, host.now + limits::CLOSE_TIME);
+                    self.stage = Stage::Ended(None, host.now + limits::CLOSE_TIMEOUT);
                 }
             }
             Stage::Client(client) => {
@@ -134,9 +134,9 @@ impl Connection {
             return Ok(());
         }
         let (codes, budgets) = (&*host.codes, &host.budgets);
-        let room = Some(&host.room).filter(|_| room_of(head.path()).0.is_empty());
+        let room = Some(&host.room).filter(|_| split_room_path(head.path()).0.is_empty());
         let door = Door { origins: &[], codes, room, is_full: false, budgets, is_stopping: false };
-        let entry = door.enter(head, Household::of(self.address.ip()), &mut self.permit, host.now)?;
+        let entry = door.enter(head, AddressPrefix::from_ip(self.address.ip()), &mut self.permit, host.now)?;
         self.enter(entry, raw, rest, host);
         Ok(())
     }
@@ -180,7 +180,7 @@ impl Connection {
     fn end(&mut self, client: &Arc<Client<Pipe>>, ending: &Ending, host: &mut Host) {
         client.close(ending.clone(), host.now);
         client.leave_world(host.now);
-        self.stage = Stage::Ended(Some(Arc::clone(client)), host.now + limits::CLOSE_TIME);
+        self.stage = Stage::Ended(Some(Arc::clone(client)), host.now + limits::CLOSE_TIMEOUT);
     }
 
     fn hear_watcher(&mut self, bytes: &[u8], host: &mut Host) {
@@ -199,7 +199,7 @@ impl Connection {
         let Stage::Watcher { watch, number, .. } = &mut self.stage else { return };
         host.clients.sight.watch(*number, None);
         watch.drain_output(&mut self.out);
-        self.stage = Stage::Ended(None, host.now + limits::CLOSE_TIME);
+        self.stage = Stage::Ended(None, host.now + limits::CLOSE_TIMEOUT);
     }
 
     /// The other end is gone.
@@ -227,13 +227,13 @@ impl Connection {
     /// What is due, once a tick.
     pub fn turn(&mut self, host: &mut Host) {
         match &mut self.stage {
-            Stage::Head { reader, .. } if host.now > self.began + limits::HEAD_TIME => {
+            Stage::Head { reader, .. } if host.now > self.began + limits::HEAD_TIMEOUT => {
                 if !reader.has_begun() {
                     self.stage = Stage::Over;
                     return;
                 }
                 self.out.extend_from_slice(&Refused::plain(408, "head_late").response);
-                self.stage = Stage::Ended(None, host.now + limits::CLOSE_TIME);
+                self.stage = Stage::Ended(None, host.now + limits::CLOSE_TIMEOUT);
             }
             Stage::Client(client) => {
                 let client = Arc::clone(client);
@@ -246,7 +246,7 @@ impl Connection {
                 if host.now < *turn {
                     return;
                 }
-                *turn = host.now + limits::WIRE_TURN;
+                *turn = host.now + limits::INSPECTOR_SEND_INTERVAL;
                 let tick = host.room.tick();
                 if let Some(message) = host.clients.sight.take(*number, host.now, tick) {
                     watch.observed(&message);

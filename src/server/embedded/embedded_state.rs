@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::clients::Clients;
-use crate::packet::Codes;
+use crate::packet::PacketTables;
 use crate::server::admission::Admission;
 use crate::server::admission::address_rate_limits::Budgets;
 use crate::server::admission::tokens::Guard;
@@ -23,7 +23,7 @@ pub struct Host {
     /// The room.
     pub room: Arc<Handle>,
     /// The packet tables.
-    pub codes: Arc<Codes>,
+    pub codes: Arc<PacketTables>,
     /// The places.
     pub admission: Arc<Admission>,
     /// Rate limits per address.

@@ -10,7 +10,7 @@ use crate::client::connection::{Keys, Link};
 use crate::connection::session::says_hello;
 use crate::game::About;
 use crate::game::bots::{Agent, Deeds, Manner, Part};
-use crate::packet::Codes;
+use crate::packet::PacketTables;
 
 /// Time between two looks of a bot at its picture.
 const ACT_EVERY: Duration = Duration::from_millis(100);
@@ -24,7 +24,7 @@ pub struct LocalBot {
     /// Its connection, if it has one.
     pub connection: Option<u32>,
     game: &'static About,
-    codes: Arc<Codes>,
+    codes: Arc<PacketTables>,
     number: usize,
     /// Its own seed, the number of bots, and the seed that all share.
     seeds: (u64, usize, u64),
@@ -42,7 +42,7 @@ impl LocalBot {
     /// The bot with this number of a game: its own seed, the number of bots, and the seed that all
     /// of them share decide what it does.
     pub fn new(
-        (game, codes): (&'static About, Arc<Codes>),
+        (game, codes): (&'static About, Arc<PacketTables>),
         number: usize,
         seeds: (u64, usize, u64),
         keys: fn() -> Keys,

@@ -44,7 +44,7 @@ impl Sight {
             if watched.client != client || only.is_some_and(|only| only != *watcher) {
                 continue;
             }
-            if watched.message.len() > limits::WIRE_TAP_BYTES {
+            if watched.message.len() > limits::INSPECTOR_QUEUE_BYTES {
                 watched.lost += 1;
             } else {
                 observed_format::write(&mut watched.message, record);
@@ -81,7 +81,7 @@ impl Line for Pipe {
         let mut out = self.out.lock();
         let before = out.len();
         // Beyond the bound the other end does not read: the sender then keeps its own bounds.
-        let room = limits::OUTBOX_BYTES.saturating_sub(before);
+        let room = limits::SEND_QUEUE_BYTES.saturating_sub(before);
         for slice in slices {
             let left = room.saturating_sub(out.len() - before);
             out.extend_from_slice(&slice[..slice.len().min(left)]);

@@ -31,14 +31,14 @@ use embedded_state::{Host, OWN};
 use local_bot::LocalBot;
 use memory_transport::Pipe;
 use netem::Net;
-use tickwire_sim::Encoded;
+use tickwire_sim::EncodedAction;
 
 use crate::client::connection::Keys;
 use crate::game::bots::Deeds;
 use crate::game::{Dice, Game, Rates, Tick};
 use crate::games;
 use crate::limits;
-use crate::packet::Codes;
+use crate::packet::PacketTables;
 use crate::server::admission::address_rate_limits::Budgets;
 use crate::server::admission::tokens::Guard;
 use crate::server::admission::{Admission, Caps};
@@ -140,7 +140,7 @@ impl Server {
     /// The packet tables of the game cannot be used: the reason in words.
     pub fn new(options: &Options, now: Duration) -> Result<Server, String> {
         let game = options.game;
-        let codes = Codes::from_texts(game.about.tables).map_err(|error| error.to_string())?;
+        let codes = PacketTables::from_texts(game.about.tables).map_err(|error| error.to_string())?;
         game.about.check_tables(&codes)?;
         let identity = (game.about.identity)(options.seed);
         let tick_hz = identity.tick_hz;
@@ -241,7 +241,7 @@ impl Server {
         }
         // The conditions may be perfect now, and then the connection keeps its bytes itself.
         let Some(link) = self.net.link(number) else { return };
-        if link.down.space(now) > 0 {
+        if link.down.writable_bytes(now) > 0 {
             bytes.clear();
             connection.take(&mut bytes);
             link.down.write(&bytes, now);
@@ -288,7 +288,7 @@ impl Server {
     pub fn advance(&mut self, now: Duration) -> Duration {
         self.host.set_now(now);
         let now = self.host.now;
-        for _ in 0..limits::EMBEDDED_CATCH_UP {
+        for _ in 0..limits::EMBEDDED_MAX_CATCH_UP_TICKS {
             if self.next_tick() > now {
                 break;
             }
@@ -319,7 +319,7 @@ impl Server {
     }
 
     /// The operator does this in the next tick.
-    pub fn operate(&self, action: Encoded) {
+    pub fn operate(&self, action: EncodedAction) {
         self.host.room.push_operator(vec![action]);
     }
 

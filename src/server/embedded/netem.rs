@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::util::netem::{Conditions, Link, Read};
+use crate::util::netem::{Conditions, DuplexLink, Arrival};
 
 struct Line {
-    link: Link,
+    link: DuplexLink,
     is_watcher: bool,
 }
 
@@ -27,13 +27,13 @@ impl Net {
     /// Adds a connection.
     pub fn open(&mut self, number: u32) {
         let seed = u64::from(self.seed) << 32 | u64::from(number);
-        self.lines.insert(number, Line { link: Link::new(&self.conditions, seed), is_watcher: false });
+        self.lines.insert(number, Line { link: DuplexLink::new(&self.conditions, seed), is_watcher: false });
     }
 
     /// The link of a connection, if bytes have to go over it.
-    pub fn link(&mut self, number: u32) -> Option<&mut Link> {
+    pub fn link(&mut self, number: u32) -> Option<&mut DuplexLink> {
         let line = self.lines.get_mut(&number)?;
-        let is_perfect = self.conditions.is_perfect() || line.is_watcher;
+        let is_perfect = self.conditions.is_ideal() || line.is_watcher;
         (!is_perfect || !line.link.is_empty()).then_some(&mut line.link)
     }
 
@@ -62,7 +62,7 @@ impl Net {
     pub fn close(&mut self, number: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
         if let Some(mut line) = self.lines.remove(&number) {
-            while let Read::Bytes(_) = line.link.up.read(Duration::MAX, &mut bytes) {}
+            while let Arrival::Bytes(_) = line.link.up.read(Duration::MAX, &mut bytes) {}
         }
         bytes
     }

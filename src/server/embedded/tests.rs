@@ -8,7 +8,7 @@ use crate::games::moo::bot::policy::{Intent, Policy};
 use crate::games::moo::bot::world_model::Picture;
 use crate::packet::Direction;
 use crate::tools::inspector::observed_format::{self, What};
-use crate::ws::connection::{Conn, Event, Role};
+use crate::ws::connection::{Connection, Event, Role};
 use crate::ws::frame::{self, Opcode};
 use crate::ws::http::ResponseReader;
 use crate::ws::{Side, handshake};
@@ -45,7 +45,7 @@ struct Page {
 
 impl Page {
     fn new(server: &mut Server) -> Page {
-        let dialect = Codes::builtin().dialect("native").expect("built in");
+        let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let link = Link::new("tab", &format!("/play?inspect_key={KEY}"), true, keys());
         let actor = Actor::new(0, Arc::clone(&dialect), Box::new(East), Picture::new());
         let bot = Bot::new(link, dialect, actor, ());
@@ -69,7 +69,7 @@ impl Page {
 /// A watcher at `/wire`.
 struct Watcher {
     connection: u32,
-    conn: Conn,
+    conn: Connection,
     texts: Vec<String>,
     seen: Vec<(u8, Vec<u8>)>,
 }
@@ -79,11 +79,11 @@ impl Watcher {
         let connection = server.open().expect("a place");
         let request = handshake::request("tab", "/wire", &handshake::encode_key([9; 16]), &["tickwire.wire"]);
         server.receive(connection, &request, Duration::ZERO);
-        let (mut bytes, mut reader) = (Vec::new(), ResponseReader::new(limits::HEAD));
+        let (mut bytes, mut reader) = (Vec::new(), ResponseReader::new(limits::HEAD_LIMITS));
         assert!(server.take(connection, &mut bytes));
         let head = reader.receive(&bytes).expect("a response").expect("a whole one");
         assert_eq!(head.status, 101);
-        let mut conn = Conn::new(Role::Client { mask_key: || [4, 3, 2, 1] }, limits::FROM_SERVERS);
+        let mut conn = Connection::new(Role::Client { mask_key: || [4, 3, 2, 1] }, limits::SERVER_MESSAGE_LIMITS);
         conn.receive(reader.rest());
         Watcher { connection, conn, texts: Vec::new(), seen: Vec::new() }
     }
@@ -172,7 +172,7 @@ fn a_watcher_sees_every_byte_of_its_own_client_and_no_key() {
     run(&mut server, Some(&mut page), Some(&mut watcher), 30);
     let head = String::from_utf8(watcher.seen[0].1.clone()).expect("a head");
     assert!(watcher.seen[0].0 == 1 && !head.contains(KEY), "{head}");
-    let dialect = Codes::builtin().dialect("native").expect("built in");
+    let dialect = PacketTables::builtin().dialect("native").expect("built in");
     let moves = watcher.seen.iter().filter(|(kind, _)| *kind == 2).filter(|(_, bytes)| {
         let (header, head) = frame::Header::decode(bytes, Side::Client).expect("a frame").expect("whole");
         let mut payload = bytes[head..].to_vec();
@@ -218,8 +218,8 @@ fn a_program_that_was_away_skips_ticks_and_goes_on() {
     run(&mut server, None, None, 30);
     let wait = server.advance(server.next_tick() + Duration::from_secs(60));
     let stats = server.stats();
-    assert_eq!(stats.tick, 30 + limits::EMBEDDED_CATCH_UP);
-    assert_eq!(stats.skipped, 60 * 30 - u64::from(limits::EMBEDDED_CATCH_UP) + 1);
+    assert_eq!(stats.tick, 30 + limits::EMBEDDED_MAX_CATCH_UP_TICKS);
+    assert_eq!(stats.skipped, 60 * 30 - u64::from(limits::EMBEDDED_MAX_CATCH_UP_TICKS) + 1);
     assert!(wait <= Duration::from_millis(34), "{wait:?}");
     let before = server.host.now;
     server.advance(Duration::ZERO);

@@ -26,11 +26,11 @@ impl AcceptErrors {
         }
         self.in_a_row = self.in_a_row.saturating_add(1);
         if self.in_a_row == limits::ACCEPT_ERRORS {
-            warn!("cannot accept connections: {error}; retrying every {:?}", limits::ACCEPT_PAUSE);
+            warn!("cannot accept connections: {error}; retrying every {:?}", limits::ACCEPT_RETRY_DELAY);
         } else {
             debug!("accept: {error}");
         }
-        if self.in_a_row < limits::ACCEPT_ERRORS { Duration::ZERO } else { limits::ACCEPT_PAUSE }
+        if self.in_a_row < limits::ACCEPT_ERRORS { Duration::ZERO } else { limits::ACCEPT_RETRY_DELAY }
     }
 
     /// Forgets the errors, because a connection was accepted.

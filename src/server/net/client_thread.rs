@@ -145,15 +145,15 @@ fn last_words(noted: Noted<'_>) {
     let Noted { host, client } = noted;
     let ignore = |bytes: &[u8]| client.receiver.lock().ignore(bytes, client.at(host.now()), &noted);
     ignore(&[]);
-    let deadline = host.now() + limits::CLOSE_TIME;
+    let deadline = host.now() + limits::CLOSE_TIMEOUT;
     while client.sender.backlog() > 0 && host.now() < deadline {
         client.send_waiting(host.now());
-        std::thread::sleep(limits::LAST_WORDS_LOOK);
+        std::thread::sleep(limits::FLUSH_POLL_INTERVAL);
     }
     let stream = &client.line.stream;
     let _ = stream.shutdown(Shutdown::Write);
     let left = deadline.saturating_sub(host.now());
-    drain(stream, left, limits::DRAIN_BYTES, |bytes| {
+    drain(stream, left, limits::MAX_DRAIN_BYTES, |bytes| {
         host.metrics.bytes_in.inc_by(bytes.len() as u64);
         ignore(bytes);
     });

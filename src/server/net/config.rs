@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire_sim::Identity;
+use tickwire_sim::WorldParams;
 
 use super::console::admin_token::Token;
 use super::forwarded::Network;
@@ -14,7 +14,7 @@ use super::{Core, Kind};
 use crate::game::Rates;
 use crate::games;
 use crate::limits;
-use crate::packet::Codes;
+use crate::packet::PacketTables;
 use crate::server::admission::tokens::Players;
 use crate::server::room::Options;
 use crate::server::room::lockstep::Rules;
@@ -35,7 +35,7 @@ pub struct Config {
     /// The game of the default room: one of them.
     pub game: Kind,
     /// The parameters of the default room's world.
-    pub identity: Identity,
+    pub identity: WorldParams,
     /// Updates a second for native clients, at most the tick rate.
     pub update_hz: u32,
     /// Updates a second for clients of foreign dialects, at most the tick rate.
@@ -66,7 +66,7 @@ pub struct Config {
     /// Origins whose pages may connect from a browser; empty allows any origin.
     pub allowed_origins: Vec<String>,
     /// The packet tables.
-    pub codes: Arc<Codes>,
+    pub codes: Arc<PacketTables>,
     /// The token that `/admin` requires.
     pub admin_token: Token,
     /// Where the operator's `save` puts its files.
@@ -89,7 +89,7 @@ impl Config {
             update_hz: 30,
             foreign_update_hz: 10,
             rooms_on_demand: 0,
-            room_empty_time: limits::ROOM_EMPTY_TIME,
+            room_empty_time: limits::EMPTY_ROOM_TIMEOUT,
             seat_time: Duration::ZERO,
             lockstep: Rules::default(),
             self_check: false,
@@ -114,7 +114,7 @@ impl Config {
     }
 
     /// A room of the configured game, with these settings, whose world begins.
-    pub fn room(&self, name: &str, identity: &Identity) -> Box<Core> {
+    pub fn room(&self, name: &str, identity: &WorldParams) -> Box<Core> {
         (self.game.begin)(identity, self.room_options(name, identity.tick_hz))
     }
 

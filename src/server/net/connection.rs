@@ -36,12 +36,12 @@ use super::tap::{What, Who};
 use super::tcp_client::{Client, Socket};
 use crate::limits;
 use crate::packet::credentials;
-use crate::packet::routes::{self, NoEndpoint, without_secret};
+use crate::packet::routes::{self, RouteError, redact_room_name};
 use crate::server::admission::Permit;
 use crate::server::admission::address_rate_limits::Spending;
 use crate::server::admission::refusal::Refused;
 use crate::server::admission::upgrade_check::{Door, Entry, SUBPROTOCOLS};
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 use crate::ws::handshake;
 use crate::ws::http::{HeadReader, RequestHead};
 
@@ -71,7 +71,7 @@ fn begin(
     peer: SocketAddr,
     mut permit: Permit,
 ) -> Option<(Arc<Client>, Places, Vec<u8>)> {
-    let (deadline, mut address) = (Instant::now() + limits::HEAD_TIME, peer);
+    let (deadline, mut address) = (Instant::now() + limits::HEAD_TIMEOUT, peer);
     let answered = read_head(&stream, deadline).and_then(|read| {
         let Some((head, raw, rest)) = read else { return Ok(None) };
         whose(host, &head, &mut address, &mut permit).map_err(|refused| refused.to(&head))?;
@@ -111,16 +111,16 @@ fn respond(
     if inspector::is_meant(head) {
         return inspector::serve(host, stream, (head, rest.to_vec()), address, permit).map(|()| None);
     }
-    if !head.asks_for_upgrade() {
+    if !head.has_upgrade_headers() {
         let response = pages::respond(host, head, address);
         // The path alone: a query may hold a token.
-        debug!(%address, status = response.status, path = &*without_secret(head.path()), "page");
+        debug!(%address, status = response.status, path = &*redact_room_name(head.path()), "page");
         answer(stream, &response.head, &response.body);
         return Ok(None);
     }
     let mut raw = raw;
     let (entry, hosted, presence) = enter(host, head, address, permit)?;
-    if write_all(stream, &entry.response, limits::HEAD_TIME).is_err() {
+    if write_all(stream, &entry.response, limits::HEAD_TIMEOUT).is_err() {
         return Ok(None);
     }
     let id = host.next_client.fetch_add(1, Ordering::Relaxed);
@@ -149,8 +149,8 @@ fn enter(
     address: SocketAddr,
     permit: &mut Permit,
 ) -> Result<(Entry, Arc<Hosted>, Presence), Refused> {
-    let (name, _) = routes::room_of(head.path());
-    let household = Household::of(address.ip());
+    let (name, _) = routes::split_room_path(head.path());
+    let household = AddressPrefix::from_ip(address.ip());
     let door = Door {
         origins: &host.config.allowed_origins,
         codes: &host.config.codes,
@@ -174,7 +174,7 @@ fn enter(
     let mut entry = door.enter(head, household, permit, host.now())?;
     entry.is_local = access::is_at_this_machine(head, address, &host.config.trusted_proxies);
     let entered = hosted.zip(presence.flatten());
-    let (hosted, presence) = entered.ok_or_else(|| Refused::from(NoEndpoint::Room))?;
+    let (hosted, presence) = entered.ok_or_else(|| Refused::from(RouteError::Room))?;
     hosted.rouse();
     Ok((entry, hosted, presence))
 }
@@ -186,7 +186,7 @@ type Head = (RequestHead, Vec<u8>, Vec<u8>);
 /// sent nothing in time.
 fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<Head>, Refused> {
     let (mut reader, mut buffer) =
-        (HeadReader::with_bodies(limits::HEAD, http_admin::brings_lines), [0; limits::READ_BYTES]);
+        (HeadReader::with_body_rule(limits::HEAD_LIMITS, http_admin::brings_lines), [0; limits::READ_BYTES]);
     let mut raw = Vec::new();
     loop {
         // A time for each read begins anew: only the remaining time makes the deadline absolute.
@@ -217,10 +217,10 @@ fn whose(
     let client = forwarded::client(proxies, peer, head)
         .map_err(|entry| Refused::of_value(400, forwarded::MALFORMED, forwarded::SENTENCE, entry))?;
     address.set_ip(client);
-    permit.belongs_to(Household::of(client))?;
+    permit.belongs_to(AddressPrefix::from_ip(client))?;
     // The listener has counted a connection that no proxy made.
     if forwarded::is_trusted(proxies, peer) {
-        let taken = host.budgets.take(Household::of(client), Spending::Connection, host.now());
+        let taken = host.budgets.take(AddressPrefix::from_ip(client), Spending::Connection, host.now());
         taken.map_err(|wait| Refused::too_often(Spending::Connection, wait))?;
     }
     Ok(())
@@ -228,11 +228,11 @@ fn whose(
 
 /// Writes a response of one or two parts, and closes the connection such that the peer can read it.
 fn answer(stream: &TcpStream, response: &[u8], rest: &[u8]) {
-    let deadline = Instant::now() + limits::PAGE_TIME;
-    let written = write_all(stream, response, limits::PAGE_TIME)
+    let deadline = Instant::now() + limits::PAGE_WRITE_TIMEOUT;
+    let written = write_all(stream, response, limits::PAGE_WRITE_TIMEOUT)
         .and_then(|()| write_all(stream, rest, deadline.saturating_duration_since(Instant::now())));
     if written.is_ok() {
         let _ = stream.shutdown(Shutdown::Write);
-        drain(stream, limits::CLOSE_TIME, limits::DRAIN_BYTES, |_| {});
+        drain(stream, limits::CLOSE_TIMEOUT, limits::MAX_DRAIN_BYTES, |_| {});
     }
 }

@@ -36,10 +36,10 @@ use crate::limits;
 use crate::packet::credentials;
 use crate::server::admission::refusal::Refused;
 use crate::server::admission::{Admission, Admitted, Caps, Permit, Place};
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 use crate::util::os;
 use crate::ws::http::HeadReader;
-use crate::ws::{CloseCode, Conn, Event, Limits, Role, handshake};
+use crate::ws::{CloseCode, Connection, Event, Limits, Role, handshake};
 
 /// A running echo server. Dropping it without [`EchoServer::stop`] leaves its threads running.
 #[derive(Debug)]
@@ -67,12 +67,12 @@ impl EchoServer {
     /// The machine supports too few connections, the address cannot be bound, or a thread cannot be
     /// started.
     pub fn start(bind: SocketAddr, message_bytes: usize) -> io::Result<EchoServer> {
-        let connections = os::ceilings().enough()?;
+        let connections = os::ceilings().check()?;
         let listener = Arc::new(TcpListener::bind(bind)?);
         os::widen_backlog(&listener)?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
-            limits: Limits { message_bytes, fragments: limits::ECHO_FRAGMENTS, ..limits::FROM_CLIENTS },
+            limits: Limits { message_bytes, fragments: limits::ECHO_FRAGMENTS, ..limits::CLIENT_MESSAGE_LIMITS },
             admission: Admission::new(caps(message_bytes, connections)),
             is_stopping: AtomicBool::new(false),
             connections: Registry::default(),
@@ -93,15 +93,15 @@ impl EchoServer {
     /// connections left open: 0 unless a thread hangs.
     pub fn stop(self) -> usize {
         self.shared.is_stopping.store(true, Ordering::Release);
-        os::shut_listener(&self.listener);
+        os::wake_acceptor(&self.listener);
         let _ = self.accepting.join();
         // Each thread pauses reading now and then, notices the stop, and sends a close frame.
         let connections = &self.shared.connections;
-        if connections.wait_until_empty(Instant::now() + limits::STOP_TIME) == 0 {
+        if connections.wait_until_empty(Instant::now() + limits::SHUTDOWN_CLOSE_TIMEOUT) == 0 {
             return 0;
         }
         connections.all().iter().for_each(cut);
-        connections.wait_until_empty(Instant::now() + limits::CUT_TIME)
+        connections.wait_until_empty(Instant::now() + limits::SHUTDOWN_JOIN_TIMEOUT)
     }
 }
 
@@ -109,7 +109,7 @@ impl Shared {
     /// Silence that a client may keep while its message is unfinished.
     fn message_time(&self) -> Duration {
         let bytes = self.limits.message_bytes as u64;
-        limits::SILENCE + Duration::from_secs(bytes / limits::ECHO_BYTES_PER_SECOND_LEAST)
+        limits::IDLE_TIMEOUT + Duration::from_secs(bytes / limits::MIN_ECHO_BYTES_PER_SECOND)
     }
 }
 
@@ -118,7 +118,7 @@ impl Shared {
 fn caps(message_bytes: usize, connections: usize) -> Caps {
     let by_memory = limits::ECHO_MEMORY_BYTES / (limits::ECHO_COPIES * message_bytes.max(1));
     let clients = by_memory.min(limits::ECHO_CLIENTS).min(connections / 2).max(1);
-    let pending = limits::HEADS_PENDING.min(connections / 4).max(1);
+    let pending = limits::MAX_PENDING_REQUESTS.min(connections / 4).max(1);
     Caps { clients, clients_per_address: clients.div_ceil(2), pending, ..Caps::default() }
 }
 
@@ -128,14 +128,14 @@ fn accept_all(shared: &Arc<Shared>, listener: &TcpListener) {
     while let Some((stream, address)) =
         accept::next(|| listener.accept(), || shared.is_stopping(), &mut errors, thread::sleep)
     {
-        match shared.admission.admit(Some(Household::of(address.ip()))) {
+        match shared.admission.admit(Some(AddressPrefix::from_ip(address.ip()))) {
             Ok(Admitted { permit, displaced }) => {
                 displaced.and_then(|displaced| shared.connections.get(displaced)).iter().for_each(cut);
                 shared.give_thread(stream, address, permit);
             }
             Err(cap) => {
                 info!(%address, cap = cap.name(), "connection refused");
-                let _ = os::send_now(&stream, [&Refused::from(cap).response[..]].into_iter());
+                let _ = os::try_send(&stream, [&Refused::from(cap).response[..]].into_iter());
             }
         }
     }
@@ -143,7 +143,7 @@ fn accept_all(shared: &Arc<Shared>, listener: &TcpListener) {
 
 /// A connection's thread: steps 3 to 8.
 fn serve(shared: &Shared, stream: &TcpStream, address: SocketAddr, mut permit: Permit) {
-    let granted = read_request(shared, stream, Instant::now() + limits::HEAD_TIME).and_then(|granted| {
+    let granted = read_request(shared, stream, Instant::now() + limits::HEAD_TIMEOUT).and_then(|granted| {
         if granted.is_some() {
             permit.becomes(Place::Client)?;
         }
@@ -153,7 +153,7 @@ fn serve(shared: &Shared, stream: &TcpStream, address: SocketAddr, mut permit: P
         Ok(None) => return,
         Ok(Some((response, rest))) => {
             info!(%address, "client connected");
-            let how = write_all(stream, &response, limits::HEAD_TIME)
+            let how = write_all(stream, &response, limits::HEAD_TIMEOUT)
                 .and_then(|()| converse(shared, stream, &rest));
             match &how {
                 Ok(how) => info!(%address, "client left: {how}"),
@@ -163,7 +163,7 @@ fn serve(shared: &Shared, stream: &TcpStream, address: SocketAddr, mut permit: P
         }
         Err(refused) => {
             info!(%address, rule = refused.rule, "request refused");
-            write_all(stream, &refused.response, limits::PAGE_TIME).is_ok()
+            write_all(stream, &refused.response, limits::PAGE_WRITE_TIMEOUT).is_ok()
         }
     };
     // 8. The last bytes have been written. Shut down the sending side, and wait a moment for the
@@ -171,10 +171,10 @@ fn serve(shared: &Shared, stream: &TcpStream, address: SocketAddr, mut permit: P
     //    discard the last bytes. So the rest of a message that was too long is still read, up to a
     //    bound.
     if written {
-        let deadline = Instant::now() + limits::CLOSE_TIME;
+        let deadline = Instant::now() + limits::CLOSE_TIMEOUT;
         let _ = stream.shutdown(Shutdown::Write);
-        drain(stream, limits::CLOSE_TIME, shared.limits.message_bytes + limits::DRAIN_BYTES, |_| {});
-        os::wait_until_gone(stream, deadline.saturating_duration_since(Instant::now()));
+        drain(stream, limits::CLOSE_TIMEOUT, shared.limits.message_bytes + limits::MAX_DRAIN_BYTES, |_| {});
+        os::wait_until_closed(stream, deadline.saturating_duration_since(Instant::now()));
     }
 }
 
@@ -184,10 +184,10 @@ type Granted = (Vec<u8>, Vec<u8>);
 /// 3. Reads the request up to its empty line. 4. Checks it, and returns the response, which is not
 ///    sent yet; `Ok(None)` if the peer has left, or if this server stops first.
 fn read_request(shared: &Shared, stream: &TcpStream, deadline: Instant) -> Result<Option<Granted>, Refused> {
-    let (mut reader, mut buffer) = (HeadReader::new(limits::HEAD), [0; limits::READ_BYTES]);
+    let (mut reader, mut buffer) = (HeadReader::new(limits::HEAD_LIMITS), [0; limits::READ_BYTES]);
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        match read(stream, &mut buffer, left.min(limits::ECHO_LOOK)) {
+        match read(stream, &mut buffer, left.min(limits::ECHO_POLL_INTERVAL)) {
             Ok(Some(0)) | Err(_) => return Ok(None),
             Ok(None) if left.is_zero() && !reader.has_begun() => return Ok(None),
             Ok(None) if left.is_zero() => return Err(Refused::plain(408, "head_late")),
@@ -212,7 +212,7 @@ fn read_request(shared: &Shared, stream: &TcpStream, deadline: Instant) -> Resul
 
 /// The conversation: 5 read, 6 echo, 7 write, until one end closes. Returns how it ended.
 fn converse(shared: &Shared, stream: &TcpStream, rest: &[u8]) -> io::Result<String> {
-    let mut conn = Conn::new(Role::Server, shared.limits);
+    let mut conn = Connection::new(Role::Server, shared.limits);
     let mut output = Vec::new();
     let began = Instant::now();
     let life = Life::new(false, Duration::ZERO);
@@ -238,18 +238,18 @@ fn converse(shared: &Shared, stream: &TcpStream, rest: &[u8]) -> io::Result<Stri
             continue;
         }
         // 5. Reads whatever has arrived, which is seldom exactly one frame.
-        match read(stream, conn.room(limits::ECHO_READ_BYTES), limits::ECHO_LOOK)? {
+        match read(stream, conn.recv_buffer(limits::ECHO_READ_BYTES), limits::ECHO_POLL_INTERVAL)? {
             Some(0) => conn.receive_eof(),
-            Some(count) => conn.received(count),
+            Some(count) => conn.commit(count),
             None => {}
         }
         // A long message takes long on a slow line, and its sender cannot answer a ping in the
         // middle of a frame.
-        let patience = if conn.is_between_messages() { limits::SILENCE } else { shared.message_time() };
+        let patience = if conn.is_between_messages() { limits::IDLE_TIMEOUT } else { shared.message_time() };
         life.pauses.note(began.elapsed());
         match life.poll(began.elapsed(), patience) {
             Due::Ping => conn.send_ping(b""),
-            Due::Close(breach) => conn.close(CloseCode::INTERNAL, breach.name()),
+            Due::Close(breach) => conn.close(CloseCode::INTERNAL_ERROR, breach.name()),
             Due::Nothing(_) | Due::Cut => {}
         }
     }
@@ -257,10 +257,10 @@ fn converse(shared: &Shared, stream: &TcpStream, rest: &[u8]) -> io::Result<Stri
 
 /// 6. Takes all events, and puts the answers into `output`. Returns how the connection ended, if it
 ///    has, and the number of events.
-fn echo(conn: &mut Conn, output: &mut Vec<u8>) -> (Option<String>, usize) {
+fn echo(conn: &mut Connection, output: &mut Vec<u8>) -> (Option<String>, usize) {
     let (mut ending, mut events) = (None, 0);
     loop {
-        match conn.next_with_sending() {
+        match conn.next_event_with_sender() {
             Ok(Some((event, sending))) => {
                 events += 1;
                 match event {
@@ -272,7 +272,7 @@ fn echo(conn: &mut Conn, output: &mut Vec<u8>) -> (Option<String>, usize) {
                 }
             }
             // The close frame that names the rule is in the output of `conn` already.
-            Err(violation) => ending = Some(format!("{violation} ({})", violation.address())),
+            Err(violation) => ending = Some(format!("{violation} ({})", violation.citation())),
             Ok(None) => break,
         }
     }
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn complete_messages_are_a_sign_of_life_and_unfinished_frames_are_not() {
-        let mut conn = Conn::new(Role::Server, limits::FROM_CLIENTS);
+        let mut conn = Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS);
         let (mut bytes, mut output) = (Vec::new(), Vec::new());
         frame::write(&mut bytes, frame::Opcode::Text, Some([9, 8, 7, 6]), b"abc");
         let (last, first) = bytes.split_last().expect("bytes");

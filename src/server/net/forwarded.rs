@@ -101,7 +101,7 @@ pub fn client<'h>(proxies: &[Network], peer: IpAddr, head: &'h RequestHead) -> R
     if !is_trusted(proxies, peer) {
         return Ok(client);
     }
-    let lines: Vec<&str> = head.headers.all(HEADER).collect();
+    let lines: Vec<&str> = head.headers.get_all(HEADER).collect();
     for entry in lines.iter().rev().flat_map(|line| line.rsplit(',')) {
         let entry = entry.trim_matches([' ', '\t']);
         client = address(entry).ok_or(entry)?;

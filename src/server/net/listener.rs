@@ -18,7 +18,7 @@ use crate::limits;
 use crate::server::admission::address_rate_limits::Spending;
 use crate::server::admission::refusal::Refused;
 use crate::server::admission::{Admitted, RefusedBy};
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 use crate::util::os;
 
 /// The listener's loop, until its socket is shut down.
@@ -37,7 +37,7 @@ fn take(host: &Arc<Host>, stream: TcpStream, address: SocketAddr) {
     // machine use their IPv4 address.
     let address = SocketAddr::new(address.ip().to_canonical(), address.port());
     let is_proxy = forwarded::is_trusted(&host.config.trusted_proxies, address.ip());
-    let household = (!is_proxy).then(|| Household::of(address.ip()));
+    let household = (!is_proxy).then(|| AddressPrefix::from_ip(address.ip()));
     if let Some(household) = household
         && let Err(wait) = host.budgets.take(household, Spending::Connection, host.now())
     {
@@ -52,7 +52,7 @@ fn take(host: &Arc<Host>, stream: TcpStream, address: SocketAddr) {
         debug!(%address, "a new connection displaces an unfinished request");
         host.cut_connection(displaced);
     }
-    if os::prepare(&stream).is_err() {
+    if os::configure_accepted(&stream).is_err() {
         return; // The peer has gone already.
     }
     let (for_thread, stream) = (Arc::clone(host), Arc::new(stream));
@@ -77,5 +77,5 @@ fn take(host: &Arc<Host>, stream: TcpStream, address: SocketAddr) {
 fn refuse(host: &Host, stream: &TcpStream, address: SocketAddr, refused: &Refused) {
     Metrics::count(&host.metrics.refused_connections, "cap", refused.rule);
     debug!(%address, cap = refused.rule, "connection refused");
-    let _ = os::send_now(stream, [&refused.response[..]].into_iter());
+    let _ = os::try_send(stream, [&refused.response[..]].into_iter());
 }

@@ -119,7 +119,7 @@ fn must_stop(host: &Host, room: &Arc<Hosted>) -> bool {
 fn tick_until_stop(host: &Host, room: &Arc<Hosted>, core: &mut Core) {
     let tick_hz = room.handle.options.rates.tick_hz;
     let mut schedule = Schedule::new(Instant::now(), tick_hz);
-    let mut status_at = host.now() + limits::STATUS_EVERY;
+    let mut status_at = host.now() + limits::STATUS_LOG_INTERVAL;
     let (mut empty_since, mut only_watched, mut looked_at) = (None, false, Duration::ZERO);
     loop {
         if host.now() >= looked_at {
@@ -152,7 +152,7 @@ fn tick_until_stop(host: &Host, room: &Arc<Hosted>, core: &mut Core) {
         tick(host, room, core);
         let now = host.now();
         if now >= status_at {
-            status_at = now + limits::STATUS_EVERY;
+            status_at = now + limits::STATUS_LOG_INTERVAL;
             status(host, room);
         }
     }

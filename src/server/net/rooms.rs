@@ -26,7 +26,7 @@ use crate::limits;
 use crate::packet::routes;
 use crate::server::room::Handle;
 use crate::server::room::lockstep::Counts;
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::{Condvar, Mutex};
 
 /// One run of a room.
@@ -41,7 +41,7 @@ pub struct Hosted {
     /// The name in its paths: for a private room not that of the handle, which everybody may see.
     pub path_name: Arc<str>,
     /// The address that made it on demand.
-    made_by: Option<Household>,
+    made_by: Option<AddressPrefix>,
     is_ending: AtomicBool,
     /// It was taken off the list.
     has_ended: AtomicBool,
@@ -63,7 +63,7 @@ impl Hosted {
     /// `path_name` and `made_by` as their fields.
     fn new(
         number: u64,
-        (path_name, made_by): (Arc<str>, Option<Household>),
+        (path_name, made_by): (Arc<str>, Option<AddressPrefix>),
         handle: Arc<Handle>,
         metrics: &Metrics,
         now: Duration,
@@ -281,7 +281,7 @@ impl Hosted {
         }
         let is_awake = !self.is_asleep();
         let silence = now.saturating_sub(Duration::from_millis(self.ticked_ms.load(Ordering::Relaxed)));
-        let is_late = is_awake && silence > limits::HEARTBEAT;
+        let is_late = is_awake && silence > limits::TICK_WATCHDOG_TIME;
         is_late.then(|| format!("has not ticked for {} s", silence.as_secs()))
     }
 }
@@ -312,7 +312,7 @@ struct Listed {
     /// The present run of each room, by its name in paths; the default room's name is empty.
     present: BTreeMap<Arc<str>, Arc<Hosted>>,
     /// The rooms that are being made, and by whom.
-    making: BTreeMap<Arc<str>, Household>,
+    making: BTreeMap<Arc<str>, AddressPrefix>,
 }
 
 /// How many rooms on demand there may be.
@@ -334,7 +334,7 @@ pub enum Unmade {
 }
 
 impl Listed {
-    fn may_make(&self, by: Household, most: Most) -> Result<(), Unmade> {
+    fn may_make(&self, by: AddressPrefix, most: Most) -> Result<(), Unmade> {
         let makers =
             || self.present.values().filter_map(|room| room.made_by).chain(self.making.values().copied());
         let (all, own) = (makers().count(), makers().filter(|maker| *maker == by).count());
@@ -352,7 +352,7 @@ impl Listed {
 pub struct Making<'a> {
     rooms: &'a Rooms,
     name: Arc<str>,
-    by: Household,
+    by: AddressPrefix,
     number: u64,
 }
 
@@ -360,7 +360,7 @@ impl Making<'_> {
     /// What everybody may call the room.
     pub fn shown_name(&self) -> Arc<str> {
         match routes::is_private(&self.name) {
-            true => routes::alias(&self.name, self.number).into(),
+            true => routes::public_alias(&self.name, self.number).into(),
             false => Arc::clone(&self.name),
         }
     }
@@ -424,7 +424,7 @@ impl Rooms {
     ///
     /// # Errors
     /// The reason if it may not.
-    pub fn may_make(&self, by: Household, most: Most) -> Result<(), Unmade> {
+    pub fn may_make(&self, by: AddressPrefix, most: Most) -> Result<(), Unmade> {
         self.listed.lock().may_make(by, most)
     }
 
@@ -433,7 +433,7 @@ impl Rooms {
     ///
     /// # Errors
     /// The reason if the address may make no other room.
-    pub fn begin_making(&self, name: &str, by: Household, most: Most) -> Result<Option<Making<'_>>, Unmade> {
+    pub fn begin_making(&self, name: &str, by: AddressPrefix, most: Most) -> Result<Option<Making<'_>>, Unmade> {
         let mut listed = self.listed.lock();
         while listed.making.contains_key(name) {
             self.made.wait(&mut listed);

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread;
 
-use tickwire_sim::Identity;
+use tickwire_sim::WorldParams;
 use tracing::{error, info};
 
 use super::Kind;
@@ -25,7 +25,7 @@ use crate::server::admission::address_rate_limits::Spending;
 use crate::server::admission::refusal::Refused;
 use crate::server::admission::tokens::{Pass, Said};
 use crate::server::room::Options;
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 use crate::util::os;
 use crate::ws::http::RequestHead;
 
@@ -59,7 +59,7 @@ fn most(host: &Host) -> Most {
 ///
 /// # Errors
 /// The refusal if it may not.
-pub fn check(host: &Host, by: Household) -> Result<(), Refused> {
+pub fn check(host: &Host, by: AddressPrefix) -> Result<(), Refused> {
     host.rooms.may_make(by, most(host)).map_err(refused)
 }
 
@@ -75,7 +75,7 @@ fn refused(unmade: Unmade) -> Refused {
 ///
 /// # Errors
 /// The refusal if the address may not make it.
-pub fn enter(host: &Arc<Host>, name: &str, by: Household) -> Result<Entered, Refused> {
+pub fn enter(host: &Arc<Host>, name: &str, by: AddressPrefix) -> Result<Entered, Refused> {
     loop {
         if let Some(entered) = host.rooms.enter(name) {
             return Ok(entered);
@@ -89,10 +89,10 @@ pub fn enter(host: &Arc<Host>, name: &str, by: Household) -> Result<Entered, Ref
 }
 
 /// Makes the room, with its maker in it.
-fn make(host: &Arc<Host>, making: Making<'_>, by: Household) -> Result<Entered, Refused> {
+fn make(host: &Arc<Host>, making: Making<'_>, by: AddressPrefix) -> Result<Entered, Refused> {
     let like = host.room();
     let game = Kind::find(&host.config.games, like.handle.about).unwrap_or(host.config.game);
-    let identity = Identity { seed: u32::from_le_bytes(os::random()), ..like.handle.identity.clone() };
+    let identity = WorldParams { seed: u32::from_le_bytes(os::random()), ..like.handle.identity.clone() };
     let options = Options { name: making.shown_name(), epoch: new_epoch(), ..like.handle.options.clone() };
     let mut core = (game.begin)(&identity, options);
     let (room, presence) = making.begin(Arc::clone(core.handle()), &host.metrics, host.now());

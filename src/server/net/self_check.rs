@@ -23,7 +23,7 @@ struct Checks {
 pub fn run(host: &Host, listener: &Listener) {
     let mut checks = Checks::default();
     loop {
-        let taken = listener.take(limits::SELF_CHECK_WAIT);
+        let taken = listener.take(limits::SELF_CHECK_POLL_INTERVAL);
         taken.items.iter().for_each(|seen| checks.take(host, seen));
         for client in taken.lost.connections.keys().chain(&taken.lost.opened) {
             checks.rooms.values_mut().for_each(|room| room.lost(*client));

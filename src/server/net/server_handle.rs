@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use tickwire_sim::Identity;
+use tickwire_sim::WorldParams;
 
 use super::config::Config;
 use super::console::Console;
@@ -22,7 +22,7 @@ use crate::limits;
 use crate::packet::routes::{is_alias, is_room_name};
 use crate::server::admission::{Admission, Caps};
 use crate::server::room::{Handle, Kept, handle};
-use crate::util::os::{self, Ceilings};
+use crate::util::os::{self, MachineCapacity};
 
 /// A running server. Dropping it without [`Server::stop`] leaves its threads running.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub struct Server {
     host: Arc<Host>,
     listener: Arc<TcpListener>,
     address: SocketAddr,
-    ceilings: Ceilings,
+    ceilings: MachineCapacity,
     /// Nothing once the server is stopped.
     accepting: Option<JoinHandle<()>>,
     /// The default room's first.
@@ -57,7 +57,7 @@ impl Server {
     /// # Errors
     /// As in [`Server::start`], or the snapshot is not one of the configured game.
     pub fn start_from(config: Config, snapshot: &[u8]) -> io::Result<Server> {
-        let options = |identity: &Identity| config.room_options("", identity.tick_hz);
+        let options = |identity: &WorldParams| config.room_options("", identity.tick_hz);
         let room = (config.game.resume)(snapshot, &options);
         let room = room.map_err(|reason| io::Error::new(io::ErrorKind::InvalidData, reason))?;
         Server::start_rooms(config, vec![room])
@@ -90,7 +90,7 @@ impl Server {
         }
         let ceilings = os::ceilings();
         // Each room has a thread besides those of the connections.
-        let connections = ceilings.enough()?.saturating_sub(rooms_most - 1).max(limits::CONNECTIONS_LEAST);
+        let connections = ceilings.check()?.saturating_sub(rooms_most - 1).max(limits::MIN_CONNECTIONS);
         let listener = Arc::new(TcpListener::bind(config.bind)?);
         os::widen_backlog(&listener)?;
         let address = listener.local_addr()?;
@@ -142,7 +142,7 @@ impl Server {
     }
 
     /// The machine's ceilings, from which the caps were computed.
-    pub fn ceilings(&self) -> Ceilings {
+    pub fn ceilings(&self) -> MachineCapacity {
         self.ceilings
     }
 
@@ -190,7 +190,7 @@ impl Server {
             (Arc::clone(room), answer)
         };
         let asked: Vec<_> = rooms.iter().map(ask).collect();
-        let until = Instant::now() + limits::ANSWER_TIME;
+        let until = Instant::now() + limits::ROOM_QUERY_TIMEOUT;
         let (mut worlds, mut late) = (Vec::new(), Vec::new());
         for (room, answer) in asked {
             let left = until.saturating_duration_since(Instant::now());
@@ -225,16 +225,16 @@ impl Server {
         let Server { host, listener, accepting, ticking, telling, following, .. } = self;
         let Some(accepting) = accepting.take() else { return 0 };
         host.reach(Stage::Stopping);
-        os::shut_listener(listener);
+        os::wake_acceptor(listener);
         let _ = accepting.join();
         for client in host.clients.all() {
             client.close(Ending::Breach(Breach::GoingAway), host.now());
         }
         // Rooms and workers go on meanwhile: they send what waits.
-        if host.connections.wait_until_empty(Instant::now() + limits::STOP_TIME) > 0 {
+        if host.connections.wait_until_empty(Instant::now() + limits::SHUTDOWN_CLOSE_TIMEOUT) > 0 {
             host.cut_connections();
         }
-        let left = host.connections.wait_until_empty(Instant::now() + limits::CUT_TIME);
+        let left = host.connections.wait_until_empty(Instant::now() + limits::SHUTDOWN_JOIN_TIMEOUT);
         host.reach(Stage::RoomsStopping);
         host.rooms.rouse_all();
         for room in ticking.drain(..) {
@@ -257,11 +257,11 @@ impl Server {
 /// How many of the machine's connections may serve requests and pages; the others are for clients.
 const fn pending(connections: usize) -> usize {
     let quarter = connections / 4;
-    if quarter < limits::HEADS_PENDING { quarter } else { limits::HEADS_PENDING }
+    if quarter < limits::MAX_PENDING_REQUESTS { quarter } else { limits::MAX_PENDING_REQUESTS }
 }
 
 const _: () = assert!(
-    pending(limits::CONNECTIONS_LEAST) >= 2,
+    pending(limits::MIN_CONNECTIONS) >= 2,
     "the smallest supported machine has at least two connections for requests"
 );
 

@@ -29,7 +29,7 @@ pub struct Socket {
 
 impl Line for Socket {
     fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> std::io::Result<usize> {
-        os::send_now(&self.stream, slices)
+        os::try_send(&self.stream, slices)
     }
 
     fn queued(&self, client: &Client, frames: &[u8], now: Duration) {

@@ -82,7 +82,7 @@ impl<Newcomer> Bell<Newcomer> {
             self.rung.wait(&mut state);
         }
         if state.backlogs.is_empty() && state.newcomers.is_empty() && !state.stopping {
-            self.rung.wait_for(&mut state, limits::WORKER_IDLE);
+            self.rung.wait_for(&mut state, limits::WORKER_IDLE_WAKEUP);
         }
         newcomers.append(&mut state.newcomers);
         (!state.stopping).then(|| std::mem::take(&mut state.backlogs))

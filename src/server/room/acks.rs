@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use tickwire_sim::{PlayerId, Raw, Stepped};
+use tickwire_sim::{PlayerId, RawCommand, StepResult};
 
 /// What became of a command, or of some in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,7 +53,7 @@ pub struct Answers {
 #[derive(Debug, Default)]
 pub struct Batch {
     /// Those of the operator, then those of each player in the order in which they came.
-    pub commands: Vec<Raw>,
+    pub commands: Vec<RawCommand>,
     /// The connections of the players in that order, and how many of the commands each sent.
     pub senders: Vec<(u64, usize)>,
     /// Answers to commands that were rejected before.
@@ -71,7 +71,7 @@ impl Batch {
 
 impl Answers {
     /// The answers of a tick, which has executed this batch; `None` if there are none.
-    pub fn of_tick(tick: u32, batch: &Batch, stepped: &Stepped) -> Option<Arc<Answers>> {
+    pub fn of_tick(tick: u32, batch: &Batch, stepped: &StepResult) -> Option<Arc<Answers>> {
         let mut list = batch.rejected.clone();
         let mut reasons: Vec<(PlayerId, u64, &'static str)> =
             stepped.rejected.iter().map(|one| (one.player, one.sequence, one.reason)).collect();

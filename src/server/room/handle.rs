@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
-use tickwire_sim::{Encoded, Identity, PlayerId, Raw, Sim, Stepped};
+use tickwire_sim::{EncodedAction, WorldParams, PlayerId, RawCommand, Sim, StepResult};
 
 use super::acks::Batch;
 use super::inbox::{Inbox, Rejected, Ticket};
@@ -22,7 +22,7 @@ use super::seat_keys::{Keyed, Keys, SeatKey};
 use super::seats::{Seat, Seats};
 use crate::game::{About, Rates, Roster, Tick};
 use crate::limits;
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 
 /// The settings of a room.
@@ -54,7 +54,7 @@ pub struct Handle {
     /// The settings.
     pub options: Options,
     /// The parameters from which the world was made.
-    pub identity: Identity,
+    pub identity: WorldParams,
     /// What clients in lockstep follow.
     pub lockstep: Journal,
     tick: AtomicU32,
@@ -107,7 +107,7 @@ pub struct Entering {
     /// Its connection.
     pub connection: u64,
     /// The address of the connection.
-    pub from: Household,
+    pub from: AddressPrefix,
 }
 
 /// The player that a client gets.
@@ -145,7 +145,7 @@ pub struct Snapshot {
     /// Ticks completed.
     pub tick: u32,
     /// The parameters of the world.
-    pub identity: Identity,
+    pub identity: WorldParams,
     /// The hash of the game's rules.
     pub code_hash: u64,
     /// The names of the players.
@@ -175,7 +175,7 @@ impl fmt::Display for Busy {
 
 /// How far ahead of the next tick a command's tick may be.
 pub fn ahead_ticks(tick_hz: u32) -> u32 {
-    (limits::COMMAND_AHEAD_MS * tick_hz).div_ceil(1000)
+    (limits::MAX_COMMAND_LEAD_MS * tick_hz).div_ceil(1000)
 }
 
 impl Handle {
@@ -226,7 +226,7 @@ impl Handle {
     /// # Errors
     /// [`Rejected`] when a bound is reached, or another connection has the seat; the command is then
     /// lost, and the connection gets an answer.
-    pub fn push(&self, from: (Household, u64), command: Raw, intended: Option<u32>) -> Result<(), Rejected> {
+    pub fn push(&self, from: (AddressPrefix, u64), command: RawCommand, intended: Option<u32>) -> Result<(), Rejected> {
         let intake = &mut *self.intake.lock();
         if intake.seats.get(command.player) == Some(Seat::Connected(from.1)) {
             return intake.inbox.push(from, command, intended);
@@ -238,12 +238,12 @@ impl Handle {
 
     /// Answers a command of this connection, which the room is not asked to execute: it is rejected
     /// for the reason of this name.
-    pub fn reject(&self, from: (Household, u64), sequence: u64, reason: &'static str) {
+    pub fn reject(&self, from: (AddressPrefix, u64), sequence: u64, reason: &'static str) {
         self.intake.lock().inbox.reject(from, sequence, reason);
     }
 
     /// Queues operator commands that belong together: no client sees the first without the others.
-    pub fn push_operator(&self, actions: Vec<Encoded>) {
+    pub fn push_operator(&self, actions: Vec<EncodedAction>) {
         self.intake.lock().inbox.push_operator(actions);
     }
 
@@ -260,7 +260,7 @@ impl Handle {
         &self,
         client: Entering,
         now: Duration,
-        entered: impl FnOnce(Entered) -> Vec<Encoded>,
+        entered: impl FnOnce(Entered) -> Vec<EncodedAction>,
     ) -> Option<Entered> {
         let intake = &mut *self.intake.lock();
         let Entering { key, connection, from } = client;
@@ -326,7 +326,7 @@ impl Handle {
     }
 
     /// The same for all players without a connection whose last one was from this address.
-    pub fn dismiss_absent(&self, from: Household, now: Duration) {
+    pub fn dismiss_absent(&self, from: AddressPrefix, now: Duration) {
         let intake = &mut *self.intake.lock();
         for player in intake.keys.absent_of(from) {
             intake.dismiss(player, now);
@@ -437,14 +437,14 @@ impl Handle {
     ///
     /// # Errors
     /// [`Busy`].
-    pub fn command(&self, action: Encoded) -> Result<Receiver<Result<(), &'static str>>, Busy> {
+    pub fn command(&self, action: EncodedAction) -> Result<Receiver<Result<(), &'static str>>, Busy> {
         self.ask(|inbox, answer| Question::Outcome(inbox.push_operator(vec![action]), answer))
     }
 
     fn ask<A>(&self, question: impl FnOnce(&mut Inbox, Sender<A>) -> Question) -> Result<Receiver<A>, Busy> {
         let (answer, answered) = mpsc::channel();
         let intake = &mut *self.intake.lock();
-        if intake.questions.len() >= limits::INQUIRIES {
+        if intake.questions.len() >= limits::MAX_ROOM_QUERIES {
             return Err(Busy);
         }
         intake.questions.push(question(&mut intake.inbox, answer));
@@ -474,9 +474,9 @@ impl Handle {
 
     /// A tick has run: `tick` are completed now. The numbers of players that left or were not let in
     /// are given back.
-    pub(crate) fn end(&self, tick: u32, stepped: &Stepped, now: Duration) {
+    pub(crate) fn end(&self, tick: u32, stepped: &StepResult, now: Duration) {
         let rejected = stepped.rejected.iter().filter_map(|rejected| rejected.joining);
-        let mut over = stepped.left.iter().copied().chain(rejected).peekable();
+        let mut over = stepped.departed.iter().copied().chain(rejected).peekable();
         if over.peek().is_some() {
             let mut intake = self.intake.lock();
             for player in over {

@@ -19,14 +19,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use tickwire_sim::{Encoded, FRAME_COMMANDS, PlayerId, Raw};
+use tickwire_sim::{EncodedAction, MAX_COMMANDS, PlayerId, RawCommand};
 
 use super::acks::{Answer, Batch};
 use crate::limits;
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 
 const _: () = assert!(
-    limits::INBOX_COMMANDS + limits::OPERATOR_COMMANDS_PER_TICK <= FRAME_COMMANDS,
+    limits::INBOX_COMMANDS + limits::OPERATOR_COMMANDS_PER_TICK <= MAX_COMMANDS,
     "a command frame holds all commands of a tick"
 );
 
@@ -78,7 +78,7 @@ pub struct Inbox {
     slots: BTreeMap<u32, Slot>,
     /// Commands of players, in all and by address. An address without any has no entry.
     waiting: usize,
-    by_address: HashMap<Household, usize>,
+    by_address: HashMap<AddressPrefix, usize>,
     operator_sequence: u64,
     /// The tick of the operator's last command: later ones are not before it.
     operator_tick: u32,
@@ -87,22 +87,22 @@ pub struct Inbox {
     margins: HashMap<PlayerId, i16>,
     /// The answers to commands that were rejected since the last tick, and how many of each address.
     rejected: Vec<Answer>,
-    rejected_of: HashMap<Household, usize>,
+    rejected_of: HashMap<AddressPrefix, usize>,
 }
 
 /// The commands of one tick.
 #[derive(Debug, Default)]
 struct Slot {
     players: BTreeMap<PlayerId, Queued>,
-    operator: Vec<Raw>,
+    operator: Vec<RawCommand>,
 }
 
 /// What one player has queued for one tick.
 #[derive(Debug)]
 struct Queued {
-    address: Household,
+    address: AddressPrefix,
     connection: u64,
-    commands: Vec<Raw>,
+    commands: Vec<RawCommand>,
     /// Of their actions.
     bytes: usize,
 }
@@ -147,8 +147,8 @@ impl Inbox {
     /// [`Rejected`] when a bound is reached; the command is then lost, and the next tick answers so.
     pub fn push(
         &mut self,
-        from: (Household, u64),
-        command: Raw,
+        from: (AddressPrefix, u64),
+        command: RawCommand,
         intended: Option<u32>,
     ) -> Result<(), Rejected> {
         let sequence = command.sequence;
@@ -159,7 +159,7 @@ impl Inbox {
     /// Notes the answer to a command that is not executed: the next tick has it. Of the
     /// [`limits::COMMAND_REJECTIONS`] of a tick an address may have as many as there is room left, as of
     /// the commands that wait; beyond that there is no answer.
-    pub fn reject(&mut self, (address, connection): (Household, u64), sequence: u64, reason: &'static str) {
+    pub fn reject(&mut self, (address, connection): (AddressPrefix, u64), sequence: u64, reason: &'static str) {
         let own = self.rejected_of.entry(address).or_default();
         if *own < limits::COMMAND_REJECTIONS - self.rejected.len() {
             *own += 1;
@@ -169,8 +169,8 @@ impl Inbox {
 
     fn queue(
         &mut self,
-        (address, connection): (Household, u64),
-        command: Raw,
+        (address, connection): (AddressPrefix, u64),
+        command: RawCommand,
         intended: Option<u32>,
     ) -> Result<(), Rejected> {
         self.has_room(address)?;
@@ -259,7 +259,7 @@ impl Inbox {
     }
 
     /// Whether one more command of this address has room.
-    fn has_room(&self, address: Household) -> Result<(), Rejected> {
+    fn has_room(&self, address: AddressPrefix) -> Result<(), Rejected> {
         let room = limits::INBOX_COMMANDS - self.waiting;
         let own = self.by_address.get(&address).copied().unwrap_or(0);
         match room {
@@ -288,7 +288,7 @@ impl Inbox {
 
     /// Queues commands of issuer 0 that belong together, so that no client sees the first without the
     /// others, for the first tick that has room for all of them, not before any queued earlier.
-    pub fn push_operator(&mut self, actions: Vec<Encoded>) -> Ticket {
+    pub fn push_operator(&mut self, actions: Vec<EncodedAction>) -> Ticket {
         self.operator_tick = self.operator_tick.max(self.next_tick);
         let waiting = self.slots.get(&self.operator_tick).map_or(0, |slot| slot.operator.len());
         if waiting > 0 && waiting + actions.len() > limits::OPERATOR_COMMANDS_PER_TICK {
@@ -297,7 +297,7 @@ impl Inbox {
         let slot = self.slots.entry(self.operator_tick).or_default();
         for action in actions {
             self.operator_sequence += 1;
-            let command = Raw { player: PlayerId::OPERATOR, sequence: self.operator_sequence, action };
+            let command = RawCommand { player: PlayerId::OPERATOR, sequence: self.operator_sequence, action };
             slot.operator.push(command);
         }
         Ticket { tick: self.operator_tick, sequence: self.operator_sequence }

@@ -32,7 +32,7 @@ use handle::Question;
 pub use handle::{Busy, Entered, Entering, Handle, Kept, Options, Snapshot};
 pub use inbox::Rejected;
 pub use seat_keys::{Keyed, SeatKey};
-use tickwire_sim::{Action as _, Command, Membership, PlayerId, Raw, Sim, Stepped, command_frame};
+use tickwire_sim::{Action as _, Command, MembershipChange, PlayerId, RawCommand, Sim, StepResult, command_frame};
 
 use crate::game::{ActionOf, Game, Publisher as _, Tick};
 use crate::limits;
@@ -61,7 +61,7 @@ pub struct Ticked {
     /// See [`Wants`]; also `None` if the commands do not fit a frame, which the inbox prevents.
     pub frame: Option<Arc<[u8]>>,
     /// Whom the commands let in or make leave; of interest to whoever wants the frame.
-    pub changes: Vec<Membership>,
+    pub changes: Vec<MembershipChange>,
     /// See [`Wants`].
     pub checksum: Option<u64>,
     /// See [`Wants`]; also made for an operator's `save`.
@@ -79,7 +79,7 @@ pub struct Room<G: Game> {
     margins: Vec<i16>,
     batch: Batch,
     commands: Vec<Command<ActionOf<G>>>,
-    stepped: Stepped,
+    stepped: StepResult,
     handle: Arc<Handle>,
 }
 
@@ -91,7 +91,7 @@ impl<G: Game> Room<G> {
             margins: vec![0; usize::from(limits::PLAYERS) + 1],
             batch: Batch::default(),
             commands: Vec::new(),
-            stepped: Stepped::default(),
+            stepped: StepResult::default(),
             handle: Arc::new(Handle::new(G::ABOUT, &world, options)),
             world,
         }
@@ -122,13 +122,13 @@ impl<G: Game> Room<G> {
         self.handle.lockstep.end(state, checksum.filter(|_| due.checksum), frame.clone());
         let is_kept = cfg!(not(target_family = "wasm"))
             && asked.iter().any(|question| matches!(question, Question::Kept(_)));
-        let kept = is_kept.then(|| Kept { named: self.world.named(), keys: self.handle.keys() });
+        let kept = is_kept.then(|| Kept { named: self.world.save_named(), keys: self.handle.keys() });
         // The game has made these bytes, so none is lost.
-        self.commands.extend(self.batch.commands.iter().filter_map(Raw::decoded));
+        self.commands.extend(self.batch.commands.iter().filter_map(RawCommand::decoded));
         let changes = self.commands.iter().filter(|_| wants.frame).filter_map(|one| one.action.membership());
         let changes = changes.collect();
         self.world.step(&mut self.commands, &mut self.stepped);
-        for player in &self.stepped.left {
+        for player in &self.stepped.departed {
             if let Some(margin) = self.margins.get_mut(usize::from(player.0)) {
                 *margin = 0;
             }

@@ -14,7 +14,7 @@ use tickwire_sim::{Malformed, PlayerId, Reader};
 
 use super::Kept;
 use super::seat_keys::Keyed;
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 
 /// How every file of kept worlds begins. A digit follows, the version of the format.
 pub const MARK: &[u8; 3] = b"TWK";
@@ -58,7 +58,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<(String, Kept)>, Malformed> {
         let mut keys = Vec::new();
         for _ in 0..reader.u16()? {
             let (key, player) = (reader.array()?, PlayerId(reader.u16()?));
-            let from = Household::of(Ipv6Addr::from(reader.array::<16>()?).into());
+            let from = AddressPrefix::from_ip(Ipv6Addr::from(reader.array::<16>()?).into());
             keys.push(Keyed { key, player, from });
         }
         rooms.push((name, Kept { named, keys }));
@@ -66,8 +66,8 @@ pub fn read(bytes: &[u8]) -> Result<Vec<(String, Kept)>, Malformed> {
     Ok(rooms)
 }
 
-fn in_ipv6(from: Household) -> Ipv6Addr {
-    match from.prefix() {
+fn in_ipv6(from: AddressPrefix) -> Ipv6Addr {
+    match from.first_address() {
         IpAddr::V4(address) => address.to_ipv6_mapped(),
         IpAddr::V6(address) => address,
     }
@@ -81,7 +81,7 @@ mod tests {
     fn worlds_come_back_by_the_names_of_their_rooms_and_cut_bytes_are_refused() {
         let kept = |named: &[u8], keys: &[Keyed]| Kept { named: named.to_vec(), keys: keys.to_vec() };
         let keyed = |key: u8, player: u16, from: &str| {
-            let from = Household::of(from.parse().expect("an address"));
+            let from = AddressPrefix::from_ip(from.parse().expect("an address"));
             Keyed { key: [key; 16], player: PlayerId(player), from }
         };
         let keys = [keyed(7, 3, "203.0.113.9"), keyed(9, 300, "2001:db8:1:2:3::4")];

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use tickwire_sim::PlayerId;
 
 use crate::limits;
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 
 /// A key by which a client comes back to its seat.
 pub type SeatKey = [u8; 16];
@@ -21,7 +21,7 @@ pub struct Keyed {
     /// The seat.
     pub player: PlayerId,
     /// The address.
-    pub from: Household,
+    pub from: AddressPrefix,
 }
 
 /// See the [module](self).
@@ -33,7 +33,7 @@ pub struct Keys {
     /// Ticks completed when each of them was taken.
     taken: BTreeMap<PlayerId, u32>,
     /// Absent seats by address, and in all. An address without any has no entry.
-    by_address: BTreeMap<Household, usize>,
+    by_address: BTreeMap<AddressPrefix, usize>,
     absent: usize,
 }
 
@@ -86,7 +86,7 @@ impl Keys {
             return true;
         }
         let of_address = self.by_address.get(from).copied().unwrap_or_default();
-        if !may_wait(of_address, limits::ABSENT_SEATS.saturating_sub(self.absent), per_address) {
+        if !may_wait(of_address, limits::MAX_SUSPENDED_SEATS.saturating_sub(self.absent), per_address) {
             return false;
         }
         *is_absent = true;
@@ -96,13 +96,13 @@ impl Keys {
     }
 
     /// The absent seats of an address.
-    pub fn absent_of(&self, from: Household) -> Vec<PlayerId> {
+    pub fn absent_of(&self, from: AddressPrefix) -> Vec<PlayerId> {
         let absent = self.seats.values().filter(|(keyed, is_absent)| *is_absent && keyed.from == from);
         absent.map(|(keyed, _)| keyed.player).collect()
     }
 
     /// The seat has a connection again, from this address.
-    pub fn set_back(&mut self, player: PlayerId, from: Household) {
+    pub fn set_back(&mut self, player: PlayerId, from: AddressPrefix) {
         let Some((keyed, is_absent)) = self.seats.get_mut(&player) else { return };
         let (before, was_absent) = (std::mem::replace(&mut keyed.from, from), std::mem::take(is_absent));
         if was_absent {
@@ -111,7 +111,7 @@ impl Keys {
     }
 
     /// An absent seat of this address fewer.
-    fn uncount(&mut self, from: Household) {
+    fn uncount(&mut self, from: AddressPrefix) {
         self.absent -= 1;
         if let Some(count) = self.by_address.get_mut(&from) {
             *count -= 1;
@@ -136,8 +136,8 @@ mod tests {
         [number; 16]
     }
 
-    fn address(last: u8) -> Household {
-        Household::of(std::net::Ipv4Addr::new(203, 0, 113, last).into())
+    fn address(last: u8) -> AddressPrefix {
+        AddressPrefix::from_ip(std::net::Ipv4Addr::new(203, 0, 113, last).into())
     }
 
     fn keyed(player: u16, number: u8, last: u8) -> Keyed {
@@ -185,7 +185,7 @@ mod tests {
     fn absent_of_each(addresses: u32, each: u32, per_address: usize) -> Keys {
         let mut keys = Keys::default();
         for number in 0..addresses * each {
-            let from = Household::of(std::net::Ipv4Addr::from(0x0a00_0000 + number % addresses).into());
+            let from = AddressPrefix::from_ip(std::net::Ipv4Addr::from(0x0a00_0000 + number % addresses).into());
             let player = PlayerId(number as u16);
             keys.insert(Keyed { key: u128::from(number).to_le_bytes(), player, from }, 1);
             keys.set_absent(player, per_address);
@@ -197,12 +197,12 @@ mod tests {
     fn addresses_that_take_all_they_can_leave_absent_seats_for_an_address_without_any() {
         for (addresses, each, per_address) in [(160, 64, 64), (1, 10_000, 10_000), (300, 40, 64)] {
             let mut keys = absent_of_each(addresses, each, per_address);
-            let spare = limits::ABSENT_SEATS - keys.absent;
-            assert!(spare >= limits::ABSENT_SEATS / (addresses as usize + 1), "{spare} of {addresses}");
+            let spare = limits::MAX_SUSPENDED_SEATS - keys.absent;
+            assert!(spare >= limits::MAX_SUSPENDED_SEATS / (addresses as usize + 1), "{spare} of {addresses}");
             keys.insert(keyed(60_000, 1, 1), 1);
             assert!(keys.set_absent(PlayerId(60_000), per_address), "{addresses} addresses");
         }
         let lifted = absent_of_each(1, 6_000, usize::MAX);
-        assert_eq!(lifted.absent, limits::ABSENT_SEATS, "the limits per address are lifted");
+        assert_eq!(lifted.absent, limits::MAX_SUSPENDED_SEATS, "the limits per address are lifted");
     }
 }

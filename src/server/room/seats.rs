@@ -56,9 +56,9 @@ impl Seats {
     /// Takes the lowest free number for this connection; `None` if all [`limits::PLAYERS`] numbers
     /// are taken or were given back too recently.
     pub fn take(&mut self, connection: u64, now: Duration) -> Option<PlayerId> {
-        self.end_rests(now, limits::PLAYER_NUMBER_REST);
+        self.end_rests(now, limits::PLAYER_ID_COOLDOWN);
         if self.free.is_empty() && self.highest >= limits::PLAYERS {
-            self.end_rests(now, limits::PLAYER_NUMBER_REST_LEAST);
+            self.end_rests(now, limits::MIN_PLAYER_ID_COOLDOWN);
         }
         let number = match self.free.pop_first() {
             Some(number) => number,

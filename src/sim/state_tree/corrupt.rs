@@ -1,18 +1,18 @@
 //! A world with one scalar changed, to see that the difference is found.
 
-use super::diff::Difference;
-use super::node::{Node, Scalar, Value, words};
-use super::{Part, State};
-use crate::fields::{Bytes, Sink};
+use super::diff::FieldDiff;
+use super::node::{Node, Scalar, Value, to_text};
+use super::{Section, StateTree};
+use crate::fields::{ByteSink, Sink};
 use crate::{Checksum, Rng, Sim};
 
 /// Bytes of the checksum at the end of a snapshot.
 const CHECKSUM_BYTES: usize = 8;
 /// Fields of the state by which two worlds are the same one at the same time: without them there is
 /// nothing to compare.
-const KEPT: [&str; 2] = ["identity", "tick"];
+const NEVER_CHANGED: [&str; 2] = ["identity", "tick"];
 /// Other values of a scalar that are tried.
-const TRIES: u32 = 4;
+const MAX_ATTEMPTS: u32 = 4;
 
 /// A world in which exactly one scalar is another than in this one, and what was changed: `ours` is the
 /// value here, `theirs` that of the world returned. [`Sim::restore`] has accepted that world, so it is
@@ -20,17 +20,17 @@ const TRIES: u32 = 4;
 /// and the tick.
 ///
 /// `None`: every change of every scalar was refused, as in a world without any.
-pub fn corrupted<S: Sim>(sim: &S, random: &mut Rng) -> Option<(S, Difference)> {
-    let state = State::of(sim);
+pub fn corrupt_one_scalar<S: Sim>(sim: &S, random: &mut Rng) -> Option<(S, FieldDiff)> {
+    let state = StateTree::of(sim);
     let snapshot = sim.snapshot();
     let head = snapshot.get(..snapshot.len().checked_sub(state.bytes + CHECKSUM_BYTES)?)?;
     let mut places = Vec::new();
-    state.parts.iter().for_each(|part| list(part, &mut places));
+    state.parts.iter().for_each(|part| collect_locations(part, &mut places));
     while !places.is_empty() {
         let place = places.swap_remove(random.below(places.len() as u32) as usize);
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             let (at, bytes, value, changed) = place.change(random);
-            let mut altered = Altered { at, bytes, value, out: Bytes(head.to_vec()), ..Altered::default() };
+            let mut altered = PatchingWriter { at, bytes, value, out: ByteSink(head.to_vec()), ..PatchingWriter::default() };
             sim.write(&mut altered);
             let checksum = altered.checksum.get();
             altered.out.put(checksum, CHECKSUM_BYTES);
@@ -43,11 +43,11 @@ pub fn corrupted<S: Sim>(sim: &S, random: &mut Rng) -> Option<(S, Difference)> {
                         _ => scalar.value.clone(),
                     };
                     let values: Vec<Value> = place.node.scalars.iter().enumerate().map(own).collect();
-                    Some(words(values.iter()))
+                    Some(to_text(values.iter()))
                 };
                 let (ours, theirs) = (words(None), words(Some(&changed)));
                 let (entity, field) = place.named();
-                return Some((world, Difference { entity, field, ours, theirs }));
+                return Some((world, FieldDiff { entity, field, ours, theirs }));
             }
         }
     }
@@ -56,8 +56,8 @@ pub fn corrupted<S: Sim>(sim: &S, random: &mut Rng) -> Option<(S, Difference)> {
 
 /// A scalar that can be changed.
 #[derive(Clone, Copy)]
-struct Place<'a> {
-    part: &'a Part,
+struct ScalarLocation<'a> {
+    part: &'a Section,
     /// The item, if it is in a list.
     item: Option<usize>,
     node: &'a Node,
@@ -66,8 +66,8 @@ struct Place<'a> {
 }
 
 /// The places in a part of the state.
-fn list<'a>(part: &'a Part, places: &mut Vec<Place<'a>>) {
-    if KEPT.contains(&part.path.split('.').next().unwrap_or_default()) {
+fn collect_locations<'a>(part: &'a Section, places: &mut Vec<ScalarLocation<'a>>) {
+    if NEVER_CHANGED.contains(&part.path.split('.').next().unwrap_or_default()) {
         return;
     }
     list_node((part, None), &part.node, None, places);
@@ -77,10 +77,10 @@ fn list<'a>(part: &'a Part, places: &mut Vec<Place<'a>>) {
 }
 
 fn list_node<'a>(
-    (part, item): (&'a Part, Option<usize>),
+    (part, item): (&'a Section, Option<usize>),
     node: &'a Node,
     id: Option<&Node>,
-    places: &mut Vec<Place<'a>>,
+    places: &mut Vec<ScalarLocation<'a>>,
 ) {
     if id.is_some_and(|id| std::ptr::eq(id, node)) {
         return;
@@ -92,14 +92,14 @@ fn list_node<'a>(
             Value::Option(_) | Value::Variant(..) | Value::Length(_) => false,
         };
         if is_value {
-            places.push(Place { part, item, node, which });
+            places.push(ScalarLocation { part, item, node, which });
         }
     }
     node.fields.iter().for_each(|(_, field)| list_node((part, item), field, id, places));
     node.items.iter().for_each(|own| list_node((part, item), own, None, places));
 }
 
-impl Place<'_> {
+impl ScalarLocation<'_> {
     /// Its entity and field.
     fn named(&self) -> (String, String) {
         let item = self.item.and_then(|at| self.part.items.get(at).map(|item| (at, item)));
@@ -130,12 +130,12 @@ impl Place<'_> {
                 (at + 1 + place, 1, letter.into(), Value::Text(changed.into()))
             }
             Value::Signed(number) => {
-                let bits = another(*number as u64, bytes, random);
+                let bits = other_value(*number as u64, bytes, random);
                 let unused = 64 - 8 * bytes as u32;
                 (at, bytes, bits, Value::Signed((bits << unused) as i64 >> unused))
             }
             Value::Number(number) => {
-                let bits = another(*number, bytes, random);
+                let bits = other_value(*number, bytes, random);
                 (at, bytes, bits, Value::Number(bits))
             }
             Value::Option(_) | Value::Variant(..) | Value::Length(_) => (at, 0, 0, value.clone()),
@@ -144,7 +144,7 @@ impl Place<'_> {
 }
 
 /// Another number of so many bytes: with another bit, or near it.
-fn another(number: u64, bytes: usize, random: &mut Rng) -> u64 {
+fn other_value(number: u64, bytes: usize, random: &mut Rng) -> u64 {
     let changed = match random.below(4) {
         0 => number.wrapping_add(1),
         1 => number.wrapping_sub(1),
@@ -155,17 +155,17 @@ fn another(number: u64, bytes: usize, random: &mut Rng) -> u64 {
 
 /// Writes a state with another scalar at one place.
 #[derive(Default)]
-struct Altered {
+struct PatchingWriter {
     at: usize,
     bytes: usize,
     value: u64,
     /// Bytes of the scalars so far.
     passed: usize,
     checksum: Checksum,
-    out: Bytes,
+    out: ByteSink,
 }
 
-impl Sink for Altered {
+impl Sink for PatchingWriter {
     fn put(&mut self, value: u64, bytes: usize) {
         let is_it = self.passed == self.at && bytes == self.bytes;
         let value = if is_it { self.value } else { value };

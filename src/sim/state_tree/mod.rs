@@ -38,27 +38,27 @@ mod record;
 #[cfg(test)]
 mod tests;
 
-pub use corrupt::corrupted;
-pub use diff::Difference;
+pub use corrupt::corrupt_one_scalar;
+pub use diff::FieldDiff;
 
 use crate::Sim;
 use crate::fields::Field;
 use node::Node;
-use record::Recorder;
+use record::TreeBuilder;
 
 /// Every scalar of a state with its place. It takes many times the memory of the state, so it is made
 /// only where something differs.
 #[derive(Clone, Debug)]
-pub struct State {
+pub struct StateTree {
     /// The fields of the state, and the lists in them, in the order of the state.
-    parts: Vec<Part>,
+    parts: Vec<Section>,
     /// Bytes of all scalars.
     bytes: usize,
 }
 
 /// A field of the state without the lists in it, or one of these.
 #[derive(Clone, Debug, Default)]
-struct Part {
+struct Section {
     /// The path from the state.
     path: String,
     node: Node,
@@ -73,31 +73,31 @@ struct Item {
     node: Node,
 }
 
-impl State {
+impl StateTree {
     /// The state of a world.
-    pub fn of(sim: &impl Sim) -> State {
-        let mut recorder = Recorder::default();
+    pub fn of(sim: &impl Sim) -> StateTree {
+        let mut recorder = TreeBuilder::default();
         sim.write(&mut recorder);
-        State::recorded(recorder)
+        StateTree::recorded(recorder)
     }
 
     /// A value as if it were a state.
-    pub fn of_field(value: &impl Field) -> State {
-        let mut recorder = Recorder::default();
+    pub fn from_field(value: &impl Field) -> StateTree {
+        let mut recorder = TreeBuilder::default();
         value.write(&mut recorder);
-        State::recorded(recorder)
+        StateTree::recorded(recorder)
     }
 
-    fn recorded(recorder: Recorder) -> State {
+    fn recorded(recorder: TreeBuilder) -> StateTree {
         let (mut root, bytes) = recorder.finish();
         let mut parts = Vec::new();
         let fields = std::mem::take(&mut root.fields);
         // What stands outside of all fields.
-        split("", root, &mut parts);
+        split_entity_lists("", root, &mut parts);
         for (name, node) in fields {
-            split(name, node, &mut parts);
+            split_entity_lists(name, node, &mut parts);
         }
-        State { parts, bytes }
+        StateTree { parts, bytes }
     }
 
     /// A hash of each entity, in the order of the state. Entities that are equal have equal hashes, in
@@ -112,7 +112,7 @@ impl State {
     }
 
     /// Each entity, with its fields and their values.
-    pub fn listed(&self) -> Vec<(String, Vec<(String, String)>)> {
+    pub fn entities_with_fields(&self) -> Vec<(String, Vec<(String, String)>)> {
         self.entities().map(|(entity, node)| (entity, values(node))).collect()
     }
 
@@ -127,7 +127,7 @@ impl State {
     }
 }
 
-impl Part {
+impl Section {
     /// What stands outside of lists, as an entity.
     fn entity(&self) -> String {
         if self.path.is_empty() { "state".to_owned() } else { self.path.clone() }
@@ -156,14 +156,14 @@ fn values(node: &Node) -> Vec<(String, String)> {
 }
 
 /// Takes the outermost lists of entities out of a field: each is a part of its own.
-fn split(path: &str, mut node: Node, parts: &mut Vec<Part>) {
+fn split_entity_lists(path: &str, mut node: Node, parts: &mut Vec<Section>) {
     let mut lists = Vec::new();
-    node.take_lists(path, &mut lists);
+    node.extract_entity_lists(path, &mut lists);
     if !node.is_empty() {
-        parts.push(Part { path: path.to_owned(), node, items: Vec::new() });
+        parts.push(Section { path: path.to_owned(), node, items: Vec::new() });
     }
     for (path, items) in lists {
         let items = items.into_iter().map(|node| Item { id: node.id(), node }).collect();
-        parts.push(Part { path, node: Node::default(), items });
+        parts.push(Section { path, node: Node::default(), items });
     }
 }

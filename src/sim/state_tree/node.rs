@@ -4,7 +4,7 @@ use crate::Checksum;
 use crate::fields::Sink as _;
 
 /// The names of fields that are the id of an item, in the order in which they count.
-const IDS: [&str; 3] = ["id", "player", "number"];
+const ID_FIELD_NAMES: [&str; 3] = ["id", "player", "number"];
 
 /// A scalar, or several that are one value.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +52,7 @@ impl Node {
     /// The field that is its id.
     pub fn id_node(&self) -> Option<&Node> {
         let field = |id: &str| self.fields.iter().find(|(name, _)| *name == id).map(|(_, node)| node);
-        IDS.into_iter().filter_map(field).find(|node| node.number().is_some())
+        ID_FIELD_NAMES.into_iter().filter_map(field).find(|node| node.number().is_some())
     }
 
     /// Its value, if it is one number.
@@ -64,13 +64,13 @@ impl Node {
     }
 
     /// Moves the lists of entities below it out of it, with the path of each.
-    pub fn take_lists(&mut self, path: &str, lists: &mut Vec<(String, Vec<Node>)>) {
+    pub fn extract_entity_lists(&mut self, path: &str, lists: &mut Vec<(String, Vec<Node>)>) {
         if self.items.iter().any(|item| !item.is_plain()) {
             self.scalars.retain(|scalar| !matches!(scalar.value, Value::Length(_)));
             lists.push((path.to_owned(), std::mem::take(&mut self.items)));
         }
         for (name, node) in &mut self.fields {
-            node.take_lists(&below(path, name), lists);
+            node.extract_entity_lists(&join_path(path, name), lists);
         }
     }
 
@@ -83,7 +83,7 @@ impl Node {
     pub fn visit<'a>(&'a self, path: &str, visit: &mut impl FnMut(&str, &'a Node)) {
         visit(path, self);
         for (name, node) in &self.fields {
-            node.visit(&below(path, name), visit);
+            node.visit(&join_path(path, name), visit);
         }
         for (at, node) in self.items.iter().enumerate() {
             node.visit(&format!("{path}[{at}]"), visit);
@@ -109,11 +109,11 @@ impl Node {
 
     /// Its own value in words.
     pub fn words(&self) -> String {
-        words(self.scalars.iter().map(|scalar| &scalar.value))
+        to_text(self.scalars.iter().map(|scalar| &scalar.value))
     }
 
     /// What it is, in words, when it has not the form of another.
-    pub fn form_in_words(&self) -> String {
+    pub fn describe_shape(&self) -> String {
         match (self.words(), self.fields.first()) {
             (words, None) if words.is_empty() => Value::Length(self.items.len()).words(),
             (words, Some((name, _))) if words.is_empty() => format!("{name} and others"),
@@ -122,7 +122,7 @@ impl Node {
     }
 
     /// Whether the same places are below it as below another.
-    pub fn has_form_of(&self, other: &Node) -> bool {
+    pub fn has_shape_of(&self, other: &Node) -> bool {
         let same = |(ours, theirs): (&Value, &Value)| match (ours, theirs) {
             (Value::Number(_), Value::Number(_))
             | (Value::Signed(_), Value::Signed(_))
@@ -144,7 +144,7 @@ impl Node {
 }
 
 /// The path of a field below another.
-pub(super) fn below(path: &str, name: &str) -> String {
+pub(super) fn join_path(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
@@ -164,7 +164,7 @@ impl Value {
 }
 
 /// The values of one field in words. An optional value that is there says so itself.
-pub(super) fn words<'a>(values: impl Iterator<Item = &'a Value>) -> String {
+pub(super) fn to_text<'a>(values: impl Iterator<Item = &'a Value>) -> String {
     let (mut words, mut values) = (Vec::new(), values.peekable());
     while let Some(value) = values.next() {
         if *value != Value::Option(true) || values.peek().is_none() {

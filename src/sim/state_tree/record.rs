@@ -5,7 +5,7 @@ use crate::fields::Sink;
 
 /// Keeps every scalar of a state.
 #[derive(Debug, Default)]
-pub(super) struct Recorder {
+pub(super) struct TreeBuilder {
     root: Node,
     /// The fields and items that have begun, with the names of fields.
     open: Vec<(Option<&'static str>, Node)>,
@@ -13,7 +13,7 @@ pub(super) struct Recorder {
     bytes: usize,
 }
 
-impl Recorder {
+impl TreeBuilder {
     /// All of them, and their bytes.
     pub fn finish(mut self) -> (Node, usize) {
         // A field that was left open ends with the state.
@@ -23,7 +23,7 @@ impl Recorder {
         (self.root, self.bytes)
     }
 
-    fn keep(&mut self, value: Value, bytes: usize) {
+    fn push(&mut self, value: Value, bytes: usize) {
         let at = self.bytes;
         self.bytes += bytes;
         self.top().scalars.push(Scalar { value, at, bytes });
@@ -42,29 +42,29 @@ impl Recorder {
     }
 }
 
-impl Sink for Recorder {
+impl Sink for TreeBuilder {
     fn put(&mut self, value: u64, bytes: usize) {
-        self.keep(Value::Number(value), bytes);
+        self.push(Value::Number(value), bytes);
     }
 
     fn put_signed(&mut self, value: i64, bytes: usize) {
-        self.keep(Value::Signed(value), bytes);
+        self.push(Value::Signed(value), bytes);
     }
 
     fn text(&mut self, text: &str) {
-        self.keep(Value::Text(text.into()), 1 + text.len());
+        self.push(Value::Text(text.into()), 1 + text.len());
     }
 
     fn option(&mut self, is_there: bool) {
-        self.keep(Value::Option(is_there), 1);
+        self.push(Value::Option(is_there), 1);
     }
 
     fn variant(&mut self, number: u64, name: &'static str) {
-        self.keep(Value::Variant(number, name), 1);
+        self.push(Value::Variant(number, name), 1);
     }
 
     fn length(&mut self, count: usize) {
-        self.keep(Value::Length(count), 4);
+        self.push(Value::Length(count), 4);
     }
 
     fn enter(&mut self, field: &'static str) {

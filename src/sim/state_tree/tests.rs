@@ -63,7 +63,7 @@ fields!(enum Phase: Before {}, Play { walls: Vec<Spot> });
 struct Odd(u8, Vec<u8>);
 
 impl Field for Odd {
-    const LEAST_BYTES: usize = 2;
+    const MIN_BYTES: usize = 2;
 
     fn write(&self, sink: &mut impl Sink) {
         sink.put(self.0.into(), 1);
@@ -98,7 +98,7 @@ fn all() -> All {
 fn found(change: impl Fn(&mut All)) -> Vec<String> {
     let mut other = all();
     change(&mut other);
-    let (ours, theirs) = (State::of_field(&all()), State::of_field(&other));
+    let (ours, theirs) = (StateTree::from_field(&all()), StateTree::from_field(&other));
     let mirrored = theirs.differences(&ours, 100);
     let found = ours.differences(&theirs, 100);
     assert_eq!(found.len(), mirrored.len(), "the same from the other side");
@@ -156,13 +156,13 @@ fn entities_with_an_id_are_found_wherever_they_stand() {
 
 #[test]
 fn hashes_and_fields_are_by_entity() {
-    let (ours, mut other) = (State::of_field(&all()), all());
+    let (ours, mut other) = (StateTree::from_field(&all()), all());
     let names: Vec<String> = ours.hashes().into_iter().map(|(name, _)| name).collect();
     let entities = "tick, players[17], players[3], walls[at 0], walls[at 1], clan, clan.walls[at 0], clan.walls[at 1], \
         cells, phase, phase.Play.walls[at 0], phase.Play.walls[at 1], odd";
     assert_eq!(names.join(", "), entities);
     other.players[0].way = Way::Up { by: -3, far: false };
-    let theirs = State::of_field(&other);
+    let theirs = StateTree::from_field(&other);
     let differing = ours.hashes().into_iter().zip(theirs.hashes()).filter(|(own, other)| own != other);
     assert_eq!(differing.map(|((name, _), _)| name).collect::<Vec<_>>(), ["players[17]"]);
     let fields: Vec<String> =

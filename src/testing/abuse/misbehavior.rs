@@ -20,9 +20,9 @@ use crate::game::Dice;
 use crate::games::moo::bot::received::Heard;
 use crate::games::moo::client_packet::{ClientPacket, Mode};
 use crate::limits;
-use crate::packet::{Codes, Dialect};
+use crate::packet::{PacketTables, Dialect};
 use crate::testing::source_addresses::Source;
-use crate::util::os::{self, Watched};
+use crate::util::os::{self, PollInterest};
 use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::http::ResponseReader;
 
@@ -141,7 +141,7 @@ pub(crate) fn packet(packet: &ClientPacket<'_>) -> Vec<u8> {
 }
 
 pub(crate) fn native() -> Arc<Dialect> {
-    Codes::builtin().dialect("native").expect("the built-in tables have it")
+    PacketTables::builtin().dialect("native").expect("the built-in tables have it")
 }
 
 pub(crate) fn hello() -> Vec<u8> {
@@ -224,7 +224,7 @@ fn round(
             unsent.extend_from_slice(&block);
         }
         let left = deadline.saturating_duration_since(Instant::now());
-        match dial::wait(Watched { stream, reads: true, writes: !unsent.is_empty() }, left) {
+        match dial::wait(PollInterest { stream, reads: true, writes: !unsent.is_empty() }, left) {
             Err(error) if error.kind() == ErrorKind::TimedOut => break,
             waited => drop(waited?),
         }
@@ -313,11 +313,11 @@ pub fn idle(count: usize, url: &Url, source: &Source, time: Duration) -> io::Res
     let mut waiting = Vec::new();
     for index in 0..count {
         let stream = dial::dial(to, Some(source.address(index)))?;
-        waiting.push((stream, ResponseReader::new(limits::HEAD), Instant::now()));
+        waiting.push((stream, ResponseReader::new(limits::HEAD_LIMITS), Instant::now()));
     }
     let (mut endings, deadline) = (Endings::default(), Instant::now() + time);
     while !waiting.is_empty() && Instant::now() < deadline {
-        let sockets: Vec<_> = waiting.iter().map(|(stream, ..)| Watched::reading(stream)).collect();
+        let sockets: Vec<_> = waiting.iter().map(|(stream, ..)| PollInterest::readable(stream)).collect();
         os::poll(&sockets, deadline.saturating_duration_since(Instant::now()))?;
         waiting.retain_mut(|(stream, reader, started)| match answer(stream, reader) {
             Some(ending) => {

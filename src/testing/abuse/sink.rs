@@ -40,14 +40,14 @@ pub fn run(listener: &TcpListener) {
             Ok(stream) => {
                 let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || swallow(&stream));
             }
-            Err(_) => thread::sleep(crate::limits::ACCEPT_PAUSE),
+            Err(_) => thread::sleep(crate::limits::ACCEPT_RETRY_DELAY),
         }
     }
 }
 
 /// Reads one connection until it ends, for whatever reason.
 fn swallow(mut stream: &TcpStream) {
-    let (mut reader, mut buffer) = (Some(HeadReader::new(crate::limits::HEAD)), [0; BUFFER_BYTES]);
+    let (mut reader, mut buffer) = (Some(HeadReader::new(crate::limits::HEAD_LIMITS)), [0; BUFFER_BYTES]);
     while let Ok(count @ 1..) = stream.read(&mut buffer) {
         let head = reader.as_mut().map(|reader| reader.receive(&buffer[..count]));
         match head {
@@ -68,7 +68,7 @@ fn swallow(mut stream: &TcpStream) {
 mod tests {
     use super::*;
     use crate::client::url::Url;
-    use crate::packet::Codes;
+    use crate::packet::PacketTables;
     use crate::testing::abuse::misbehavior::Talk;
 
     #[test]
@@ -77,7 +77,7 @@ mod tests {
         let url: Url =
             format!("ws://{}/play", listener.local_addr().expect("its address")).parse().expect("a URL");
         thread::spawn(move || run(&listener));
-        let native = Codes::builtin().dialect("native").expect("built in");
+        let native = PacketTables::builtin().dialect("native").expect("built in");
         let mut talk = Talk::connect(&url, None, native).expect("granted");
         talk.send_bytes(&[0xff; 100_000]).expect("taken, whatever it is");
         let heard = talk.hear(std::time::Duration::from_millis(100));

@@ -111,9 +111,9 @@ mod tests {
     use crate::games::moo::Moo;
     use crate::games::moo::feed::outgoing_packet::ServerPacket;
     use crate::limits;
-    use crate::packet::Codes;
+    use crate::packet::PacketTables;
     use crate::testing::load::report::Report;
-    use crate::ws::connection::{Conn, Role};
+    use crate::ws::connection::{Connection, Role};
     use crate::ws::http::HeadReader;
     use crate::ws::{CloseCode, handshake};
 
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn faults_and_the_end_of_a_connection_are_counted_by_name() {
-        let dialect = Codes::builtin().dialect("legacy").unwrap();
+        let dialect = PacketTables::builtin().dialect("legacy").unwrap();
         let keys = Keys { upgrade: [1; 16], mask: || [1, 2, 3, 4] };
         let link = Link::new("localhost:3000", "/", false, keys);
         let part = Part {
@@ -138,13 +138,13 @@ mod tests {
         let mut bot = bot(link, Arc::clone(&dialect), agent);
         let mut bytes = Vec::new();
         bot.drain_output(&mut bytes);
-        let head = HeadReader::new(limits::HEAD).receive(&bytes).unwrap().unwrap();
+        let head = HeadReader::new(limits::HEAD_LIMITS).receive(&bytes).unwrap().unwrap();
         bot.receive(&handshake::accept(&head, &[]).unwrap().response, NOW);
-        let mut server = Conn::new(Role::Server, limits::FROM_CLIENTS);
+        let mut server = Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS);
         let mut bytes = Vec::new();
         server.send_binary(&ServerPacket::Setup { sid: 4 }.encode(&dialect));
         server.send_binary(b"\xc1");
-        server.close(CloseCode::POLICY, "message_rate");
+        server.close(CloseCode::POLICY_VIOLATION, "message_rate");
         server.drain_output(&mut bytes);
         bot.receive(&bytes, NOW);
         assert_eq!(bot.stage(), Stage::Over);

@@ -8,7 +8,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::game::bots::Deeds;
-use crate::util::plural::count;
+use crate::util::plural::count_noun;
 
 /// Width of a histogram class of gaps.
 const CLASS: Duration = Duration::from_micros(100);
@@ -55,7 +55,7 @@ impl Histogram {
         let wanted = (all as f64 * share).ceil().max(1.0) as u64;
         let mut so_far = 0;
         let class = self.classes.iter().position(|count| {
-            so_far += count;
+            so_far += count_noun;
             so_far >= wanted
         });
         class.unwrap_or(0)
@@ -196,7 +196,7 @@ impl Tally {
             mine.examples.extend(errors.examples.iter().take(room).cloned());
         }
         for (reason, count) in &other.disconnects {
-            *self.disconnects.entry(reason.clone()).or_default() += count;
+            *self.disconnects.entry(reason.clone()).or_default() += count_noun;
         }
     }
 }
@@ -302,7 +302,7 @@ impl Report {
             line["returns"] = self.tally.returns.into();
         }
         for (name, _, count) in &self.tally.deeds.0 {
-            line[*name] = (*count).into();
+            line[*name] = (*count_noun).into();
         }
         line.to_string()
     }
@@ -312,7 +312,7 @@ impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tally = &self.tally;
         let (dialect, bots, seconds) = (&self.dialect, self.bots, self.time.as_secs_f64());
-        writeln!(out, "{}, {} playing, {dialect}, {seconds:.1} s", count(bots, "bot"), self.playing)?;
+        writeln!(out, "{}, {} playing, {dialect}, {seconds:.1} s", count_noun(bots, "bot"), self.playing)?;
         let (p50, p99) = (self.gap_ms(0.5), self.gap_ms(0.99));
         writeln!(
             out,
@@ -327,7 +327,7 @@ impl fmt::Display for Report {
             tally.messages_in, tally.updates, tally.messages_out
         )?;
         writeln!(out, "  in view       {} (median of other players)", self.in_view())?;
-        let lines = tally.deeds.0.chunks(5).filter(|deeds| deeds.iter().any(|(.., count)| *count > 0));
+        let lines = tally.deeds.0.chunks(5).filter(|deeds| deeds.iter().any(|(.., count)| *count_noun > 0));
         for (line, deeds) in lines.enumerate() {
             let deeds: Vec<String> =
                 deeds.iter().map(|(_, words, count)| format!("{words} {count}")).collect();

@@ -25,7 +25,7 @@ use crate::games::moo::client_packet::{ClientPacket, Mode};
 use crate::packet::{Dialect, Direction};
 use crate::testing::abuse::misbehavior::{self, native};
 use crate::testing::source_addresses::Source;
-use crate::util::os::{self, Watched};
+use crate::util::os::{self, PollInterest};
 use crate::ws::close::CloseCode;
 
 /// Time between two looks at all clients.
@@ -227,11 +227,11 @@ impl Crowd<'_> {
     /// All clients read what has arrived, and send what they have to say.
     fn look(&mut self) -> io::Result<()> {
         let lines = self.clients.iter().filter_map(|client| client.line.as_ref());
-        let sockets: Vec<_> = lines.map(|line| Watched::reading(&line.stream)).collect();
+        let sockets: Vec<_> = lines.map(|line| PollInterest::readable(&line.stream)).collect();
         let mut ready = os::poll(&sockets, LOOK)?.into_iter();
         for client in &mut self.clients {
             let Client { player, line: Some(line), .. } = client else { continue };
-            if ready.next().is_some_and(|ready| ready.is_any()) {
+            if ready.next().is_some_and(|ready| ready.is_ready()) {
                 line.hear(player, &self.dialect, &mut self.done);
             }
             if let Err(unread) = line.flush() {
@@ -288,7 +288,7 @@ impl Line {
                         Some(ClientPacket::EnterGame { name: None, skin: None, moofoll: false })
                     }
                     Ok(packet) if packet.row.name == "spawned" && !self.is_settled => {
-                        let now = packet.number("player");
+                        let now = packet.integer("player");
                         self.is_settled = true;
                         match player {
                             Some(_) if *player == now => done.same.push(self.since.elapsed()),

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use tickwire_sim::state_tree::Difference;
+use tickwire_sim::state_tree::FieldDiff;
 
 use super::failure::Planted;
 use crate::client::bots::lockstep_agent::InLockstep;
@@ -16,7 +16,7 @@ use crate::game::lockstep_packets::{
 };
 use crate::game::{About, Dice};
 use crate::limits;
-use crate::packet::{Decoded, Direction, Value};
+use crate::packet::{DecodedPacket, Direction, Value};
 
 /// Shortest and longest time between two changes of the own world.
 const CORRUPTS_EVERY: [Duration; 2] = [Duration::from_secs(4), Duration::from_secs(20)];
@@ -56,7 +56,7 @@ pub enum Seen {
 #[derive(Debug)]
 struct Corruption {
     tick: u32,
-    changed: Difference,
+    changed: FieldDiff,
     is_restored: bool,
     is_named: bool,
 }
@@ -121,13 +121,13 @@ impl Peer {
     }
 
     /// Looks at a packet before its world does: frames come once and in order, and reports once.
-    fn look(&mut self, packet: &Decoded<'_>, out: &mut Outcome) {
+    fn look(&mut self, packet: &DecodedPacket<'_>, out: &mut Outcome) {
         match packet.row.name.as_str() {
             STATE_SYNC => {
                 self.epoch = packet.text("epoch").unwrap_or_default();
-                self.every = packet.number("checksum_ticks").unwrap_or(1);
+                self.every = packet.integer("checksum_ticks").unwrap_or(1);
             }
-            SNAPSHOT => self.next = packet.number("tick"),
+            SNAPSHOT => self.next = packet.integer("tick"),
             COMMAND_FRAME => {
                 let bytes = packet.get("frame").and_then(Value::as_slice).unwrap_or_default();
                 let tick = (self.about.frame)(bytes).map_or(u32::MAX, |frame| frame.tick);
@@ -196,7 +196,7 @@ impl Peer {
         let encode = |name, values: &[Value]| dialect.encode(Direction::ToServer, name, values).ok();
         for message in std::mem::take(&mut out.packets) {
             let tick = match dialect.decode(Direction::ToServer, &message) {
-                Ok(packet) if packet.row.name == CHECKSUM => packet.number::<u32>("tick"),
+                Ok(packet) if packet.row.name == CHECKSUM => packet.integer::<u32>("tick"),
                 _ => None,
             };
             let fields = ["players[1]", "body.x", "1", "2"].map(Value::from).to_vec();
@@ -222,7 +222,7 @@ impl Peer {
     }
 
     /// Planted fault: the values of a snapshot with one field changed.
-    fn wrong(&mut self, packet: &Decoded<'_>) -> Option<Vec<Value>> {
+    fn wrong(&mut self, packet: &DecodedPacket<'_>) -> Option<Vec<Value>> {
         let at = packet.row.argument("state")?;
         let mut world = (self.about.restore)(packet.values.get(at)?.as_slice()?).ok()?;
         world.corrupt(self.dice.bits())?;
@@ -233,9 +233,9 @@ impl Peer {
 }
 
 /// A difference as a report has it.
-fn cut(Difference { entity, field, ours, theirs }: &Difference) -> Difference {
+fn cut(FieldDiff { entity, field, ours, theirs }: &FieldDiff) -> FieldDiff {
     let cut = |text: &String| text.chars().take(limits::LOCKSTEP_FIELD_CHARS).collect::<String>();
-    Difference {
+    FieldDiff {
         entity: cut(entity),
         field: cut(field),
         ours: ours.as_ref().map(cut),
@@ -252,7 +252,7 @@ impl Agent for Peer {
         self.inner.begin(out);
     }
 
-    fn hear(&mut self, packet: &Decoded<'_>, now: Duration, out: &mut Outcome) {
+    fn hear(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut Outcome) {
         let name = packet.row.name.as_str();
         if self.planted == Some(Planted::FrameSkipped)
             && name == COMMAND_FRAME
@@ -264,7 +264,7 @@ impl Agent for Peer {
             Some(Planted::SnapshotWrong) if name == SNAPSHOT => self.wrong(packet),
             _ => None,
         };
-        let changed = wrong.map(|values| Decoded { row: packet.row, values });
+        let changed = wrong.map(|values| DecodedPacket { row: packet.row, values });
         let packet = changed.as_ref().unwrap_or(packet);
         self.look(packet, out);
         let follower = self.inner.follower();

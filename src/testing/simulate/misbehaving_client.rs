@@ -123,7 +123,7 @@ impl Hostile {
 
     /// The request, or the part of it that the client sends.
     pub fn request(&self, target: &str) -> Vec<u8> {
-        let key = handshake::encode_key([7; handshake::KEY_BYTES]);
+        let key = handshake::encode_key([7; handshake::NONCE_BYTES]);
         let mut request = handshake::request("localhost:3000", target, &key, &[]);
         if self.kind == Kind::HalfRequest {
             request.truncate(request.len() / 2);

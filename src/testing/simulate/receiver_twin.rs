@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use tickwire_sim::{PlayerId, Raw};
+use tickwire_sim::{PlayerId, RawCommand};
 
 use super::failure::Broken;
 use crate::connection::receiver::{At, Denied};
@@ -29,7 +29,7 @@ pub enum Call {
     /// [`Driver::join`].
     Join(Profile, Option<u32>, Result<PlayerId, Denied>),
     /// [`Driver::command`].
-    Command((Raw, Option<u32>), Option<&'static Shared>, Result<(), Denied>),
+    Command((RawCommand, Option<u32>), Option<&'static Shared>, Result<(), Denied>),
     /// [`Driver::reject`].
     Reject(u64, &'static str),
     /// [`Driver::watch`].
@@ -91,7 +91,7 @@ impl Driver for Noted<'_> {
 
     fn command(
         &mut self,
-        command: Raw,
+        command: RawCommand,
         intended: Option<u32>,
         shared: Option<&'static Shared>,
     ) -> Result<(), Denied> {
@@ -230,7 +230,7 @@ impl Driver for Again {
 
     fn command(
         &mut self,
-        command: Raw,
+        command: RawCommand,
         intended: Option<u32>,
         shared: Option<&'static Shared>,
     ) -> Result<(), Denied> {

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire_sim::{Command, Encoded, Membership, PlayerId};
+use tickwire_sim::{Command, EncodedAction, MembershipChange, PlayerId};
 
 use super::counts::Counts;
 use super::failure::Broken;
@@ -22,7 +22,7 @@ use crate::game::Tick;
 use crate::game::bots::Keeps;
 use crate::limits;
 use crate::server::room::{Keyed, SeatKey};
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 
 /// Ticks within which a queued join or leave is executed.
 const QUEUED_TICKS: u32 = 2;
@@ -52,7 +52,7 @@ pub struct Holder {
     /// The number of its connection.
     pub connection: u64,
     /// Its address.
-    pub from: Household,
+    pub from: AddressPrefix,
 }
 
 struct Held {
@@ -60,7 +60,7 @@ struct Held {
     /// The connection that plays.
     connection: Option<u64>,
     /// The address of its last connection.
-    from: Household,
+    from: AddressPrefix,
     /// While there is no connection: its end.
     until: Duration,
     /// Whether the world has gone on in another run since the connection.
@@ -169,10 +169,10 @@ impl Seats {
     }
 
     /// Whether an address may have no further absent player.
-    fn is_full(&self, from: Household) -> bool {
+    fn is_full(&self, from: AddressPrefix) -> bool {
         let absent = || self.held.values().filter(|held| held.connection.is_none());
         let of_address = absent().filter(|held| held.from == from).count();
-        let free = limits::ABSENT_SEATS.saturating_sub(absent().count());
+        let free = limits::MAX_SUSPENDED_SEATS.saturating_sub(absent().count());
         free == 0 || of_address >= ABSENT_PER_ADDRESS || of_address > 0 && of_address >= free
     }
 
@@ -195,7 +195,7 @@ impl Seats {
     }
 
     /// The operator has removed the absent players of an address.
-    pub fn dismissed_absent(&mut self, from: Household, tick: u32) {
+    pub fn dismissed_absent(&mut self, from: AddressPrefix, tick: u32) {
         self.release_where(tick, |held| held.connection.is_none() && held.from == from);
     }
 
@@ -237,8 +237,8 @@ impl Seats {
     /// A player is lost, was not removed, or did something while it was absent.
     pub fn check(
         &mut self,
-        commands: &[Command<Encoded>],
-        changes: &[Membership],
+        commands: &[Command<EncodedAction>],
+        changes: &[MembershipChange],
         players: &[PlayerId],
         tick: u32,
     ) -> Result<(), Broken> {
@@ -248,7 +248,7 @@ impl Seats {
             if tick > held.joined + QUEUED_TICKS && !is_in(player) {
                 return Err(Broken::new(LOST, format!("player {} is not in tick {tick}", player.0)));
             }
-            let joins = |change: &Membership| matches!(change, Membership::Joins(who, _) if *who == player);
+            let joins = |change: &MembershipChange| matches!(change, MembershipChange::Joined(who, _) if *who == player);
             if tick > held.joined + QUEUED_TICKS && changes.iter().any(joins) {
                 let detail = format!("player {} joins again in tick {tick}", player.0);
                 return Err(Broken::new("a player that stays joins once", detail));

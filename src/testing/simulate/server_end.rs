@@ -76,7 +76,7 @@ impl Connection {
                 wire: Arc::clone(wire),
                 permit: Some(admitted.permit),
                 opened: now,
-                stage: Stage::Head(Box::new(HeadReader::new(limits::HEAD))),
+                stage: Stage::Head(Box::new(HeadReader::new(limits::HEAD_LIMITS))),
                 dice: Dice::new(seed),
             }),
             Err(_) => {
@@ -127,7 +127,7 @@ impl Connection {
         match &self.stage {
             Stage::Refused(deadline) => now >= *deadline,
             Stage::Talking(talk) => {
-                talk.last.is_some_and(|(until, dropped)| now >= until || dropped >= limits::DRAIN_BYTES)
+                talk.last.is_some_and(|(until, dropped)| now >= until || dropped >= limits::MAX_DRAIN_BYTES)
             }
             _ => false,
         }
@@ -136,13 +136,13 @@ impl Connection {
     /// Enforces deadlines, and ends a conversation that another thread has closed.
     fn look(&mut self, now: Duration, host: &mut SimHost, counts: &mut Counts) {
         if let Stage::Head(reader) = &self.stage
-            && now >= self.opened + limits::HEAD_TIME
+            && now >= self.opened + limits::HEAD_TIMEOUT
         {
             match reader.has_begun() {
                 true => self.refuse(408, now),
                 false => {
                     self.wire.server_end();
-                    self.stage = Stage::Refused(now + limits::CLOSE_TIME);
+                    self.stage = Stage::Refused(now + limits::CLOSE_TIMEOUT);
                 }
             }
         }
@@ -205,7 +205,7 @@ impl Connection {
     fn refuse(&mut self, status: u16, now: Duration) {
         self.wire.respond(&http::response(status, "text/plain; charset=utf-8", &[], b"refused\n"));
         self.wire.server_end();
-        self.stage = Stage::Refused(now + limits::CLOSE_TIME);
+        self.stage = Stage::Refused(now + limits::CLOSE_TIMEOUT);
     }
 
     fn enter(
@@ -302,7 +302,7 @@ impl Talk {
         counts.add(ended(&ending));
         self.ending = Some(ending);
         self.leave_world(host, counts);
-        self.last = Some((now + limits::CLOSE_TIME, 0));
+        self.last = Some((now + limits::CLOSE_TIMEOUT, 0));
     }
 
     fn leave_world(&self, host: &mut SimHost, counts: &mut Counts) {

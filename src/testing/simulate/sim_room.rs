@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use tickwire_sim::{Command, Encoded, Identity, PlayerId};
+use tickwire_sim::{Command, EncodedAction, WorldParams, PlayerId};
 
 use super::counts::Counts;
 use super::failure::Broken;
@@ -19,7 +19,7 @@ use crate::server::clients::dyn_room::Core;
 use crate::server::room::lockstep::{Access, Rules};
 use crate::server::room::seats::Seat;
 use crate::server::room::{Answers, Handle, Options, Ticked, Wants};
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 
 /// Updates per second of clients of foreign dialects.
 const FOREIGN_HZ: u32 = 10;
@@ -167,7 +167,7 @@ impl Game {
                 return Err(Broken::new(rule, format!("before tick {} they differ", ticked.tick)));
             }
         }
-        let commands: Vec<Command<Encoded>> = frame.commands;
+        let commands: Vec<Command<EncodedAction>> = frame.commands;
         self.shadow.step(&commands);
         let mut players = self.shadow.players();
         players.sort_unstable();
@@ -273,7 +273,7 @@ impl Game {
     }
 
     /// The operator removes the absent players of an address.
-    pub fn dismiss_absent(&mut self, from: Household, now: Duration) {
+    pub fn dismiss_absent(&mut self, from: AddressPrefix, now: Duration) {
         self.handle.dismiss_absent(from, now);
         self.seats.dismissed_absent(from, self.handle.tick());
     }
@@ -298,7 +298,7 @@ impl Game {
         marks
     }
 
-    fn ask(&mut self, action: Encoded, notice: Option<u32>) {
+    fn ask(&mut self, action: EncodedAction, notice: Option<u32>) {
         // The room was busy, so the query was not queued.
         if let Ok(answer) = self.handle.command(action) {
             self.questions.push(Question { answer, notice, asked: self.handle.tick() });
@@ -337,7 +337,7 @@ impl Game {
 }
 
 /// The settings of a room of this name.
-fn options(name: &str, identity: &Identity, dice: &mut Dice) -> Options {
+fn options(name: &str, identity: &WorldParams, dice: &mut Dice) -> Options {
     let tick_hz = identity.tick_hz;
     let bits = dice.bits();
     let mut of_lockstep = Dice::new(bits);

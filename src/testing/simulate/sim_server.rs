@@ -19,8 +19,8 @@ use crate::connection::Ending;
 use crate::game::bots::Spoken;
 use crate::game::{Breach, Dice, Tick, Turn};
 use crate::limits;
-use crate::packet::Codes;
-use crate::packet::routes::room_of;
+use crate::packet::PacketTables;
+use crate::packet::routes::split_room_path;
 use crate::server::admission::address_rate_limits::{Budgets, Spending};
 use crate::server::admission::refusal::Refused;
 use crate::server::admission::tokens::Guard;
@@ -31,7 +31,7 @@ use crate::server::clients::client::Client;
 use crate::server::clients::update_group::{Audience, Desk, Serve, Turns};
 use crate::server::room::Handle;
 use crate::server::room::seats::Seat;
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 use crate::util::netem::Conditions;
 use crate::ws::http::RequestHead;
 
@@ -88,7 +88,7 @@ pub struct SimHost {
     /// The numbers of the clients to which the operator granted resources.
     pub granted: BTreeSet<u64>,
     /// The packet tables.
-    pub codes: Arc<Codes>,
+    pub codes: Arc<PacketTables>,
     /// The worlds of clients in lockstep.
     pub worlds: Worlds,
     /// A fault of which a client in lockstep is the victim.
@@ -100,7 +100,7 @@ pub struct SimHost {
     clients: BTreeMap<u64, Arc<Client<ServerEnd>>>,
     next_client: u64,
     /// When each bucket is full again, computed from the observed spending.
-    spent: BTreeMap<(Household, &'static str), (Spending, Duration)>,
+    spent: BTreeMap<(AddressPrefix, &'static str), (Spending, Duration)>,
     bans: Vec<(Duration, SocketAddr)>,
     dice: Dice,
 }
@@ -122,7 +122,7 @@ impl SimHost {
             asleep_until: Duration::ZERO,
             desk: Desk::default(),
         };
-        let codes = Codes::from_texts(game.about.tables);
+        let codes = PacketTables::from_texts(game.about.tables);
         let codes =
             codes.map_err(|why| Broken::new("the tables of the game can be used", why.to_string()))?;
         let mut spoken = game.about.bots.spoken.to_vec();
@@ -157,8 +157,8 @@ impl SimHost {
     }
 
     /// The unit in which limits count this address.
-    pub fn household(address: SocketAddr) -> Household {
-        Household::of(address.ip())
+    pub fn household(address: SocketAddr) -> AddressPrefix {
+        AddressPrefix::from_ip(address.ip())
     }
 
     /// A number for a new client.
@@ -179,7 +179,7 @@ impl SimHost {
     ) -> Result<Entry, Refused> {
         let (now, household) = (self.clock.now(), SimHost::household(address));
         let (codes, budgets) = (&*self.codes, &self.budgets);
-        let (name, _) = room_of(head.path());
+        let (name, _) = split_room_path(head.path());
         let room = self.handles.iter().find(|room| *room.options.name == *name);
         let door = Door { origins: &[], codes, room, is_full: false, budgets, is_stopping: false };
         let entered = door.enter(head, household, permit, now);
@@ -469,7 +469,7 @@ impl Checked<'_> {
         }
         let waiting = client.sender.backlog();
         let shared = if client.is_in_lockstep() { limits::SHARED_MESSAGE_BYTES } else { 0 };
-        if waiting > limits::OUTBOX_BYTES + shared + 256 {
+        if waiting > limits::SEND_QUEUE_BYTES + shared + 256 {
             return Err(Broken::new(
                 "the queue of a client stays within its bound",
                 format!("{waiting} bytes"),

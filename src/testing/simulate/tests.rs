@@ -3,14 +3,14 @@
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use tickwire_sim::fields::Field;
-use tickwire_sim::{Identity, PlayerId, fields};
+use tickwire_sim::{WorldParams, PlayerId, fields};
 
 use super::*;
 use crate::game::simple::{Row, SimpleGame, Turns};
 use crate::game::{Game, Simple};
 use crate::games::moo::Moo;
 use crate::games::tanks::Tanks;
-use crate::packet::Decoded;
+use crate::packet::DecodedPacket;
 
 fn plan(seed: u64, peers: usize, seconds: u64) -> Plan {
     plan_of::<Moo>(seed, peers, seconds)
@@ -175,7 +175,7 @@ struct Mistaken<const WHICH: u8> {
 static OUTSIDE: AtomicU16 = AtomicU16::new(0);
 
 impl<const WHICH: u8> Field for Mistaken<WHICH> {
-    const LEAST_BYTES: usize = u16::LEAST_BYTES;
+    const MIN_BYTES: usize = u16::MIN_BYTES;
 
     fn write(&self, sink: &mut impl tickwire_sim::fields::Sink) {
         self.steps.write(sink);
@@ -212,12 +212,12 @@ impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
 
     type Action = Step;
 
-    fn new(_: &Identity) -> Self {
+    fn new(_: &WorldParams) -> Self {
         Mistaken { steps: 0 }
     }
 
-    fn action(packet: &Decoded<'_>) -> Option<Step> {
-        packet.number("by").map(|by| Step { by })
+    fn action(packet: &DecodedPacket<'_>) -> Option<Step> {
+        packet.integer("by").map(|by| Step { by })
     }
 
     fn join(&mut self, _: PlayerId, _: &str, _: &mut Turns<'_>) {}

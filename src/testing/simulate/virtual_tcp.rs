@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use crate::game::Dice;
 use crate::server::clients::client::{Client, Line};
-use crate::util::netem::{Channel, Conditions, Counts, Direction};
+use crate::util::netem::{SegmentScheduler, Conditions, SegmentCounts, Direction};
 use crate::util::sync::Mutex;
 
 /// Capacity of both kernels' buffers in one direction, in bytes.
@@ -60,7 +60,7 @@ pub enum Read {
 #[derive(Debug)]
 struct Pipe {
     /// Determines when bytes arrive, if the connection has conditions.
-    channel: Option<Channel>,
+    channel: Option<SegmentScheduler>,
     pieces: VecDeque<(Duration, Vec<u8>)>,
     bytes: usize,
     capacity: usize,
@@ -70,7 +70,7 @@ struct Pipe {
 }
 
 impl Pipe {
-    fn new(channel: Option<Channel>) -> Pipe {
+    fn new(channel: Option<SegmentScheduler>) -> Pipe {
         Pipe {
             channel,
             pieces: VecDeque::new(),
@@ -181,7 +181,7 @@ impl Wire {
     /// A new connection with delays in this range, or else under these conditions.
     pub fn new(clock: &Clock, seed: u64, delay: [Duration; 2], conditions: Option<&Conditions>) -> Arc<Wire> {
         let pipe = |direction, seed| {
-            Pipe::new(conditions.map(|conditions| Channel::new(conditions, direction, seed)))
+            Pipe::new(conditions.map(|conditions| SegmentScheduler::new(conditions, direction, seed)))
         };
         let inner = Inner {
             up: pipe(Direction::Up, seed),
@@ -320,9 +320,9 @@ impl Wire {
     }
 
     /// What the conditions have done to segments.
-    pub fn segments(&self) -> Counts {
+    pub fn segments(&self) -> SegmentCounts {
         let inner = &*self.inner.lock();
-        let mut counts = Counts::default();
+        let mut counts = SegmentCounts::default();
         [&inner.up, &inner.down]
             .into_iter()
             .flat_map(|pipe| &pipe.channel)

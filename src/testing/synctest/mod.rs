@@ -17,8 +17,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire_sim::state_tree::Difference;
-use tickwire_sim::{Encoded, PlayerId, Raw};
+use tickwire_sim::state_tree::FieldDiff;
+use tickwire_sim::{EncodedAction, PlayerId, RawCommand};
 
 use crate::client::connection::Keys;
 use crate::game::bots::Deeds;
@@ -100,7 +100,7 @@ pub struct Desync {
     /// What differs from the world that was run from its beginning.
     pub what: &'static str,
     /// The first fields that differ: the value of the world that was run from its beginning first.
-    pub fields: Vec<Difference>,
+    pub fields: Vec<FieldDiff>,
 }
 
 impl fmt::Display for Desync {
@@ -233,7 +233,7 @@ struct Beside<'a> {
     /// Run from its beginning.
     world: Box<dyn Replica>,
     /// The last ticks: the snapshot before each, and its commands.
-    past: VecDeque<(Arc<[u8]>, Vec<Raw>)>,
+    past: VecDeque<(Arc<[u8]>, Vec<RawCommand>)>,
     /// Restored after a quarter of the ticks, and run from there.
     tail: Option<Box<dyn Replica>>,
     /// Players that have acted in this [`WINDOW`].
@@ -356,7 +356,7 @@ impl Trouble {
 }
 
 /// The kind of an action: the first word that says more than who acts.
-fn kind(about: &About, action: &Encoded) -> String {
+fn kind(about: &About, action: &EncodedAction) -> String {
     let words = (about.words)(action);
     let mut names =
         words.split(|sign: char| !(sign.is_alphanumeric() || sign == '_')).filter(|name| !name.is_empty());

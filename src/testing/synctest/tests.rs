@@ -3,14 +3,14 @@
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use tickwire_sim::fields::Field;
-use tickwire_sim::{Identity, PlayerId, fields};
+use tickwire_sim::{WorldParams, PlayerId, fields};
 
 use super::*;
 use crate::game::simple::{Row, SimpleGame, Turns};
 use crate::game::{Game, Simple};
 use crate::games::moo::Moo;
 use crate::games::tanks::Tanks;
-use crate::packet::Decoded;
+use crate::packet::DecodedPacket;
 
 fn plan<G: Game>(seed: u32, ticks: u32) -> Plan {
     Plan { game: Kind::of::<G>(), seed, ticks, players: 8, back: 4 }
@@ -91,7 +91,7 @@ const UNREADABLE: u8 = 4;
 static COUNTER: AtomicU16 = AtomicU16::new(0);
 
 impl<const WHICH: u8> Field for Mistaken<WHICH> {
-    const LEAST_BYTES: usize = u16::LEAST_BYTES;
+    const MIN_BYTES: usize = u16::MIN_BYTES;
 
     fn write(&self, sink: &mut impl tickwire_sim::fields::Sink) {
         sink.enter("steps");
@@ -136,12 +136,12 @@ impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
 
     type Action = Step;
 
-    fn new(_: &Identity) -> Self {
+    fn new(_: &WorldParams) -> Self {
         Mistaken { steps: 0, sums: vec![0; 3], hidden: 0 }
     }
 
-    fn action(packet: &Decoded<'_>) -> Option<Step> {
-        packet.number("by").map(|by| Step { by })
+    fn action(packet: &DecodedPacket<'_>) -> Option<Step> {
+        packet.integer("by").map(|by| Step { by })
     }
 
     fn join(&mut self, _: PlayerId, _: &str, _: &mut Turns<'_>) {}
@@ -196,5 +196,5 @@ fn a_mistake_of_a_games_author_is_named_with_its_tick_and_field() {
     // Only the copy that runs to the end comes so far.
     let later = desync::<Simple<Mistaken<LATER>>>(4);
     assert_eq!((later.tick, later.fields.len()), (800, 1), "{later}");
-    assert_eq!(later.fields[0].place(), "sums [2]");
+    assert_eq!(later.fields[0].path(), "sums [2]");
 }

@@ -29,7 +29,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::util::plural::count;
+use crate::util::plural::count_noun;
 
 pub(crate) mod compressed_file;
 mod file;
@@ -71,7 +71,7 @@ impl<'a> Capture<'a> {
         }
         let all: usize = counts.values().sum();
         let named: Vec<String> = counts.iter().map(|(content, one)| format!("{one} of {content}")).collect();
-        (all > 0).then(|| format!("{} without readable TCP: {}", count(all, "packet"), named.join(", ")))
+        (all > 0).then(|| format!("{} without readable TCP: {}", count_noun(all, "packet"), named.join(", ")))
     }
 
     /// Whether the capture has a TCP segment or a record.

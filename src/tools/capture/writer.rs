@@ -75,7 +75,7 @@ impl Writer {
         // The bounds of the tables keep both numbers far below 65,535.
         let count = tables.len() as u16;
         for (table, (file, text)) in (0..count).zip(tables) {
-            let pieces = text.as_bytes().chunks(limits::CAPTURE_PART_BYTES);
+            let pieces = text.as_bytes().chunks(limits::CAPTURE_CHUNK_BYTES);
             let parts = pieces.len() as u16;
             for (part, bytes) in (0..parts).zip(pieces) {
                 let file = Untrusted::new(*file);

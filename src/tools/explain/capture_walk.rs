@@ -12,9 +12,9 @@ use std::sync::Arc;
 use super::Conversation;
 use super::dialect_guess::Guess;
 use super::explanation::{Explanation, Problem};
-use crate::packet::{Codes, Dialect};
+use crate::packet::{PacketTables, Dialect};
 use crate::tools::capture::{self, Capture, Connection, End, Hole, Piece, packet};
-use crate::util::plural::count;
+use crate::util::plural::count_noun;
 use crate::ws::Side;
 
 /// A finding in a connection.
@@ -72,13 +72,13 @@ pub struct Tally {
 ///
 /// # Errors
 /// One line: the tables cannot be used, or others were given.
-pub fn codes(capture: &Capture<'_>, given: Option<Arc<Codes>>) -> Result<Arc<Codes>, String> {
+pub fn codes(capture: &Capture<'_>, given: Option<Arc<PacketTables>>) -> Result<Arc<PacketTables>, String> {
     let tables = if capture.has_truncated_tables() { None } else { capture.tables()? };
-    let (codes, paths) = (Codes::of_capture(tables, given)?, capture.paths());
+    let (codes, paths) = (PacketTables::for_capture(tables, given)?, capture.paths());
     if paths.is_empty() {
         return Ok(codes);
     }
-    Ok(Arc::new(Arc::unwrap_or_clone(codes).with_paths(paths)))
+    Ok(Arc::new(Arc::unwrap_or_clone(codes).with_room_paths(paths)))
 }
 
 /// A connection being read, piece by piece.
@@ -102,7 +102,7 @@ pub(crate) struct Reading<'c> {
 /// read, with their numbers.
 pub fn walk<'c>(
     capture: &Capture<'_>,
-    codes: &'c Codes,
+    codes: &'c PacketTables,
     (dialect, otherwise): (Option<&'c Dialect>, &'c Dialect),
     only: Option<usize>,
     mut each: impl FnMut(Found<'c>),
@@ -149,7 +149,7 @@ pub(crate) fn order<'a, 'b: 'a>(
 pub(crate) fn conversation<'a, 'c>(
     connection: &Connection<'_>,
     pieces: impl Iterator<Item = Piece<'a>>,
-    codes: &'c Codes,
+    codes: &'c PacketTables,
     otherwise: &'c Dialect,
 ) -> Conversation<'c> {
     let mut conversation = Conversation::new(codes, otherwise);
@@ -171,7 +171,7 @@ fn midway<'c>(connection: &Connection<'_>, mut conversation: Conversation<'c>) -
 fn survey<'a, 'c>(
     connection: &Connection<'_>,
     pieces: impl Iterator<Item = Piece<'a>>,
-    codes: &'c Codes,
+    codes: &'c PacketTables,
     otherwise: &'c Dialect,
 ) -> Option<Guess<'c>> {
     if connection.has_begin && connection.holes.is_empty() {
@@ -233,7 +233,7 @@ pub(crate) fn truncated(capture: &Capture<'_>) -> Option<String> {
         .filter(|missing| *missing > 0)
         .fold((0, 0), |(packets, bytes), missing| (packets + 1, bytes + missing));
     (packets > 0).then(|| {
-        let (packets, all, bytes) = (packets, count(capture.packets.len(), "packet"), count(bytes, "byte"));
+        let (packets, all, bytes) = (packets, count_noun(capture.packets.len(), "packet"), count_noun(bytes, "byte"));
         let own = if capture.has_truncated_tables() {
             "; the packet tables in it are not complete, so others are used"
         } else {

@@ -23,7 +23,7 @@
 //! that both programs run.
 
 use crate::limits;
-use crate::packet::{Codes, Decoded, Dialect, Direction, PacketError};
+use crate::packet::{PacketTables, DecodedPacket, Dialect, Direction, PacketError};
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
@@ -49,7 +49,7 @@ struct Tried<'c> {
 
 impl<'c> Guess<'c> {
     /// Every dialect of the tables, before any message.
-    pub fn new(codes: &'c Codes) -> Guess<'c> {
+    pub fn new(codes: &'c PacketTables) -> Guess<'c> {
         let mut tried: Vec<_> =
             codes.dialects().map(|dialect| Tried { dialect: dialect.as_ref(), read: 0 }).collect();
         let place = |one: &Tried<'_>| LIKELY.iter().position(|name| *name == one.dialect.name());
@@ -80,7 +80,7 @@ impl<'c> Guess<'c> {
         }
         self.formats[usize::from(opcode == Opcode::Text)] += usize::from(is_read);
         let best = self.most_read();
-        self.tried.retain(|one| one.read + limits::EXPLAIN_GUESS_BEHIND > best);
+        self.tried.retain(|one| one.read + limits::DIALECT_GUESS_MAX_DEFICIT > best);
     }
 
     fn most_read(&self) -> usize {
@@ -154,7 +154,7 @@ fn decode<'c>(
     from: Side,
     opcode: Opcode,
     message: &[u8],
-) -> Option<Result<Decoded<'c>, PacketError>> {
+) -> Option<Result<DecodedPacket<'c>, PacketError>> {
     let direction = match from {
         Side::Client => Direction::ToServer,
         Side::Server => Direction::ToClient,
@@ -167,6 +167,6 @@ fn decode<'c>(
 }
 
 /// Whether two dialects read the same packet: equal names, and values of equal names and types.
-fn is_alike(one: &Decoded<'_>, other: &Decoded<'_>) -> bool {
+fn is_alike(one: &DecodedPacket<'_>, other: &DecodedPacket<'_>) -> bool {
     one.row.name == other.row.name && one.row.arguments == other.row.arguments && one.values == other.values
 }

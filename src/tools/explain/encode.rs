@@ -11,7 +11,7 @@ use super::parse::payload::UTF_8;
 use super::parse::{encoding, json_text};
 use super::tree::{BYTE, Node};
 use crate::packet::Value;
-use crate::ws::frame::{self, KEY_BYTES};
+use crate::ws::frame::{self, MASK_KEY_BYTES};
 
 /// The bytes that the leaves describe; `None` if a leaf is incomplete.
 pub fn encode(explanation: &Explanation<'_>) -> Option<Vec<u8>> {
@@ -31,7 +31,7 @@ struct Bits {
 impl Bits {
     fn frame(&mut self, frame: &Node) -> Option<()> {
         let key = frame.children.iter().find(|child| child.name == field::KEY);
-        let key: Option<[u8; KEY_BYTES]> = key.and_then(key_of);
+        let key: Option<[u8; MASK_KEY_BYTES]> = key.and_then(key_of);
         for part in &frame.children {
             let begin = self.bytes.len();
             part.leaves().into_iter().try_for_each(|leaf| self.leaf(leaf))?;
@@ -81,6 +81,6 @@ impl Bits {
     }
 }
 
-fn key_of(leaf: &Node) -> Option<[u8; KEY_BYTES]> {
+fn key_of(leaf: &Node) -> Option<[u8; MASK_KEY_BYTES]> {
     encoding::content(leaf.raw.as_ref()?)?.try_into().ok()
 }

@@ -7,11 +7,11 @@ use super::color::{Ink, Paint};
 use super::tree::Node;
 use super::truncate::cut;
 use super::{dialect_guess, hex};
-use crate::packet::{Decoded, Dialect, Direction, Row};
+use crate::packet::{DecodedPacket, Dialect, Direction, Row};
 use crate::util::escape;
-use crate::util::plural::count;
-use crate::ws::frame::{Header, KEY_BYTES, Opcode};
-use crate::ws::violation::Answer;
+use crate::util::plural::count_noun;
+use crate::ws::frame::{Header, MASK_KEY_BYTES, Opcode};
+use crate::ws::violation::ViolationResponse;
 use crate::ws::{Side, Violation};
 
 /// The name of the field that is the payload of a frame.
@@ -50,7 +50,7 @@ pub struct Frame<'a> {
     /// The fields, down to the values of the packet.
     pub tree: Node,
     /// The masking key of the payload.
-    pub key: Option<[u8; KEY_BYTES]>,
+    pub key: Option<[u8; MASK_KEY_BYTES]>,
     /// The payload, unmasked, as far as it is present.
     pub payload: Vec<u8>,
     /// The content of the payload; for a last fragment, the content of the whole message.
@@ -141,12 +141,12 @@ pub enum Problem {
 
 impl Problem {
     pub(super) fn violation(violation: Violation, bits: Range<usize>) -> Problem {
-        let answer = match violation.answer() {
-            Answer::Close(code) => format!("close {code}"),
-            Answer::Status(status) => format!("status {status}"),
-            Answer::Drop => "drop the connection".to_owned(),
+        let answer = match violation.response() {
+            ViolationResponse::Close(code) => format!("close {code}"),
+            ViolationResponse::Status(status) => format!("status {status}"),
+            ViolationResponse::Drop => "drop the connection".to_owned(),
         };
-        let (rule, address) = (violation.name(), violation.address());
+        let (rule, address) = (violation.name(), violation.citation());
         Problem::Broken { rule, address, sentence: violation.to_string(), answer, bits }
     }
 
@@ -208,7 +208,7 @@ impl Explanation<'_> {
 
     /// The values of the packet, and the masking key, if the first frame is a whole binary packet of a
     /// client.
-    pub fn decoded(&self) -> Option<(Decoded<'_>, Option<[u8; KEY_BYTES]>)> {
+    pub fn decoded(&self) -> Option<(DecodedPacket<'_>, Option<[u8; MASK_KEY_BYTES]>)> {
         let frame = self.frames.first().filter(|_| self.from == Side::Client)?;
         frame.header.filter(|header| header.fin && header.opcode == Opcode::Binary)?;
         Some((self.dialect.decode(Direction::ToServer, &frame.payload).ok()?, frame.key))
@@ -251,8 +251,8 @@ impl Frame<'_> {
     pub(crate) fn line(&self, paint: Paint) -> String {
         let mut before: Vec<String> = self.header.iter().map(ToString::to_string).collect();
         if let Some(Whole { frames, opcode, payload, .. }) = &self.whole {
-            let bytes = count(payload.len(), "byte");
-            before.push(format!("ends a {} message, {}, {bytes}", opcode.name(), count(*frames, "frame")));
+            let bytes = count_noun(payload.len(), "byte");
+            before.push(format!("ends a {} message, {}, {bytes}", opcode.name(), count_noun(*frames, "frame")));
         }
         let before = paint.ink(Ink::Header, &before.join(": "));
         let says = match (&self.problem, &self.content) {
@@ -260,15 +260,15 @@ impl Frame<'_> {
                 paint.ink(Ink::Error, &format!("{rule} ({address}), {answer}"))
             }
             (Some(Problem::Incomplete { .. }), _) => "incomplete".to_owned(),
-            (None, Content::Head(line)) => escape::line(line).into_owned(),
+            (None, Content::Head(line)) => escape::escape_line(line).into_owned(),
             (None, Content::Text(text)) => cut(&format!("{text:?}")),
             (None, Content::Close(line) | Content::Foreign(line) | Content::Packet(_, Some(line))) => {
-                cut(&escape::line(line))
+                cut(&escape::escape_line(line))
             }
             (None, Content::Compressed) => format!("compressed, {}", cut(&hex::print(self.message()))),
             (None, Content::Unread) => {
                 let why = if self.tree.value.is_empty() { "" } else { ", " };
-                format!("{} not decoded{why}{}", count(self.place.len(), "byte"), self.tree.value)
+                format!("{} not decoded{why}{}", count_noun(self.place.len(), "byte"), self.tree.value)
             }
             (None, _) => cut(&hex::print(&self.payload)),
         };

@@ -43,12 +43,12 @@ struct Named(Vec<(String, u64)>);
 
 impl Named {
     fn add(&mut self, name: &str, bits: u64) {
-        let is_full = self.0.len() >= limits::INSPECTOR_KINDS;
+        let is_full = self.0.len() >= limits::INSPECTOR_PACKET_KINDS;
         let at = self.0.iter().position(|(known, _)| known == name);
         let at = at.or_else(|| is_full.then(|| self.0.len() - 1));
         match at {
             Some(at) => self.0[at].1 += bits,
-            None if self.0.len() + 1 == limits::INSPECTOR_KINDS => self.0.push((OTHER.to_owned(), bits)),
+            None if self.0.len() + 1 == limits::INSPECTOR_PACKET_KINDS => self.0.push((OTHER.to_owned(), bits)),
             None => self.0.push((name.to_owned(), bits)),
         }
     }
@@ -79,7 +79,7 @@ impl Fields {
     }
 
     fn kind(&mut self, name: &str, from: Side) -> &mut Kind {
-        let is_full = self.kinds.len() >= limits::INSPECTOR_KINDS;
+        let is_full = self.kinds.len() >= limits::INSPECTOR_PACKET_KINDS;
         let name = if is_full { OTHER } else { name };
         let known = self.kinds.iter().position(|kind| kind.packet == name && kind.from == from);
         let at = known.unwrap_or_else(|| {
@@ -152,11 +152,11 @@ fn walk(node: &Node, path: &str, depth: usize, bits: &mut Named) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Codes;
+    use crate::packet::PacketTables;
     use crate::tools::explain::explain;
 
     fn count(hexes: &[&str]) -> Json {
-        let dialect = Codes::builtin().dialect("native").expect("built in");
+        let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let mut fields = Fields::default();
         for text in hexes {
             let bytes = crate::tools::explain::hex::parse(text).expect("hex");
@@ -219,15 +219,15 @@ mod tests {
     #[test]
     fn names_are_bounded() {
         let mut named = Named::default();
-        for number in 0..3 * limits::INSPECTOR_KINDS {
+        for number in 0..3 * limits::INSPECTOR_PACKET_KINDS {
             named.add(&number.to_string(), 8);
         }
-        assert_eq!(named.0.len(), limits::INSPECTOR_KINDS);
-        assert_eq!(named.0.last(), Some(&(OTHER.to_owned(), 8 * (2 * limits::INSPECTOR_KINDS as u64 + 1))));
+        assert_eq!(named.0.len(), limits::INSPECTOR_PACKET_KINDS);
+        assert_eq!(named.0.last(), Some(&(OTHER.to_owned(), 8 * (2 * limits::INSPECTOR_PACKET_KINDS as u64 + 1))));
         let mut fields = Fields::default();
-        for number in 0..3 * limits::INSPECTOR_KINDS {
+        for number in 0..3 * limits::INSPECTOR_PACKET_KINDS {
             fields.kind(&number.to_string(), Side::Client).count += 1;
         }
-        assert_eq!(fields.kinds.len(), limits::INSPECTOR_KINDS + 1);
+        assert_eq!(fields.kinds.len(), limits::INSPECTOR_PACKET_KINDS + 1);
     }
 }

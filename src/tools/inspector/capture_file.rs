@@ -19,18 +19,18 @@ use super::list::{List, Wish};
 use super::ping_pairs::Pairs;
 use super::{frame_json, packet_diff, share_link};
 use crate::limits;
-use crate::packet::Codes;
+use crate::packet::PacketTables;
 use crate::tools::capture::{self, Connection, Piece};
 use crate::tools::explain::capture_walk::{self, Reading, What};
 use crate::tools::explain::{Content, Conversation, Explanation};
-use crate::util::plural::count;
+use crate::util::plural::count_noun;
 use crate::ws::frame::Opcode;
 
 /// See the [module](self).
 #[derive(Debug)]
 pub struct File {
     bytes: Vec<u8>,
-    codes: &'static Codes,
+    codes: &'static PacketTables,
     /// The connections with data, by their numbers. Of others, which can be very many, only the number is kept.
     conversations: Vec<Talk>,
     connections: usize,
@@ -127,7 +127,7 @@ impl File {
         let (packets, names) = (found.packets.len(), names(&found, connections.iter().map(|(one, _)| one)));
         connections.retain(|(one, _)| !one.pieces.is_empty());
         if connections.len() < all {
-            let without = count(all - connections.len(), "connection");
+            let without = count_noun(all - connections.len(), "connection");
             notes.push(format!("{without} without data: not in the menu"));
         }
         let begin_ns = found.packets.first().map_or(0, |packet| packet.at_ns);
@@ -329,7 +329,7 @@ impl File {
         };
         let entries = self.list.entries();
         let end = entries.partition_point(|before| before.n < n);
-        let before = entries.range(..end).rev().take(limits::INSPECTOR_LOOK_BACK);
+        let before = entries.range(..end).rev().take(limits::INSPECTOR_SEARCH_ENTRIES);
         let own = before.filter(|before| (before.client, before.from) == (entry.client, entry.from));
         let mut earlier = Vec::new();
         for before in own.take_while(|before| !before.is_gap()) {
@@ -417,10 +417,10 @@ impl Talk {
 
 /// The packet tables that a file carries, otherwise the built-in ones. Others than those stay in
 /// memory as long as the page's copy of this code, which ends with the file.
-fn codes_of(found: &capture::Capture<'_>) -> Result<&'static Codes, String> {
+fn codes_of(found: &capture::Capture<'_>) -> Result<&'static PacketTables, String> {
     let codes = capture_walk::codes(found, None);
     let codes = codes.map_err(|why| format!("The file cannot be explained: {why}."))?;
-    let builtin = Codes::builtin_ref();
+    let builtin = PacketTables::builtin_ref();
     if codes.hash() == builtin.hash() && !codes.has_paths() {
         return Ok(builtin);
     }

@@ -9,7 +9,7 @@ use super::observed_format::Opened;
 use super::ping_pairs::Pairs;
 use super::ring::{Kept, Ring};
 use crate::limits;
-use crate::packet::{Codes, Dialect};
+use crate::packet::{PacketTables, Dialect};
 use crate::tools::explain::{Conversation, Explanation};
 use crate::ws::Side;
 use crate::ws::frame::Header;
@@ -124,7 +124,7 @@ impl Log {
     }
 
     /// The dialect of the connection; `None` before the server has told it.
-    pub fn dialect<'c>(&self, codes: &'c Codes) -> Option<&'c Dialect> {
+    pub fn dialect<'c>(&self, codes: &'c PacketTables) -> Option<&'c Dialect> {
         let name = match self.start.as_ref()? {
             Start::Handshake(opened, _) => &opened.dialect,
             Start::Frames { dialect, .. } => dialect,
@@ -133,7 +133,7 @@ impl Log {
     }
 
     /// The conversation before its handshake; `None` before the server has told it.
-    pub fn begin<'c>(&self, codes: &'c Codes) -> Option<Conversation<'c>> {
+    pub fn begin<'c>(&self, codes: &'c PacketTables) -> Option<Conversation<'c>> {
         let dialect = self.dialect(codes)?;
         Some(match self.start {
             Some(Start::Frames { .. }) => Conversation::in_dialect(dialect),
@@ -142,7 +142,7 @@ impl Log {
     }
 
     /// The conversation after its handshake.
-    pub fn conversation<'c>(&self, codes: &'c Codes) -> Option<Conversation<'c>> {
+    pub fn conversation<'c>(&self, codes: &'c PacketTables) -> Option<Conversation<'c>> {
         let mut talk = self.begin(codes)?;
         match self.start.as_ref()? {
             Start::Handshake(opened, _) => {
@@ -164,7 +164,7 @@ impl Log {
     }
 
     /// A frame that is still kept, explained after the earlier frames of its message.
-    pub fn explanation<'c>(&self, n: u64, codes: &'c Codes) -> Option<(&Kept, Explanation<'c>)> {
+    pub fn explanation<'c>(&self, n: u64, codes: &'c PacketTables) -> Option<(&Kept, Explanation<'c>)> {
         let kept = self.ring.get(n)?;
         let mut talk = if kept.is_head { self.begin(codes) } else { self.conversation(codes) }?;
         if let (true, Side::Server, Some(Start::Handshake(opened, _))) =

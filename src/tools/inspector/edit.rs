@@ -5,7 +5,7 @@
 use serde_json::Value as Json;
 
 use super::{Inspector, frame_json};
-use crate::packet::{Decoded, Direction, Value};
+use crate::packet::{DecodedPacket, Direction, Value};
 use crate::tools::explain::{Conversation, Explanation, hex};
 use crate::ws::Side;
 use crate::ws::frame::{self, Opcode};
@@ -63,7 +63,7 @@ impl Inspector {
         let explained = self.log().and_then(|log| log.explanation(n, &self.codes));
         let explained = explained.map(|(_, explained)| explained);
         let decoded = explained.as_ref().and_then(Explanation::decoded);
-        let (Decoded { row, mut values }, key) =
+        let (DecodedPacket { row, mut values }, key) =
             decoded.ok_or_else(|| format!("frame {n} is not a complete binary packet from the client"))?;
         let place = |name: &str| {
             let at = row.arguments.iter().position(|argument| argument.name == name);

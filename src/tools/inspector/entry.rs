@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::frame_json;
 use crate::tools::explain::{Content, Explanation};
-use crate::util::plural::count;
+use crate::util::plural::count_noun;
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
@@ -166,7 +166,7 @@ impl Entry {
             Kind::Hole(bytes) => {
                 entry["gap"] = format!(
                     "the capture lacks {} from the {}",
-                    count(bytes, "byte"),
+                    count_noun(bytes, "byte"),
                     frame_json::side(self.from)
                 )
                 .into();

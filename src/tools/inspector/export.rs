@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::observed_format::Opened;
 use super::ring::Kept;
-use crate::packet::{Codes, routes};
+use crate::packet::{PacketTables, routes};
 use crate::tools::capture::End;
 use crate::tools::capture::Untrusted;
 use crate::tools::capture::world_record::Record;
@@ -30,7 +30,7 @@ pub fn capture<'a>(
     (opened, at): (&Opened, Duration),
     whose: &Whose,
     frames: impl Iterator<Item = &'a Kept>,
-    (began, codes): (Duration, &Codes),
+    (began, codes): (Duration, &PacketTables),
 ) -> Vec<u8> {
     let mut writer = Writer::new(began);
     writer.begin(true);
@@ -64,7 +64,7 @@ fn room(writer: &mut Writer, opened: &Opened, at: Duration) {
     if query.split('&').any(|field| field.starts_with("dialect=")) {
         return;
     }
-    let (room, below) = routes::room_of(path);
+    let (room, below) = routes::split_room_path(path);
     writer.record(
         room,
         at,
@@ -112,7 +112,7 @@ mod tests {
             (&opened, Duration::from_millis(5)),
             &whose,
             frames.iter(),
-            (Duration::from_secs(1_000_000), &Codes::builtin()),
+            (Duration::from_secs(1_000_000), &PacketTables::builtin()),
         );
         assert_eq!(file[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
         let read = crate::tools::capture::read(&file).expect("a capture");
@@ -120,9 +120,9 @@ mod tests {
         assert!(read.packets.iter().any(|packet| packet.comments == ["tick=901 player=3 Ada"]));
         assert_eq!(read.packets[0].at_ns, 1_000_000_005_000_000);
         let tables = read.tables().expect("whole").expect("they are carried");
-        assert!(tables.iter().map(|(file, text)| (&**file, &**text)).eq(Codes::builtin().texts()));
+        assert!(tables.iter().map(|(file, text)| (&**file, &**text)).eq(PacketTables::builtin().texts()));
         let codes = capture_walk::codes(&read, None).expect("good tables");
-        let dialect = |path| routes::asked(&codes, path, None, None).map(|(dialect, _)| dialect.name());
+        let dialect = |path| routes::find_by_room_tables(&codes, path, None, None).map(|(dialect, _)| dialect.name());
         assert_eq!([dialect("/r/arena/play"), dialect("/play")], [Ok("letters"), Ok("native")]);
         let connections = read.connections();
         let [connection] = &connections[..] else { panic!("{} connections", connections.len()) };

@@ -8,7 +8,7 @@ use super::entry::{Entry, Names};
 use super::filter::{Filter, Operator, Part, Test, Unit, Wanted};
 use crate::tools::explain::Explanation;
 use crate::tools::explain::tree::Node;
-use crate::util::plural::count;
+use crate::util::plural::count_noun;
 
 /// A filter at work: it counts what each part lets through.
 #[derive(Debug, Clone, Default)]
@@ -89,7 +89,7 @@ impl Judge {
 }
 
 fn frames(number: usize) -> String {
-    count(number, "frame")
+    count_noun(number, "frame")
 }
 
 /// What the frames have instead.
@@ -97,7 +97,7 @@ fn detail(part: &Part, tally: &Tally, names: &Names) -> String {
     match &part.test {
         Test::Field(path, ..) => {
             let field = path.join(".");
-            let has = |count: usize| if count == 1 { "has" } else { "have" };
+            let has = |count: usize| if count_noun == 1 { "has" } else { "have" };
             let with = tally.asked - tally.without;
             let them = if tally.without == 0 { "every frame" } else { "the others" };
             let without = match tally.without {
@@ -249,12 +249,12 @@ fn number(node: &Node, unit: Option<Unit>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Codes, Direction, Value};
+    use crate::packet::{PacketTables, Direction, Value};
     use crate::tools::explain::{explain, hex};
 
     /// Frames of the native dialect: those that pass, and why none does.
     fn judge(filter: &str, frames: &[Vec<u8>]) -> (Vec<usize>, String) {
-        let codes = Codes::builtin();
+        let codes = PacketTables::builtin();
         let dialect = codes.dialect("native").expect("built in");
         let (mut names, mut judge) = (Names::default(), Judge::new(Filter::parse(filter).expect("a filter")));
         let mut passed = Vec::new();
@@ -271,7 +271,7 @@ mod tests {
     }
 
     fn packet(direction: Direction, name: &str, values: &[Value]) -> Vec<u8> {
-        let codes = Codes::builtin();
+        let codes = PacketTables::builtin();
         let payload =
             codes.dialect("native").expect("built in").encode(direction, name, values).expect("fits");
         let mut bytes = Vec::new();

@@ -14,7 +14,7 @@ use super::filter_match::Judge;
 use super::frame_json;
 use crate::limits;
 use crate::tools::explain::Explanation;
-use crate::util::plural::count;
+use crate::util::plural::count_noun;
 use crate::ws::Side;
 
 /// See the module docs.
@@ -195,13 +195,13 @@ impl List {
         let is_done = self.judged == self.entries.len();
         let mut count = json!({ "all": self.entries.len(), "seen": self.seen.len(), "judged": self.judged });
         if is_done && self.seen.is_empty() && !self.entries.is_empty() {
-            count["why"] = self.why().into();
+            count_noun["why"] = self.why().into();
         }
-        count
+        count_noun
     }
 
     fn why(&self) -> String {
-        let (mut parts, frames) = (Vec::new(), |number| count(number, "frame"));
+        let (mut parts, frames) = (Vec::new(), |number| count_noun(number, "frame"));
         let side = if self.scope.from == Some(Side::Client) { "server" } else { "client" };
         if self.hidden[0] > 0 {
             let from = format!("{} from the {side}", frames(self.hidden[0]));
@@ -217,7 +217,7 @@ impl List {
 
     /// The seen entries from this place on, as JSON.
     pub fn rows(&self, first: usize, count: usize) -> Json {
-        let wanted = self.seen.iter().skip(first).take(count.min(limits::INSPECTOR_ROWS));
+        let wanted = self.seen.iter().skip(first).take(count_noun.min(limits::INSPECTOR_ROWS));
         let rows = wanted.filter_map(|n| self.get(*n)).map(|entry| entry.json(&self.names));
         Json::from(rows.collect::<Vec<_>>())
     }
@@ -238,7 +238,7 @@ impl List {
             before.packet == entry.packet && before.from == entry.from && before.client == entry.client
         };
         (entry.packet != 0).then_some(())?;
-        let before = self.entries.range(..at).rev().take(limits::INSPECTOR_LOOK_BACK);
+        let before = self.entries.range(..at).rev().take(limits::INSPECTOR_SEARCH_ENTRIES);
         // Across a gap the difference would be to a frame that is not the one before.
         before.take_while(|before| !before.is_gap() || before.client != entry.client).find(is_same)
     }
@@ -252,12 +252,12 @@ impl List {
                 && (entry.is_gap()
                     || matches!(self.names.name(entry.packet), Some("update" | "update_players")))
         };
-        let count = count.min(limits::INSPECTOR_ROWS) + 1;
-        let before = self.entries.range(..end).rev().take(limits::INSPECTOR_LOOK_BACK).filter(is_update);
-        let mut updates: Vec<&Entry> = before.take(count).collect();
+        let count = count_noun.min(limits::INSPECTOR_ROWS) + 1;
+        let before = self.entries.range(..end).rev().take(limits::INSPECTOR_SEARCH_ENTRIES).filter(is_update);
+        let mut updates: Vec<&Entry> = before.take(count_noun).collect();
         updates.reverse();
-        let after = self.entries.range(end..).take(limits::INSPECTOR_LOOK_BACK).filter(is_update);
-        updates.extend(after.take(count - updates.len()));
+        let after = self.entries.range(end..).take(limits::INSPECTOR_SEARCH_ENTRIES).filter(is_update);
+        updates.extend(after.take(count_noun - updates.len()));
         let is_after_gap = |pair: &[&Entry]| pair[0].is_gap() || pair[1].is_gap();
         let gap_ms = |pair: &[&Entry]| pair[1].at_us.saturating_sub(pair[0].at_us) as f64 / 1000.0;
         let mut gaps: Vec<f64> = updates.windows(2).filter(|pair| !is_after_gap(pair)).map(gap_ms).collect();

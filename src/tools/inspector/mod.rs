@@ -38,7 +38,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use crate::limits;
-use crate::packet::Codes;
+use crate::packet::PacketTables;
 use crate::tools::explain::Conversation;
 use crate::ws::Side;
 use byte_counts::Fields;
@@ -52,7 +52,7 @@ use ring::Kept;
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Inspector {
-    codes: Arc<Codes>,
+    codes: Arc<PacketTables>,
     /// The time of day at which the server's clock stood at zero.
     began: Duration,
     /// What is kept of each client that was watched; the one watched last is the last.
@@ -69,7 +69,7 @@ impl Default for Inspector {
     /// Without a server: the tables are the built-in ones.
     fn default() -> Inspector {
         Inspector {
-            codes: Codes::builtin(),
+            codes: PacketTables::builtin(),
             began: Duration::ZERO,
             logs: Vec::new(),
             is_watching: false,
@@ -96,7 +96,7 @@ impl Inspector {
         };
         let text = |json: &Json| json.as_str().unwrap_or_default().to_owned();
         let tables: Vec<_> = tables.iter().map(|table| (text(&table[0]), text(&table[1]))).collect();
-        let codes = Codes::from_texts(&tables).map_err(|error| error.to_string())?;
+        let codes = PacketTables::from_texts(&tables).map_err(|error| error.to_string())?;
         let (codes, began) = (Arc::new(codes), Duration::from_micros(began_us));
         Ok(Inspector { codes, began, ..Inspector::default() })
     }

@@ -79,12 +79,12 @@ fn place(node: &Node) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Codes;
+    use crate::packet::PacketTables;
     use crate::tools::explain::{explain, hex};
 
     #[test]
     fn values_are_compared_by_their_names_and_groups_by_whose_they_are() {
-        let codes = Codes::builtin();
+        let codes = PacketTables::builtin();
         let dialect = codes.dialect("native").expect("built in");
         // update: tick, own nil, no leaves, enters or full; moved of players 7 and 8, then 8 and 9.
         let of = |text: &str| explain(&hex::parse(text).expect("hex"), &dialect, None);

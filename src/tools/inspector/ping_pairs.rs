@@ -84,12 +84,12 @@ fn read(explained: &Explanation<'_>) -> Option<(bool, bool, Vec<u8>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Codes;
+    use crate::packet::PacketTables;
     use crate::tools::explain::{explain, hex};
 
     #[test]
     fn a_pong_finds_the_ping_that_it_repeats_and_only_that() {
-        let codes = Codes::builtin();
+        let codes = PacketTables::builtin();
         let dialect = codes.dialect("native").expect("built in");
         let mut pairs = Pairs::default();
         let mut take = |n: u64, at_us, text: &str| {

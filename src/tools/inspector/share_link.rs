@@ -9,7 +9,7 @@
 //! packet tables if they are not the built-in ones: only a reader with the same tables takes the link.
 
 use crate::limits;
-use crate::packet::Codes;
+use crate::packet::PacketTables;
 use crate::tools::explain::hex;
 use crate::ws::Side;
 use crate::ws::frame::Header;
@@ -36,9 +36,9 @@ pub struct Link {
 }
 
 /// The [`Link::tables`] of frames of a dialect in these tables.
-pub fn tables(codes: &Codes, dialect: &str) -> Option<String> {
-    let hash = codes.hash_of(dialect);
-    (hash != Codes::builtin_ref().hash_of(dialect)).then(|| format!("{hash:016x}"))
+pub fn tables(codes: &PacketTables, dialect: &str) -> Option<String> {
+    let hash = codes.dialect_hash(dialect);
+    (hash != PacketTables::builtin_ref().dialect_hash(dialect)).then(|| format!("{hash:016x}"))
 }
 
 impl Link {

@@ -11,7 +11,7 @@ const CLIENT: u64 = 7;
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 
 fn welcome() -> String {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let tables: Vec<[&str; 2]> = codes.tables.iter().map(|table| [&*table.file, &*table.text]).collect();
     json!({ "welcome": { "began_us": 1_000_000, "codes": tables } }).to_string()
 }
@@ -77,7 +77,7 @@ fn masked(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
 }
 
 fn packet(name: &str, values: &[crate::packet::Value]) -> Vec<u8> {
-    let dialect = Codes::builtin().dialect("native").expect("built in");
+    let dialect = PacketTables::builtin().dialect("native").expect("built in");
     dialect.encode(Direction::ToServer, name, values).expect("fits the table")
 }
 
@@ -372,7 +372,7 @@ fn a_packet_is_rewritten_with_other_values_under_the_same_key() {
     };
     assert_eq!(rewrite(json!({}), false), Ok("828a37fa213da5f9b22cfafe91f077fa".to_owned()));
     let turned = rewrite(json!({ "direction": 49152 }), true).expect("fits the table");
-    let dialect = Codes::builtin().dialect("native").expect("built in");
+    let dialect = PacketTables::builtin().dialect("native").expect("built in");
     let line = crate::tools::explain::explain(&hex::parse(&turned).expect("hex"), &dialect, None).to_string();
     assert!(turned.starts_with("828a37fa213d"), "{turned}");
     assert!(line.contains("sequence=18") && line.contains("direction="), "{line}");

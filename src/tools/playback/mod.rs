@@ -25,7 +25,7 @@ use crate::game::About;
 use crate::limits;
 use crate::tools::capture::packet::LINK_WORLD;
 use crate::tools::capture::{self, Arriving, CaptureError, Packet, Record, Untrusted, world_record};
-use crate::util::plural::count;
+use crate::util::plural::count_noun;
 pub use room_playback::{Differs, Mark, MarkKind, Show, Work};
 
 /// How the file ended.
@@ -188,7 +188,7 @@ fn note(rooms: &mut BTreeMap<Untrusted, Room>, games: &[&'static About], packet:
     }
     match record {
         Record::Lost { messages, bytes, since_tick } => {
-            let (messages, bytes) = (count(messages, "message"), count(bytes, "byte"));
+            let (messages, bytes) = (count_noun(messages, "message"), count_noun(bytes, "byte"));
             room.end(&format!("the capture lacks {messages} ({bytes}) since tick {since_tick}"));
         }
         Record::Tick { checksum, frame } => room.tick(games, packet, checksum, frame),
@@ -202,7 +202,7 @@ impl Room {
         match self {
             Room::Coming(records) => {
                 let bytes: usize = records.iter().map(|(_, record)| record.len()).sum();
-                if bytes + packet.bytes.len() > limits::WATCH_BEGIN_BYTES {
+                if bytes + packet.bytes.len() > limits::PLAYBACK_HEAD_BYTES {
                     *self = Room::Refused("the snapshot of the world is too large".into());
                     return;
                 }

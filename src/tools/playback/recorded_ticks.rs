@@ -1,6 +1,6 @@
 //! The recorded ticks of a room: command frames and checksums, one after the other.
 
-use tickwire_sim::Raw;
+use tickwire_sim::RawCommand;
 
 use crate::game::About;
 use crate::limits;
@@ -45,7 +45,7 @@ impl Tape {
     ///
     /// # Errors
     /// Why it cannot follow the last one, in words.
-    pub fn add(&mut self, tick: u32, at_ns: u64, checksum: u64, frame: &[u8]) -> Result<Vec<Raw>, String> {
+    pub fn add(&mut self, tick: u32, at_ns: u64, checksum: u64, frame: &[u8]) -> Result<Vec<RawCommand>, String> {
         if tick != self.last() {
             return Err(format!("tick {tick} does not follow the previous tick"));
         }
@@ -65,7 +65,7 @@ impl Tape {
     }
 
     /// The commands of the tick that runs when so many are completed; `None` behind the end.
-    pub fn commands(&self, tick: u32) -> Option<Vec<Raw>> {
+    pub fn commands(&self, tick: u32) -> Option<Vec<RawCommand>> {
         let (at, Tick { end, .. }) = self.tick(tick)?;
         let begin = at.checked_sub(1).map_or(0, |before| self.ticks[before].end);
         // It was read before it was kept.

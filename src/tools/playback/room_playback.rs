@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tickwire_sim::{Identity, Membership, PlayerId};
+use tickwire_sim::{WorldParams, MembershipChange, PlayerId};
 
 use super::recorded_ticks::Tape;
 use super::snapshot_cache::Store;
 use crate::connection::session::NATIVE_VERSION;
 use crate::game::{About, Kill, Messages, Onlooker, Replica};
 use crate::limits;
-use crate::packet::{Decoded, Dialect, Direction, Value};
+use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 
 /// The epoch in the welcome of a world that is watched again.
 const EPOCH: &str = "watch";
@@ -21,7 +21,7 @@ const TOLD_TICKS: u32 = 8;
 #[derive(Debug)]
 pub struct Show {
     tape: Tape,
-    identity: Identity,
+    identity: WorldParams,
     /// The world before the first tick.
     begin: Vec<u8>,
     /// Why no more ticks can be watched, if there is a reason besides the end of the file.
@@ -129,14 +129,14 @@ impl Show {
         }
     }
 
-    fn note(&mut self, tick: u32, change: Membership) {
+    fn note(&mut self, tick: u32, change: MembershipChange) {
         let (kind, player) = match change {
-            Membership::Joins(player, name) => {
+            MembershipChange::Joined(player, name) => {
                 self.names.insert(player, name);
                 (MarkKind::Joined, player)
             }
-            Membership::Leaves(player) => (MarkKind::Left, player),
-            Membership::Away(player) => (MarkKind::Away, player),
+            MembershipChange::Left(player) => (MarkKind::Left, player),
+            MembershipChange::Disconnected(player) => (MarkKind::Away, player),
         };
         let name = self.names.get(&player).cloned().unwrap_or_default();
         mark(&mut self.marks, Mark { tick, kind, name, killer: String::new() });
@@ -153,7 +153,7 @@ impl Show {
     }
 
     /// The parameters of the world.
-    pub fn identity(&self) -> &Identity {
+    pub fn identity(&self) -> &WorldParams {
         &self.identity
     }
 
@@ -247,7 +247,7 @@ impl Show {
         let Show { tape, open: Some(open), .. } = self else { return 0 };
         let Some(screen) = &mut open.screen else { return 0 };
         let left = tape.last().saturating_sub(screen.world().tick());
-        let ticks = ticks.min(left).min(limits::WATCH_PLAY_TICKS);
+        let ticks = ticks.min(left).min(limits::PLAYBACK_MAX_TICKS_PER_CALL);
         for run in 1..=ticks {
             let Some(commands) = tape.commands(screen.world().tick()) else { return run - 1 };
             if run < ticks {
@@ -300,13 +300,13 @@ impl Show {
 }
 
 fn mark(marks: &mut Vec<Mark>, mark: Mark) {
-    if marks.len() < limits::WATCH_MARKS {
+    if marks.len() < limits::PLAYBACK_MAX_MARKERS {
         marks.push(mark);
     }
 }
 
 /// The welcome of a server that has completed so many ticks.
-fn welcome(dialect: &Dialect, about: &About, identity: &Identity, tick: u32) -> Option<Vec<u8>> {
+fn welcome(dialect: &Dialect, about: &About, identity: &WorldParams, tick: u32) -> Option<Vec<u8>> {
     let row = dialect.row(Direction::ToClient, "welcome")?;
     let value = |name: &str| match name {
         "version" => NATIVE_VERSION.into(),
@@ -401,7 +401,7 @@ struct Marks<'a> {
 }
 
 /// Who was killed by whom, if a packet tells of a kill: their names, empty if there is none.
-fn killed(kill: Kill, packet: &Decoded<'_>, names: &BTreeMap<PlayerId, String>) -> Option<(String, String)> {
+fn killed(kill: Kill, packet: &DecodedPacket<'_>, names: &BTreeMap<PlayerId, String>) -> Option<(String, String)> {
     let is_true = |name| packet.get(name).and_then(Value::as_bool).unwrap_or_default();
     let who = |name| {
         let value = packet.get(name)?;

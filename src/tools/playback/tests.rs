@@ -11,7 +11,7 @@ mod cases {
     use crate::game::{Game as _, Messages};
     use crate::games::moo::Moo;
     use crate::games::moo::world::{Action, Angle, Identity, TickHz, World};
-    use crate::packet::{Codes, Dialect, Direction};
+    use crate::packet::{PacketTables, Dialect, Direction};
     use crate::tools::capture::pcapng::{About as PacketAbout, write_interface, write_packet, write_section};
 
     const TICKS: u32 = 700;
@@ -109,7 +109,7 @@ mod cases {
     }
 
     fn native() -> Arc<Dialect> {
-        Codes::builtin().dialect("native").expect("built in")
+        PacketTables::builtin().dialect("native").expect("built in")
     }
 
     /// Seeks, in slices of so many ticks; returns what was told, the welcome first.
@@ -175,7 +175,7 @@ mod cases {
         let mut told = Messages::default();
         assert_eq!(show.play(5, &mut told), 0, "nothing is seen yet");
         seek(show, 100, 64);
-        for (ticks, run, now) in [(1, 1, 101), (8, 8, 109), (300, limits::WATCH_PLAY_TICKS, 365), (0, 0, 365)]
+        for (ticks, run, now) in [(1, 1, 101), (8, 8, 109), (300, limits::PLAYBACK_MAX_TICKS_PER_CALL, 365), (0, 0, 365)]
         {
             told.clear();
             assert_eq!(show.play(ticks, &mut told), run);
@@ -285,7 +285,7 @@ mod cases {
                 told.iter().map(|message| dialect.decode(Direction::ToClient, message).expect("a packet"));
             packets
                 .filter(|packet| packet.row.name == "watching")
-                .find_map(|packet| packet.number::<u16>("player"))
+                .find_map(|packet| packet.integer::<u16>("player"))
         };
         for player in [BO, ANN] {
             show.follow(Some(player));

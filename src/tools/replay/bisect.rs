@@ -1,8 +1,8 @@
 //! Where two recordings of what should be the same world part: in the commands, in the worlds that this
 //! program makes of them, or in the recorded checksums.
 
-use tickwire_sim::state_tree::Difference as Place;
-use tickwire_sim::{Identity, Raw};
+use tickwire_sim::state_tree::FieldDiff as Place;
+use tickwire_sim::{WorldParams, RawCommand};
 
 use super::field_diff::NAMED;
 use super::recording::{Recording, Tick};
@@ -120,8 +120,8 @@ pub(super) fn part(ours: Recording<'_>, theirs: Recording<'_>) -> Result<Parting
 }
 
 /// In what two worlds are not the same from the beginning, in words.
-fn unlike(ours: &Identity, theirs: &Identity) -> Vec<String> {
-    let numbers = |identity: &Identity| {
+fn unlike(ours: &WorldParams, theirs: &WorldParams) -> Vec<String> {
+    let numbers = |identity: &WorldParams| {
         let own = [("seed", identity.seed), ("tick_hz", identity.tick_hz)];
         own.into_iter().chain(identity.options.iter().copied()).collect::<Vec<_>>()
     };
@@ -131,7 +131,7 @@ fn unlike(ours: &Identity, theirs: &Identity) -> Vec<String> {
 
 /// The commands of a tick that another lacks, in words.
 fn alone(about: &About, tick: &Tick, other: &Tick) -> Vec<Untrusted> {
-    let mut left: Vec<&Raw> = other.frame.commands.iter().collect();
+    let mut left: Vec<&RawCommand> = other.frame.commands.iter().collect();
     let mut only = Vec::new();
     for command in &tick.frame.commands {
         match left.iter().position(|other| *other == command) {
@@ -202,7 +202,7 @@ mod tests {
     use crate::game::Game as _;
     use crate::games::moo::Moo;
     use crate::games::moo::world::{Action, Angle, Identity, TickHz, World};
-    use tickwire_sim::command_frame::Frame;
+    use tickwire_sim::command_frame::CommandFrame;
 
     /// Ticks of a world in which a player walks, from one tick on another way.
     fn recording(first: usize, turns: Option<(u32, u16)>) -> Recording<'static> {
@@ -225,7 +225,7 @@ mod tests {
             if tick as usize == first {
                 begin = world.snapshot();
             }
-            let frame = Frame { tick, commands: vec![command.encoded()] };
+            let frame = CommandFrame { tick, commands: vec![command.encoded()] };
             let checksum = world.checksum();
             world.step(&frame.commands);
             ticks.push(Tick { packet: tick as usize, checksum, frame });

@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use tickwire_sim::{Membership, PlayerId, Raw};
+use tickwire_sim::{MembershipChange, PlayerId, RawCommand};
 
 use super::error::NotReplayable;
 use super::recording::{Recording, Tick};
@@ -50,7 +50,7 @@ impl Commands {
     }
 
     /// Takes the last one with this sequence among these packets that was not taken.
-    fn take(&mut self, sequence: u64, packets: &Range<usize>) -> Option<Raw> {
+    fn take(&mut self, sequence: u64, packets: &Range<usize>) -> Option<RawCommand> {
         let is_next = |at: usize| self.said.get(at).is_some_and(|said| said.command.sequence == sequence);
         let end = if is_next(self.next) && !is_next(self.next + 1) {
             self.next + 1
@@ -139,7 +139,7 @@ impl Decoded {
     }
 
     /// The last command of this number's owner with this sequence, before the tick that ran it.
-    fn take(&mut self, recorded: &Raw, tick: &Tick) -> Option<Raw> {
+    fn take(&mut self, recorded: &RawCommand, tick: &Tick) -> Option<RawCommand> {
         let packets = self.packets(recorded.player, tick);
         self.commands.get_mut(&recorded.player)?.take(recorded.sequence, &packets)
     }
@@ -167,25 +167,25 @@ impl Decoded {
 /// The players that leave in a tick, or whose connections are gone.
 fn leaves<'a>(about: &'a About, tick: &'a Tick) -> impl Iterator<Item = PlayerId> + 'a {
     tick.frame.commands.iter().filter_map(|command| match (about.membership)(&command.action) {
-        Some(Membership::Leaves(player) | Membership::Away(player)) => Some(player),
+        Some(MembershipChange::Left(player) | MembershipChange::Disconnected(player)) => Some(player),
         _ => None,
     })
 }
 
 /// How many commands of a tick the server itself gave (joins, leaves, and gifts), and how many the operator, under the same number. A
 /// gift is given with the join of a client that asks for it, so it stands right behind the join.
-pub(super) fn issued(about: &About, commands: &[Raw]) -> [usize; 2] {
+pub(super) fn issued(about: &About, commands: &[RawCommand]) -> [usize; 2] {
     // The player who joined last, and the sequence that its next gift has.
     let mut gift: Option<(PlayerId, u64)> = None;
     let mut counts = [0; 2];
     for command in commands.iter().filter(|command| command.player == PlayerId::OPERATOR) {
         let next = |player| Some((player, command.sequence.saturating_add(1)));
         let is_of_server = match ((about.membership)(&command.action), gift) {
-            (Some(Membership::Joins(player, _)), _) => {
+            (Some(MembershipChange::Joined(player, _)), _) => {
                 gift = next(player);
                 true
             }
-            (Some(Membership::Leaves(_) | Membership::Away(_)), _) => true,
+            (Some(MembershipChange::Left(_) | MembershipChange::Disconnected(_)), _) => true,
             (None, Some((player, sequence)))
                 if sequence == command.sequence && (about.comes_with_join)(&command.action, player) =>
             {
@@ -202,11 +202,11 @@ pub(super) fn issued(about: &About, commands: &[Raw]) -> [usize; 2] {
 /// The source of a tick's command: the client's bytes, or the recording if it is no client's or
 /// older than the capture. `None` if its client is in the capture and never sent it.
 pub(super) fn explain(
-    recorded: &Raw,
+    recorded: &RawCommand,
     tick: &Tick,
     decoded: &mut Decoded,
     report: &mut Report,
-) -> Option<Raw> {
+) -> Option<RawCommand> {
     if recorded.player == PlayerId::OPERATOR {
         return Some(recorded.clone());
     }
@@ -225,7 +225,7 @@ pub(super) fn explain(
 /// Counts the decoded commands that are in no tick. A command waits for a second at most, so an
 /// older one was dropped.
 pub(super) fn count_left(about: &About, ticks: &[Tick], hz: u32, decoded: &Decoded, report: &mut Report) {
-    let ahead = (limits::COMMAND_AHEAD_MS * hz).div_ceil(1000) as usize + 1;
+    let ahead = (limits::MAX_COMMAND_LEAD_MS * hz).div_ceil(1000) as usize + 1;
     let last_safe = ticks.len().checked_sub(ahead).map_or(0, |at| ticks[at].packet);
     let mut left: HashMap<PlayerId, Vec<usize>> = HashMap::new();
     for (at, tick) in ticks.iter().enumerate() {
@@ -251,7 +251,7 @@ mod tests {
     use crate::game::Game as _;
     use crate::games::moo::Moo;
     use crate::games::moo::world::{Action, Angle, Command, Resource, rules};
-    use tickwire_sim::command_frame::Frame;
+    use tickwire_sim::command_frame::CommandFrame;
 
     #[test]
     fn joins_leaves_and_gifts_with_a_join_are_the_servers_commands_and_other_grants_the_operators() {
@@ -269,7 +269,7 @@ mod tests {
         ] {
             let command = |(sequence, action)| Command { player: PlayerId::OPERATOR, sequence, action };
             let commands = (1..).zip(actions).map(command);
-            let mut commands: Vec<Raw> = commands.map(|command| command.encoded()).collect();
+            let mut commands: Vec<RawCommand> = commands.map(|command| command.encoded()).collect();
             let leave = Command { player: ann, sequence: 1, action: Action::Leave { player: ann } };
             commands.push(leave.encoded());
             assert_eq!(issued(Moo::ABOUT, &commands), expected, "{commands:?}");
@@ -289,7 +289,7 @@ mod tests {
         let tick = |packet, command| Tick {
             packet,
             checksum: 0,
-            frame: Frame { tick: packet as u32, commands: vec![command] },
+            frame: CommandFrame { tick: packet as u32, commands: vec![command] },
         };
         let mut decoded = Decoded::default();
         decoded.owners.insert(ann, vec![Owner { from_packet: 1, before: 0 }]);

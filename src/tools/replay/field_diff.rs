@@ -1,6 +1,6 @@
 //! Which entities and fields differ between a replay and its recording.
 
-use tickwire_sim::state_tree::Difference as Place;
+use tickwire_sim::state_tree::FieldDiff as Place;
 
 use super::recording::Tick;
 use crate::game::{About, Replica};

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tickwire_sim::state_tree::Difference as Place;
+use tickwire_sim::state_tree::FieldDiff as Place;
 
 use super::{Asked, Bisected, Changed, Differing, Foreign, Frame, NotReplayable, Report, codes, replay};
 use crate::connection::Endpoint;
 use crate::game::About;
-use crate::packet::Codes;
+use crate::packet::PacketTables;
 use crate::tools::capture::{self, Untrusted};
 
 /// Bytes of an answer that are shown.
@@ -20,7 +20,7 @@ const SHOWN_BYTES: usize = 64;
 ///
 /// # Errors
 /// One line that says why the file cannot be read.
-pub fn of_file(bytes: &[u8], games: &[&'static About], given: Option<Arc<Codes>>) -> Result<Value, String> {
+pub fn of_file(bytes: &[u8], games: &[&'static About], given: Option<Arc<PacketTables>>) -> Result<Value, String> {
     let capture = capture::read(bytes).map_err(|error| error.to_string())?;
     let replayed = codes(&capture, given).and_then(|codes| {
         replay(

@@ -28,13 +28,13 @@ use core::net::SocketAddr;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use tickwire_sim::Raw;
+use tickwire_sim::RawCommand;
 
 use crate::game::About;
-use crate::packet::Codes;
+use crate::packet::PacketTables;
 use crate::tools::capture::packet::{self, LINK_WORLD};
 use crate::tools::capture::{Capture, Connection, End, Hole, Packet, Untrusted};
-use crate::util::plural::count;
+use crate::util::plural::count_noun;
 pub use bisect::{Bisected, Foreign, Parting};
 use decoded_commands::{Decoded, count_left, explain, issued};
 pub use error::NotReplayable;
@@ -50,8 +50,8 @@ pub use streaming::{Kept, Pass, Ran, Unfit, Worlds, at_once};
 ///
 /// # Errors
 /// [`NotReplayable`]: they cannot be used, or others were given.
-pub fn codes(capture: &Capture<'_>, given: Option<Arc<Codes>>) -> Result<Arc<Codes>, NotReplayable> {
-    let codes = capture.tables().and_then(|carried| Codes::of_capture(carried, given));
+pub fn codes(capture: &Capture<'_>, given: Option<Arc<PacketTables>>) -> Result<Arc<PacketTables>, NotReplayable> {
+    let codes = capture.tables().and_then(|carried| PacketTables::for_capture(carried, given));
     codes.map_err(|reason| NotReplayable { reason: reason.into(), place: None, client: None })
 }
 
@@ -77,7 +77,7 @@ pub fn replay(
     }
     if let Some((client, hole)) = first_hole(&connections) {
         let from = if hole.from == End::Client { "the client" } else { "the server" };
-        let reason = format!("the capture lacks {} from {from}", count(hole.bytes, "byte"));
+        let reason = format!("the capture lacks {} from {from}", count_noun(hole.bytes, "byte"));
         let refused = NotReplayable::at(capture, (hole.packet, hole.at_ns), reason);
         return Err(NotReplayable { client: Some(client), ..refused });
     }
@@ -183,13 +183,13 @@ fn run(recording: Recording<'_>, mut decoded: Decoded, asked: Asked) -> Report {
     report.ends_at = asked.to_tick.filter(|tick| !range.contains(tick)).map(|_| *range.end());
     let (mut changed, mut differs): (Option<(u32, Changed)>, _) = (None, None);
     for (at, tick) in ticks[..run].iter().enumerate() {
-        let mut commands: Vec<Raw> = Vec::new();
+        let mut commands: Vec<RawCommand> = Vec::new();
         let [server, operator] = issued(about, &tick.frame.commands);
         (report.server, report.operator) = (report.server + server, report.operator + operator);
         for recorded in &tick.frame.commands {
             let command = explain(recorded, tick, &mut decoded, &mut report);
             if command.as_ref() != Some(recorded) && changed.is_none() {
-                let words = |command: &Raw| (about.words)(&command.action);
+                let words = |command: &RawCommand| (about.words)(&command.action);
                 let change = Changed {
                     command: (recorded.player, recorded.sequence),
                     recorded: words(recorded).into(),
@@ -214,7 +214,7 @@ fn run(recording: Recording<'_>, mut decoded: Decoded, asked: Asked) -> Report {
         }
     }
     report.fields = beside.map(|beside| beside.found);
-    report.state = asked.state.then(|| world.state().listed());
+    report.state = asked.state.then(|| world.state().entities_with_fields());
     let differs = differs.or_else(|| Some((changed.as_ref()?.0, None)));
     report.difference = differs.map(|(tick, checksums)| Difference { tick, command: changed, checksums });
     report.checksum = world.checksum();

@@ -7,14 +7,14 @@ use core::net::SocketAddr;
 use core::ops::RangeInclusive;
 use std::collections::{BTreeMap, HashMap};
 
-use tickwire_sim::command_frame::Frame;
-use tickwire_sim::{Encoded, PlayerId, Reader};
+use tickwire_sim::command_frame::CommandFrame;
+use tickwire_sim::{EncodedAction, PlayerId, Reader};
 
 use super::error::NotReplayable;
 use crate::connection::receiver::RoomFacts;
 use crate::game::{About as Game, Replica};
 use crate::tools::capture::{Capture, Connection, Record, Untrusted, world_record};
-use crate::util::plural::count;
+use crate::util::plural::count_noun;
 
 /// See the [module](self).
 pub struct Recording<'a> {
@@ -35,7 +35,7 @@ pub struct Tick {
     /// The checksum before it.
     pub checksum: u64,
     /// Its commands.
-    pub frame: Frame<Encoded>,
+    pub frame: CommandFrame<EncodedAction>,
 }
 
 /// What is known of one client.
@@ -241,7 +241,7 @@ impl<'a> Room<'a> {
                 Ok(None)
             }
             Record::Lost { messages, bytes, since_tick } => {
-                let (messages, bytes) = (count(messages, "message"), count(bytes, "byte"));
+                let (messages, bytes) = (count_noun(messages, "message"), count_noun(bytes, "byte"));
                 Err(format!("the capture lacks {messages} ({bytes}) since tick {since_tick}"))
             }
             Record::Client { address, player, session, .. } => {

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use tickwire_sim::{PlayerId, Raw};
+use tickwire_sim::{PlayerId, RawCommand};
 
 use super::error::NotReplayable;
 use super::recording::About as Client;
@@ -27,7 +27,7 @@ pub type Find<'a> = &'a dyn Fn(&About, &RequestHead) -> Option<Endpoint>;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Said {
     /// The command.
-    pub command: Raw,
+    pub command: RawCommand,
     /// The number of the packet that completed it.
     pub packet: usize,
 }
@@ -61,7 +61,7 @@ pub fn hear(
 ) -> Result<Heard, NotReplayable> {
     let Hearing { capture, find, time_of } = hearing;
     let (mut asked, mut before) = (Asked::default(), 0);
-    let (mut reader, mut endpoint, mut receiver) = (Some(HeadReader::new(limits::HEAD)), None, None);
+    let (mut reader, mut endpoint, mut receiver) = (Some(HeadReader::new(limits::HEAD_LIMITS)), None, None);
     let mut resumed = about.resumed;
     let pieces: Vec<_> = connection.pieces.iter().filter(|piece| piece.from == End::Client).collect();
     for (at, piece) in pieces.iter().enumerate() {
@@ -121,10 +121,10 @@ pub fn hear(
 
 /// The name of the room that the request of a connection asks for.
 pub fn room_of(connection: &Connection<'_>) -> Untrusted {
-    let mut reader = HeadReader::new(limits::HEAD);
+    let mut reader = HeadReader::new(limits::HEAD_LIMITS);
     let mut pieces = connection.pieces.iter().filter(|piece| piece.from == End::Client);
     let head = pieces.find_map(|piece| reader.receive(piece.bytes).ok().flatten());
-    head.map_or_else(Untrusted::default, |head| routes::room_of(head.path()).0.into())
+    head.map_or_else(Untrusted::default, |head| routes::split_room_path(head.path()).0.into())
 }
 
 /// The ticks that the room had completed when a packet was captured, and the slack by which the server has
@@ -172,7 +172,7 @@ impl Driver for Asked {
 
     fn command(
         &mut self,
-        command: Raw,
+        command: RawCommand,
         _intended: Option<u32>,
         _shared: Option<&'static Shared>,
     ) -> Result<(), Denied> {

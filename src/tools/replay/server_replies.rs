@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::connection::Endpoint;
 use crate::connection::receiver::RoomFacts;
 use crate::game::{Breach, PLAYER_GONE};
-use crate::packet::{Codes, Decoded, Dialect, Direction};
+use crate::packet::{PacketTables, DecodedPacket, Dialect, Direction};
 use crate::tools::capture::{Connection, End};
 use crate::ws::Side;
 use crate::ws::close;
@@ -128,7 +128,7 @@ pub fn is_turned_away(connection: &Connection<'_>, endpoint: &Endpoint) -> bool 
 /// What an answer is.
 enum Kind<'a> {
     Pong,
-    Packet(Decoded<'a>),
+    Packet(DecodedPacket<'a>),
     /// The reason of a close frame.
     Close(String),
 }
@@ -192,7 +192,7 @@ pub struct Sifted {
 
 impl Sieve {
     /// For endpoints of these packet tables.
-    pub fn new(codes: &Codes) -> Sieve {
+    pub fn new(codes: &PacketTables) -> Sieve {
         let prefix = |dialect: &Arc<Dialect>, name: &str| {
             let (prefix, _) = dialect.prefix(Direction::ToClient, name)?;
             let mask = u32::MAX.checked_shl(32 - 8 * prefix.len().min(4) as u32).unwrap_or(0);

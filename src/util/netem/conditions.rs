@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::units::{loss, rate, text_of_loss, text_of_rate, text_of_time, time};
+use super::units::{parse_loss, parse_rate, format_loss, format_rate, format_time, parse_time};
 use crate::limits;
 
 /// What a line does. The default does nothing.
@@ -33,7 +33,7 @@ pub enum Direction {
 
 impl Conditions {
     /// Whether bytes arrive at once.
-    pub fn is_perfect(&self) -> bool {
+    pub fn is_ideal(&self) -> bool {
         *self == Conditions::default()
     }
 
@@ -47,10 +47,10 @@ impl Conditions {
 
     /// Time after which a lost segment is sent again: RFC 6298, section 2, with the round trip's mean and
     /// its mean deviation, `max(200 ms, round trip + 4 × variation)`.
-    pub fn timeout(&self) -> Duration {
+    pub fn retransmission_timeout(&self) -> Duration {
         // The sum of two delays, each even between -jitter and +jitter, deviates by 2/3 of the jitter on average.
         let variation = self.jitter * 2 / 3;
-        (self.delay * 2 + variation * 4).max(limits::LINK_TIMEOUT_LEAST)
+        (self.delay * 2 + variation * 4).max(limits::NETEM_MIN_RTO)
     }
 
     /// Checks the figures against each other and against the limits.
@@ -58,23 +58,23 @@ impl Conditions {
     /// # Errors
     /// The first figure that is out of its bounds, with the bounds.
     pub fn check(&self) -> Result<(), String> {
-        let shown = |time: Duration| text_of_time(time);
-        if self.delay > limits::LINK_DELAY_MOST {
-            let most = shown(limits::LINK_DELAY_MOST);
+        let shown = |time: Duration| format_time(parse_time);
+        if self.delay > limits::NETEM_MAX_DELAY {
+            let most = shown(limits::NETEM_MAX_DELAY);
             return Err(format!("delay {}: must be at most {most}", shown(self.delay)));
         }
         if self.jitter > self.delay {
             let (jitter, delay) = (shown(self.jitter), shown(self.delay));
             return Err(format!("jitter {jitter}: must be at most the delay, which is {delay}"));
         }
-        if self.loss_ppm > limits::LINK_LOSS_MOST {
-            let [most, loss] = [limits::LINK_LOSS_MOST, self.loss_ppm].map(text_of_loss);
+        if self.loss_ppm > limits::NETEM_MAX_LOSS_PPM {
+            let [most, loss] = [limits::NETEM_MAX_LOSS_PPM, self.loss_ppm].map(format_loss);
             return Err(format!("loss {loss}: must be at most {most}"));
         }
-        let (least, most) = (limits::LINK_RATE_LEAST, limits::LINK_RATE_MOST);
-        let is_wrong = |rate: &u64| !(least..=most).contains(rate);
+        let (least, most) = (limits::NETEM_MIN_RATE, limits::NETEM_MAX_RATE);
+        let is_wrong = |rate: &u64| !(least..=most).contains(parse_rate);
         if let Some(rate) = self.up.into_iter().chain(self.down).find(is_wrong) {
-            let [rate, least, most] = [rate, least, most].map(|rate| text_of_rate(Some(rate)));
+            let [rate, least, most] = [parse_rate, least, most].map(|rate| format_rate(Some(parse_rate)));
             return Err(format!("rate {rate}: must be from {least} to {most} a second"));
         }
         Ok(())
@@ -87,26 +87,26 @@ impl Conditions {
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let named = |error: String| format!("{name}={value}: {error}");
         match name {
-            "delay" => self.delay = time(value).map_err(named)?,
-            "jitter" => self.jitter = time(value).map_err(named)?,
-            "loss" => self.loss_ppm = loss(value).map_err(named)?,
-            "rate-up" => self.up = rate(value).map_err(named)?,
-            "rate-down" => self.down = rate(value).map_err(named)?,
-            "rate" => (self.up, self.down) = rate(value).map(|rate| (rate, rate)).map_err(named)?,
-            _ => return Err(format!("{name}: {EXPECTED}")),
+            "delay" => self.delay = parse_time(value).map_err(named)?,
+            "jitter" => self.jitter = parse_time(value).map_err(named)?,
+            "loss" => self.loss_ppm = parse_loss(value).map_err(named)?,
+            "rate-up" => self.up = parse_rate(value).map_err(named)?,
+            "rate-down" => self.down = parse_rate(value).map_err(named)?,
+            "rate" => (self.up, self.down) = parse_rate(value).map(|rate| (parse_rate, parse_rate)).map_err(named)?,
+            _ => return Err(format!("{name}: {SYNTAX_HINT}")),
         }
         Ok(())
     }
 }
 
 /// What the text of conditions consists of.
-pub const EXPECTED: &str = "expected delay, jitter, loss, rate, rate-up or rate-down, such as delay=150ms";
+pub const SYNTAX_HINT: &str = "expected delay, jitter, loss, rate, rate-up or rate-down, such as delay=150ms";
 
 impl fmt::Display for Conditions {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [delay, jitter] = [self.delay, self.jitter].map(text_of_time);
-        write!(out, "delay={delay},jitter={jitter},loss={}", text_of_loss(self.loss_ppm))?;
-        let [up, down] = [self.up, self.down].map(text_of_rate);
+        let [delay, jitter] = [self.delay, self.jitter].map(format_time);
+        write!(out, "delay={delay},jitter={jitter},loss={}", format_loss(self.loss_ppm))?;
+        let [up, down] = [self.up, self.down].map(format_rate);
         match (self.up, self.down) {
             (None, None) => Ok(()),
             (one, other) if one == other => write!(out, ",rate={up}"),

@@ -22,11 +22,11 @@ mod stream;
 mod units;
 
 pub use conditions::{Conditions, Direction};
-pub use delay_histogram::Delays;
+pub use delay_histogram::DelayHistogram;
 pub use presets::{PRESETS, Preset, preset};
-pub use segment_scheduler::{Channel, Counts};
-pub use stream::{Link, Read, Stream};
-pub use units::{loss, rate, time};
+pub use segment_scheduler::{SegmentScheduler, SegmentCounts};
+pub use stream::{DuplexLink, Arrival, DelayedStream};
+pub use units::{parse_loss, parse_rate, parse_time};
 
 #[cfg(test)]
 mod tests;

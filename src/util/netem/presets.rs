@@ -7,7 +7,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::conditions::{Conditions, EXPECTED};
+use super::conditions::{Conditions, SYNTAX_HINT};
 use crate::limits;
 
 /// Conditions with a name.
@@ -16,7 +16,7 @@ pub struct Preset {
     /// The name.
     pub name: &'static str,
     /// What it is, for a reader.
-    pub about: &'static str,
+    pub description: &'static str,
     /// The conditions.
     pub conditions: Conditions,
 }
@@ -30,14 +30,14 @@ pub const PRESETS: [Preset; 5] = [
     // A switched Ethernet answers within a millisecond, loses nothing, and is faster than any game.
     Preset {
         name: "lan",
-        about: "cable in the same building",
+        description: "cable in the same building",
         conditions: Conditions { delay: us(500), jitter: us(200), loss_ppm: 0, up: None, down: None },
     },
     // WebPageTest "Cable": 28 ms, 5 and 1 Mbit/s. Wi-Fi waits for a free channel, for some milliseconds, and repeats
     // lost frames itself, so that few losses are left for TCP.
     Preset {
         name: "wifi",
-        about: "Wi-Fi at home, server in the same country",
+        description: "Wi-Fi at home, server in the same country",
         conditions: Conditions {
             delay: us(14_000),
             jitter: us(6_000),
@@ -50,7 +50,7 @@ pub const PRESETS: [Preset; 5] = [
     // after 8 ms; what is still lost is left to TCP.
     Preset {
         name: "4g",
-        about: "a phone on LTE, standing still",
+        description: "a phone on LTE, standing still",
         conditions: Conditions {
             delay: us(35_000),
             jitter: us(15_000),
@@ -63,7 +63,7 @@ pub const PRESETS: [Preset; 5] = [
     // access network: about 90 ms there and back. Backbones have little jitter and loss.
     Preset {
         name: "transatlantic",
-        about: "fixed line, server on the other side of the Atlantic",
+        description: "fixed line, server on the other side of the Atlantic",
         conditions: Conditions {
             delay: us(45_000),
             jitter: us(3_000),
@@ -76,7 +76,7 @@ pub const PRESETS: [Preset; 5] = [
     // everything else. Nobody's measurement: a line on which a game must still be playable.
     Preset {
         name: "train",
-        about: "a phone in a moving train",
+        description: "a phone in a moving train",
         conditions: Conditions {
             delay: us(60_000),
             jitter: us(40_000),
@@ -112,7 +112,7 @@ impl FromStr for Conditions {
                         ));
                     }
                 },
-                None => return Err(format!("{part:?}: {EXPECTED}")),
+                None => return Err(format!("{part:?}: {SYNTAX_HINT}")),
             }
         }
         conditions.check().map(|()| conditions)

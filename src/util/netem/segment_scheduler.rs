@@ -10,7 +10,7 @@ use crate::limits;
 
 /// What has happened to segments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct SegmentCounts {
     /// Segments sent, without those that were sent again.
     pub segments: u64,
     /// Losses, also of segments that were sent again.
@@ -19,9 +19,9 @@ pub struct Counts {
     pub stalls: u64,
 }
 
-impl Counts {
+impl SegmentCounts {
     /// Adds others.
-    pub fn add(&mut self, other: Counts) {
+    pub fn add(&mut self, other: SegmentCounts) {
         self.segments += other.segments;
         self.losses += other.losses;
         self.stalls += other.stalls;
@@ -30,39 +30,39 @@ impl Counts {
 
 /// See the [module](self).
 #[derive(Debug, Clone)]
-pub struct Channel {
+pub struct SegmentScheduler {
     conditions: Conditions,
     direction: Direction,
     rng: Rng,
     /// When the line has sent everything that was queued.
-    free_at: Duration,
+    idle_from: Duration,
     /// When the newest segment arrives: no later one arrives before it.
     arrived: Duration,
     /// Segments that wait for the line: when they have left, and their bytes.
     waiting: VecDeque<(Duration, usize)>,
     waiting_bytes: usize,
     /// What has happened so far.
-    pub counts: Counts,
+    pub counts: SegmentCounts,
 }
 
-impl Channel {
+impl SegmentScheduler {
     /// A direction of a line. The same seed gives the same arrivals for the same bytes at the same
     /// times.
-    pub fn new(conditions: &Conditions, direction: Direction, seed: u64) -> Channel {
-        Channel {
+    pub fn new(conditions: &Conditions, direction: Direction, seed: u64) -> SegmentScheduler {
+        SegmentScheduler {
             conditions: *conditions,
             direction,
             rng: Rng::from_state(seed),
-            free_at: Duration::ZERO,
+            idle_from: Duration::ZERO,
             arrived: Duration::ZERO,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
-            counts: Counts::default(),
+            counts: SegmentCounts::default(),
         }
     }
 
     /// Changes the conditions for everything that is sent from now on, in order behind the rest.
-    pub fn change(&mut self, conditions: &Conditions) {
+    pub fn set_conditions(&mut self, conditions: &Conditions) {
         self.conditions = *conditions;
     }
 
@@ -71,7 +71,7 @@ impl Channel {
     pub fn send(&mut self, now: Duration, bytes: usize, mut each: impl FnMut(usize, Duration)) {
         let mut left = bytes;
         loop {
-            let count = left.min(limits::LINK_SEGMENT_BYTES);
+            let count = left.min(limits::NETEM_MSS_BYTES);
             each(count, self.segment(now, count));
             left -= count;
             if left == 0 {
@@ -92,24 +92,24 @@ impl Channel {
     }
 
     /// When the first of the bytes that wait for the line has left.
-    pub fn leaves(&self) -> Option<Duration> {
+    pub fn first_departure(&self) -> Option<Duration> {
         self.waiting.front().map(|(leaves, _)| *leaves)
     }
 
     fn segment(&mut self, now: Duration, bytes: usize) -> Duration {
-        let leaves = self.free_at.max(now) + self.time_on_line(bytes);
-        self.free_at = leaves;
+        let leaves = self.idle_from.max(now) + self.transmission_time(bytes);
+        self.idle_from = leaves;
         if leaves > now {
             self.waiting.push_back((leaves, bytes));
             self.waiting_bytes += bytes;
         }
         self.counts.segments += 1;
-        let stall = self.stall();
+        let stall = self.retransmission_delay();
         self.arrived = self.arrived.max(leaves + stall + self.delay());
         self.arrived
     }
 
-    fn time_on_line(&self, bytes: usize) -> Duration {
+    fn transmission_time(&self, bytes: usize) -> Duration {
         let Some(rate) = self.conditions.rate(self.direction) else { return Duration::ZERO };
         Duration::from_nanos(bytes as u64 * 1_000_000_000 / rate.max(1))
     }
@@ -122,16 +122,16 @@ impl Channel {
 
     /// Time until a segment is sent for the last time: zero if it is not lost. RFC 6298, section 5.5: the
     /// timeout doubles with each loss.
-    fn stall(&mut self) -> Duration {
-        let (mut stall, mut timeout) = (Duration::ZERO, self.conditions.timeout());
-        for time in 0..limits::LINK_LOSSES {
+    fn retransmission_delay(&mut self) -> Duration {
+        let (mut stall, mut timeout) = (Duration::ZERO, self.conditions.retransmission_timeout());
+        for time in 0..limits::NETEM_MAX_CONSECUTIVE_LOSSES {
             if self.rng.below(1_000_000) >= self.conditions.loss_ppm {
                 break;
             }
             self.counts.losses += 1;
             self.counts.stalls += u64::from(time == 0);
             stall += timeout;
-            timeout = (timeout * 2).min(limits::LINK_TIMEOUT_MOST);
+            timeout = (timeout * 2).min(limits::NETEM_MAX_RTO);
         }
         stall
     }

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::{Channel, Conditions, Direction};
+use super::{SegmentScheduler, Conditions, Direction};
 use crate::limits;
 
 /// What has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Read {
+pub enum Arrival {
     /// Nothing yet.
     Nothing,
     /// Bytes, which were appended, and the time since the first of them was sent.
@@ -19,26 +19,26 @@ pub enum Read {
 
 /// Bytes on their way in one direction.
 #[derive(Debug, Clone)]
-pub struct Stream {
+pub struct DelayedStream {
     /// When the bytes arrive.
-    pub channel: Channel,
+    pub channel: SegmentScheduler,
     /// Segments: when each was sent, when it arrives, and its bytes.
     segments: VecDeque<(Duration, Duration, usize)>,
     bytes: VecDeque<u8>,
     /// When the end arrives.
-    end: Option<Duration>,
+    finish: Option<Duration>,
 }
 
-impl Stream {
+impl DelayedStream {
     /// A stream without bytes.
-    pub fn new(conditions: &Conditions, direction: Direction, seed: u64) -> Stream {
-        let channel = Channel::new(conditions, direction, seed);
-        Stream { channel, segments: VecDeque::new(), bytes: VecDeque::new(), end: None }
+    pub fn new(conditions: &Conditions, direction: Direction, seed: u64) -> DelayedStream {
+        let channel = SegmentScheduler::new(conditions, direction, seed);
+        DelayedStream { channel, segments: VecDeque::new(), bytes: VecDeque::new(), finish: None }
     }
 
     /// Bytes that may be written now. At 0 the sender must wait: its own peer then notices, as with TCP.
-    pub fn space(&mut self, now: Duration) -> usize {
-        let queue = limits::LINK_QUEUE_BYTES.saturating_sub(self.channel.queued(now));
+    pub fn writable_bytes(&mut self, now: Duration) -> usize {
+        let queue = limits::NETEM_QUEUE_BYTES.saturating_sub(self.channel.queued(now));
         queue.min(limits::LINK_WINDOW_BYTES.saturating_sub(self.bytes.len()))
     }
 
@@ -54,12 +54,12 @@ impl Stream {
 
     /// Sends the end, which arrives after all bytes.
     pub fn end(&mut self, now: Duration) {
-        let end = &mut self.end;
+        let end = &mut self.finish;
         self.channel.send(now, 0, |_, arrives| *end = Some(arrives));
     }
 
     /// Appends the bytes that have arrived.
-    pub fn read(&mut self, now: Duration, into: &mut Vec<u8>) -> Read {
+    pub fn read(&mut self, now: Duration, into: &mut Vec<u8>) -> Arrival {
         let (mut count, mut longest) = (0, Duration::ZERO);
         while let Some((sent, arrives, bytes)) = self.segments.front()
             && *arrives <= now
@@ -69,16 +69,16 @@ impl Stream {
             self.segments.pop_front();
         }
         into.extend(self.bytes.drain(..count));
-        match self.end {
-            _ if count > 0 => Read::Bytes(longest),
-            Some(end) if end <= now => Read::End,
-            _ => Read::Nothing,
+        match self.finish {
+            _ if count > 0 => Arrival::Bytes(longest),
+            Some(end) if end <= now => Arrival::End,
+            _ => Arrival::Nothing,
         }
     }
 
     /// When something arrives next.
     pub fn next(&self) -> Option<Duration> {
-        self.segments.front().map(|(_, arrives, _)| *arrives).or(self.end)
+        self.segments.front().map(|(_, arrives, _)| *arrives).or(self.finish)
     }
 
     /// Whether all bytes were read.
@@ -89,19 +89,19 @@ impl Stream {
 
 /// Both directions of a connection.
 #[derive(Debug, Clone)]
-pub struct Link {
+pub struct DuplexLink {
     /// From the client to the server.
-    pub up: Stream,
+    pub up: DelayedStream,
     /// From the server to the client.
-    pub down: Stream,
+    pub down: DelayedStream,
 }
 
-impl Link {
+impl DuplexLink {
     /// A connection without bytes. Each direction has random numbers of its own.
-    pub fn new(conditions: &Conditions, seed: u64) -> Link {
-        Link {
-            up: Stream::new(conditions, Direction::Up, seed),
-            down: Stream::new(conditions, Direction::Down, !seed),
+    pub fn new(conditions: &Conditions, seed: u64) -> DuplexLink {
+        DuplexLink {
+            up: DelayedStream::new(conditions, Direction::Up, seed),
+            down: DelayedStream::new(conditions, Direction::Down, !seed),
         }
     }
 
@@ -112,7 +112,7 @@ impl Link {
 
     /// Changes the conditions of both directions for everything that is sent from now on.
     pub fn change(&mut self, conditions: &Conditions) {
-        self.up.channel.change(conditions);
-        self.down.channel.change(conditions);
+        self.up.channel.set_conditions(conditions);
+        self.down.channel.set_conditions(conditions);
     }
 }

@@ -14,8 +14,8 @@ fn conditions(text: &str) -> Conditions {
 }
 
 /// The time that each of so many small segments takes, sent one every `every`.
-fn times(text: &str, seed: u64, count: u32, every: Duration) -> (Vec<Duration>, Counts) {
-    let mut channel = Channel::new(&conditions(text), Direction::Up, seed);
+fn times(text: &str, seed: u64, count: u32, every: Duration) -> (Vec<Duration>, SegmentCounts) {
+    let mut channel = SegmentScheduler::new(&conditions(text), Direction::Up, seed);
     let mut times = Vec::new();
     for number in 0..count {
         let now = every * number;
@@ -34,7 +34,7 @@ fn delays_are_even_around_their_mean_within_the_jitter() {
     let mean = mean(&times);
     assert!(mean.abs_diff(150 * MS) < MS, "{mean:?}");
     assert!(times.iter().all(|time| time.abs_diff(150 * MS) <= 30 * MS));
-    let quarter = times.iter().filter(|time| **time < 135 * MS).count();
+    let quarter = times.iter().filter(|time| **parse_time < 135 * MS).count();
     assert!((4_800..5_200).contains(&quarter), "{quarter} of 20,000 in the lowest quarter");
 }
 
@@ -42,7 +42,7 @@ fn delays_are_even_around_their_mean_within_the_jitter() {
 fn a_lost_segment_stalls_everything_behind_it_for_the_timeout() {
     // A round trip of 300 ms, and a mean deviation of 20 ms.
     let text = "delay=150ms,jitter=30ms,loss=2%";
-    assert_eq!(conditions(text).timeout(), 380 * MS);
+    assert_eq!(conditions(text).retransmission_timeout(), 380 * MS);
     let (times, counts) = times(text, 2, 50_000, 10 * MS);
     let share = counts.losses as f64 / counts.segments as f64;
     assert!((0.018..0.022).contains(&share), "{share}");
@@ -50,7 +50,7 @@ fn a_lost_segment_stalls_everything_behind_it_for_the_timeout() {
     // Lost twice: 380 + 760 ms more.
     assert!(worst(&times) >= (380 + 760 + 120) * MS, "{:?}", worst(&times));
     // What is sent 10 ms after a lost segment arrives with it, 10 ms less late.
-    let first = times.iter().position(|time| *time > 180 * MS).expect("a loss");
+    let first = times.iter().position(|time| *parse_time > 180 * MS).expect("a loss");
     let stall = times[first];
     assert!((380 + 120) * MS <= stall && stall <= (380 + 180) * MS, "{stall:?}");
     assert_eq!(times[first + 1], stall - 10 * MS);
@@ -58,11 +58,11 @@ fn a_lost_segment_stalls_everything_behind_it_for_the_timeout() {
 
 #[test]
 fn a_short_line_waits_for_the_least_timeout_which_doubles_with_each_loss() {
-    assert_eq!(conditions("lan").timeout(), limits::LINK_TIMEOUT_LEAST);
+    assert_eq!(conditions("lan").retransmission_timeout(), limits::NETEM_MIN_RTO);
     let (times, _) = times("delay=1ms,loss=50%", 3, 4_000, Duration::from_secs(60));
     for losses in 0..6_u32 {
-        let exactly = MS + limits::LINK_TIMEOUT_LEAST * (2_u32.pow(losses) - 1);
-        let count = times.iter().filter(|time| **time == exactly).count() as f64;
+        let exactly = MS + limits::NETEM_MIN_RTO * (2_u32.pow(losses) - 1);
+        let count = times.iter().filter(|time| **parse_time == exactly).count() as f64;
         let expected = 4_000.0 / 2_f64.powi(losses as i32 + 1);
         assert!((count - expected).abs() < 4.0 * expected.sqrt(), "{losses} losses: {count} of {expected}");
     }
@@ -70,11 +70,11 @@ fn a_short_line_waits_for_the_least_timeout_which_doubles_with_each_loss() {
 
 #[test]
 fn a_rate_spaces_segments_and_its_queue_is_bounded() {
-    let mut stream = Stream::new(&conditions("rate=100kB"), Direction::Down, 4);
+    let mut stream = DelayedStream::new(&conditions("rate=100kB"), Direction::Down, 4);
     let mut now = Duration::ZERO;
     let (mut sent, mut read) = (0, Vec::new());
     while now < Duration::from_secs(10) {
-        let space = stream.space(now);
+        let space = stream.writable_bytes(now);
         stream.write(&vec![7; space], now);
         sent += space;
         assert!(sent - read.len() <= limits::LINK_WINDOW_BYTES);
@@ -83,27 +83,27 @@ fn a_rate_spaces_segments_and_its_queue_is_bounded() {
     }
     let expected = 1_000_000;
     assert!(read.len().abs_diff(expected) < 3_000, "{} bytes in ten seconds", read.len());
-    assert!(stream.channel.queued(now) <= limits::LINK_QUEUE_BYTES);
-    assert_eq!(stream.channel.leaves().map(|leaves| leaves > now), Some(true));
+    assert!(stream.channel.queued(now) <= limits::NETEM_QUEUE_BYTES);
+    assert_eq!(stream.channel.first_departure().map(|leaves| leaves > now), Some(true));
 }
 
 #[test]
 fn a_reader_that_takes_nothing_stops_the_writer() {
-    let mut stream = Stream::new(&conditions("delay=5ms"), Direction::Up, 5);
+    let mut stream = DelayedStream::new(&conditions("delay=5ms"), Direction::Up, 5);
     let mut written = 0;
     for tick in 0..1_000 {
-        let space = stream.space(MS * tick);
+        let space = stream.writable_bytes(MS * tick);
         stream.write(&vec![0; space], MS * tick);
         written += space;
     }
     assert_eq!(written, limits::LINK_WINDOW_BYTES);
     stream.read(MS * 2_000, &mut Vec::new());
-    assert!(stream.space(MS * 2_000) > 0);
+    assert!(stream.writable_bytes(MS * 2_000) > 0);
 }
 
 #[test]
 fn each_direction_has_its_rate_and_its_random_numbers() {
-    let link = Link::new(&conditions("wifi"), 6);
+    let link = DuplexLink::new(&conditions("wifi"), 6);
     let mut arrivals = Vec::new();
     for mut channel in [link.up.channel, link.down.channel] {
         channel.send(Duration::ZERO, 14_600, |_, arrives| arrivals.push(arrives));
@@ -115,25 +115,25 @@ fn each_direction_has_its_rate_and_its_random_numbers() {
 
 #[test]
 fn changed_conditions_hold_from_then_on_and_overtake_nothing() {
-    let mut link = Link::new(&conditions("delay=500ms"), 7);
+    let mut link = DuplexLink::new(&conditions("delay=500ms"), 7);
     link.up.write(b"slow", Duration::ZERO);
     link.change(&Conditions::default());
     link.up.write(b"fast", MS);
     link.up.end(MS);
     let mut bytes = Vec::new();
-    assert_eq!(link.up.read(499 * MS, &mut bytes), Read::Nothing);
+    assert_eq!(link.up.read(499 * MS, &mut bytes), Arrival::Nothing);
     assert_eq!((link.up.next(), link.up.is_empty()), (Some(500 * MS), false));
-    assert_eq!(link.up.read(500 * MS, &mut bytes), Read::Bytes(500 * MS));
-    assert_eq!((&bytes[..], link.up.read(500 * MS, &mut Vec::new())), (&b"slowfast"[..], Read::End));
+    assert_eq!(link.up.read(500 * MS, &mut bytes), Arrival::Bytes(500 * MS));
+    assert_eq!((&bytes[..], link.up.read(500 * MS, &mut Vec::new())), (&b"slowfast"[..], Arrival::End));
 }
 
 #[test]
 fn percentiles_are_within_three_percent() {
-    let mut delays = Delays::default();
-    assert_eq!(delays.per_mille(500), None);
+    let mut delays = DelayHistogram::default();
+    assert_eq!(delays.quantile(500), None);
     (1..=100_000).for_each(|us| delays.add(Duration::from_micros(us)));
     for (per_mille, us) in [(1, 100), (500, 50_000), (990, 99_000), (1_000, 100_000)] {
-        let found = delays.per_mille(per_mille).expect("delays").as_micros() as f64;
+        let found = delays.quantile(per_mille).expect("delays").as_micros() as f64;
         assert!((found / us as f64 - 1.0).abs() < 0.032, "{per_mille}: {found} for {us}");
     }
 }
@@ -179,14 +179,14 @@ fn every_preset_is_valid_and_worse_than_the_one_before() {
             (conditions.check(), preset(name).map(|found| found.conditions)),
             (Ok(()), Some(conditions))
         );
-        assert!(conditions.timeout() >= timeout, "{name}");
-        timeout = conditions.timeout();
+        assert!(conditions.retransmission_timeout() >= timeout, "{name}");
+        timeout = conditions.retransmission_timeout();
     }
 }
 
 fn any_conditions() -> impl Strategy<Value = Conditions> {
-    let rate = || prop::option::of(limits::LINK_RATE_LEAST..=limits::LINK_RATE_MOST);
-    (0..10_000_000_u64, 0..=1000_u64, 0..=limits::LINK_LOSS_MOST, rate(), rate()).prop_map(
+    let rate = || prop::option::of(limits::NETEM_MIN_RATE..=limits::NETEM_MAX_RATE);
+    (0..10_000_000_u64, 0..=1000_u64, 0..=limits::NETEM_MAX_LOSS_PPM, parse_rate(), parse_rate()).prop_map(
         |(delay_us, jitter_per_mille, loss_ppm, up, down)| Conditions {
             delay: Duration::from_micros(delay_us),
             jitter: Duration::from_micros(delay_us * jitter_per_mille / 1000),
@@ -211,7 +211,7 @@ proptest! {
         writes in prop::collection::vec((0..2_000_000_u64, 0..5_000_usize), 1..40),
     ) {
         let run = || {
-            let (mut stream, mut now) = (Stream::new(&conditions, Direction::Down, seed), Duration::ZERO);
+            let (mut stream, mut now) = (DelayedStream::new(&conditions, Direction::Down, seed), Duration::ZERO);
             let (mut sent, mut received, mut arrivals) = (Vec::new(), Vec::new(), Vec::new());
             for (pause_us, count) in &writes {
                 now += Duration::from_micros(*pause_us);
@@ -223,12 +223,12 @@ proptest! {
             while let Some(next) = stream.next() {
                 let before = received.len();
                 match stream.read(next, &mut received) {
-                    Read::Bytes(time) => {
+                    Arrival::Bytes(time) => {
                         assert!(time >= conditions.delay - conditions.jitter, "{time:?}");
                         assert!(received.len() > before);
                     }
-                    Read::End => break,
-                    Read::Nothing => panic!("nothing arrives at {next:?}"),
+                    Arrival::End => break,
+                    Arrival::Nothing => panic!("nothing arrives at {next:?}"),
                 }
                 arrivals.push(next);
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// The text is not a time.
-pub fn time(text: &str) -> Result<Duration, String> {
+pub fn parse_time(text: &str) -> Result<Duration, String> {
     let (number, digits) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
         (Some(number), _) => (number, 3),
         (None, Some(number)) => (number, 6),
@@ -20,7 +20,7 @@ pub fn time(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 /// The text is not a share.
-pub fn loss(text: &str) -> Result<u32, String> {
+pub fn parse_loss(text: &str) -> Result<u32, String> {
     let number = text.strip_suffix('%').or((text == "0").then_some(text));
     let ppm = number.and_then(|number| scaled(number, 4)).and_then(|ppm| u32::try_from(ppm).ok());
     ppm.ok_or_else(|| "expected a share in percent such as 2% or 0.1%".to_owned())
@@ -30,7 +30,7 @@ pub fn loss(text: &str) -> Result<u32, String> {
 ///
 /// # Errors
 /// The text is not a rate.
-pub fn rate(text: &str) -> Result<Option<u64>, String> {
+pub fn parse_rate(text: &str) -> Result<Option<u64>, String> {
     let error = || "expected bytes or bits a second such as 250kB, 1.5MB or 2Mbit, or none".to_owned();
     if text == "none" {
         return Ok(None);
@@ -70,18 +70,18 @@ fn decimal(parts: u64, digits: usize) -> String {
 }
 
 /// A time as [`time`] reads it.
-pub fn text_of_time(time: Duration) -> String {
+pub fn format_time(time: Duration) -> String {
     format!("{}ms", decimal(time.as_micros() as u64, 3))
 }
 
 /// A share as [`loss`] reads it.
-pub fn text_of_loss(ppm: u32) -> String {
+pub fn format_loss(ppm: u32) -> String {
     format!("{}%", decimal(ppm.into(), 4))
 }
 
 /// A rate as [`rate`] reads it.
-pub fn text_of_rate(rate: Option<u64>) -> String {
-    match rate {
+pub fn format_rate(rate: Option<u64>) -> String {
+    match parse_rate {
         None => "none".to_owned(),
         Some(bytes) if bytes >= 1_000_000 => format!("{}MB", decimal(bytes, 6)),
         Some(bytes) => format!("{}kB", decimal(bytes, 3)),

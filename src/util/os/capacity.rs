@@ -7,7 +7,7 @@ use crate::limits;
 
 /// The machine's limits for one process, read once at startup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ceilings {
+pub struct MachineCapacity {
     /// Open files, after raising the soft limit to the hard one; `usize::MAX` if there is no bound.
     pub open_files: usize,
     /// Memory mappings, `vm.max_map_count`; `usize::MAX` if there is no bound.
@@ -16,12 +16,12 @@ pub struct Ceilings {
     pub threads: usize,
 }
 
-impl Ceilings {
+impl MachineCapacity {
     /// The number of connections, each with its thread, that fit under the ceilings, with some room
     /// for everything else.
     pub fn connections(&self) -> usize {
-        let by_files = self.open_files.saturating_sub(limits::DESCRIPTORS_KEPT);
-        let by_mappings = self.mappings.saturating_sub(limits::MAPPINGS_KEPT) / limits::MAPPINGS_PER_THREAD;
+        let by_files = self.open_files.saturating_sub(limits::RESERVED_DESCRIPTORS);
+        let by_mappings = self.mappings.saturating_sub(limits::RESERVED_MAPPINGS) / limits::MAPPINGS_PER_THREAD;
         by_files.min(by_mappings).min(self.threads / 2)
     }
 
@@ -30,15 +30,15 @@ impl Ceilings {
     /// # Errors
     /// [`io::ErrorKind::QuotaExceeded`] if they are too few to serve clients; the message says what
     /// is needed.
-    pub fn enough(&self) -> io::Result<usize> {
-        let (connections, least) = (self.connections(), limits::CONNECTIONS_LEAST);
+    pub fn check(&self) -> io::Result<usize> {
+        let (connections, least) = (self.connections(), limits::MIN_CONNECTIONS);
         if connections >= least {
             return Ok(connections);
         }
-        let files = limits::DESCRIPTORS_KEPT + least;
-        let mappings = limits::MAPPINGS_KEPT + limits::MAPPINGS_PER_THREAD * least;
+        let files = limits::RESERVED_DESCRIPTORS + least;
+        let mappings = limits::RESERVED_MAPPINGS + limits::MAPPINGS_PER_THREAD * least;
         let threads = 2 * least;
-        let Ceilings { open_files, mappings: has_mappings, threads: has_threads } = self;
+        let MachineCapacity { open_files, mappings: has_mappings, threads: has_threads } = self;
         let said = format!(
             "this machine supports {connections} connections, and a server needs at least {least}: open \
              files (ulimit -n): {open_files}, needed: {files}; memory mappings (vm.max_map_count): {has_mappings}, \
@@ -48,7 +48,7 @@ impl Ceilings {
     }
 }
 
-impl fmt::Display for Ceilings {
+impl fmt::Display for MachineCapacity {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} connections (", self.connections())?;
         for (count, of) in [(self.open_files, "open files, "), (self.mappings, "memory mappings, ")] {

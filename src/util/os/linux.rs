@@ -17,13 +17,13 @@ use rustix::net::{AddressFamily, SendAncillaryBuffer, SendFlags, SocketFlags, So
 use rustix::process::Resource;
 use rustix::rand::GetRandomFlags;
 
-use super::capacity::Ceilings;
-use super::readiness::{Ready, Watched};
+use super::capacity::MachineCapacity;
+use super::readiness::{Readiness, PollInterest};
 use super::signals;
 use crate::limits;
 
 /// Whether [`connect`] can choose the source address.
-pub const CHOOSES_SOURCE: bool = true;
+pub const CAN_BIND_SOURCE: bool = true;
 
 /// Read and write for the owner, no access for others.
 const PRIVATE_MODE: u32 = 0o600;
@@ -37,8 +37,8 @@ const EVENTS: usize = 1024;
 ///
 /// # Errors
 /// Any error of the socket except "would block": the peer is gone.
-pub fn send_now<'a>(stream: &TcpStream, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
-    let mut all = [IoSlice::new(&[]); limits::SEND_PIECES];
+pub fn try_send<'a>(stream: &TcpStream, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+    let mut all = [IoSlice::new(&[]); limits::MAX_IOVECS];
     let mut count = 0;
     for (place, bytes) in all.iter_mut().zip(slices) {
         *place = IoSlice::new(bytes);
@@ -79,7 +79,7 @@ pub fn widen_backlog(listener: &TcpListener) -> io::Result<()> {
 ///
 /// # Errors
 /// Any error of `setsockopt(2)`.
-pub fn prepare(stream: &TcpStream) -> io::Result<()> {
+pub fn configure_accepted(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     Ok(sockopt::set_socket_send_buffer_size(stream, limits::SEND_BUFFER_BYTES)?)
 }
@@ -88,18 +88,18 @@ pub fn prepare(stream: &TcpStream) -> io::Result<()> {
 ///
 /// # Errors
 /// Any error of `setsockopt(2)`.
-pub fn reset(stream: &TcpStream) -> io::Result<()> {
+pub fn set_reset_on_close(stream: &TcpStream) -> io::Result<()> {
     Ok(sockopt::set_socket_linger(stream, Some(Duration::ZERO))?)
 }
 
 /// Wakes a thread that is blocked in `accept` on this listener: it gets `EINVAL`.
-pub fn shut_listener(listener: &TcpListener) {
+pub fn wake_acceptor(listener: &TcpListener) {
     let _ = rustix::net::shutdown(listener, rustix::net::Shutdown::Both);
 }
 
 /// Waits at most this long until the peer has gone or reset the connection; bytes that arrive
 /// meanwhile are left unread.
-pub fn wait_until_gone(stream: &TcpStream, time: Duration) {
+pub fn wait_until_closed(stream: &TcpStream, time: Duration) {
     // Errors and the end of both directions are told without being asked for.
     let mut files = [PollFd::new(stream, PollFlags::empty())];
     let _ = rustix::event::poll(&mut files, Some(&timespec(time)));
@@ -125,7 +125,7 @@ pub fn connect(to: SocketAddr, from: Option<IpAddr>, room_bytes: Option<usize>) 
         Ok(()) => TcpStream::from(socket),
         Err(Errno::INPROGRESS) => {
             let stream = TcpStream::from(socket);
-            if !poll(&[Watched::writing(&stream)], limits::DIAL_TIME)?[0].is_any() {
+            if !poll(&[PollInterest::writable(&stream)], limits::DIAL_TIME)?[0].is_ready() {
                 return Err(io::ErrorKind::TimedOut.into());
             }
             stream.take_error()?.map_or(Ok(()), Err)?;
@@ -141,22 +141,22 @@ pub fn connect(to: SocketAddr, from: Option<IpAddr>, room_bytes: Option<usize>) 
 ///
 /// # Errors
 /// Any error of `poll(2)`.
-pub fn poll(sockets: &[Watched<'_>], time: Duration) -> io::Result<Vec<Ready>> {
+pub fn poll(sockets: &[PollInterest<'_>], time: Duration) -> io::Result<Vec<Readiness>> {
     let mut files: Vec<PollFd<'_>> = sockets.iter().map(file).collect();
     wait(&mut files, time)?;
     Ok(files.iter().map(|file| ready(file.revents())).collect())
 }
 
-fn file<'a>(socket: &Watched<'a>) -> PollFd<'a> {
+fn file<'a>(socket: &PollInterest<'a>) -> PollFd<'a> {
     let mut flags = PollFlags::empty();
     flags.set(PollFlags::IN | PollFlags::RDHUP, socket.reads);
     flags.set(PollFlags::OUT, socket.writes);
     PollFd::new(socket.stream, flags)
 }
 
-fn ready(happened: PollFlags) -> Ready {
+fn ready(happened: PollFlags) -> Readiness {
     let ended = happened.intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR);
-    Ready { reads: happened.contains(PollFlags::IN), writes: happened.contains(PollFlags::OUT), ended }
+    Readiness { is_readable: happened.contains(PollFlags::IN), is_writable: happened.contains(PollFlags::OUT), is_closed: ended }
 }
 
 fn wait(files: &mut [PollFd<'_>], time: Duration) -> io::Result<()> {
@@ -213,15 +213,15 @@ impl Poller {
 
 /// Standard input, read without the buffer of `std`, whose contents a wait could not see.
 #[derive(Debug)]
-pub struct StandardInput(io::Stdin);
+pub struct PollableStdin(io::Stdin);
 
-impl StandardInput {
+impl PollableStdin {
     /// Opens standard input.
     ///
     /// # Errors
     /// None on this system.
-    pub fn open() -> io::Result<StandardInput> {
-        Ok(StandardInput(io::stdin()))
+    pub fn open() -> io::Result<PollableStdin> {
+        Ok(PollableStdin(io::stdin()))
     }
 
     /// Waits at most this long until a read would not block, because of data or the end. Returns
@@ -250,7 +250,7 @@ impl StandardInput {
 /// Any error of `poll(2)`.
 pub fn poll_with_input(
     stream: Option<&TcpStream>,
-    input: Option<&mut StandardInput>,
+    input: Option<&mut PollableStdin>,
     time: Duration,
 ) -> io::Result<(bool, bool)> {
     let stream = stream.map(|stream| PollFd::new(stream, PollFlags::IN));
@@ -265,19 +265,19 @@ pub fn poll_with_input(
 
 /// Whether this program is in the foreground of its terminal. A background program that reads would
 /// be stopped (`SIGTTIN`). Returns true if the state cannot be determined.
-pub fn is_in_front() -> bool {
+pub fn is_foreground() -> bool {
     let status = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    is_group_in_front(&status).unwrap_or(true)
+    is_foreground_group(&status).unwrap_or(true)
 }
 
 /// As in proc(5): behind the name in brackets follow state, parent, group, session, terminal, and the group in front of it.
-fn is_group_in_front(status: &str) -> Option<bool> {
+fn is_foreground_group(status: &str) -> Option<bool> {
     let fields: Vec<&str> = status.rsplit_once(')')?.1.split_whitespace().collect();
     Some(fields.get(2)? == fields.get(5)?)
 }
 
 /// Lets the terminal show colours; one of Linux does so by itself.
-pub fn prepare_terminal() {}
+pub fn enable_ansi() {}
 
 /// Creates a file that only its owner may read and write, whatever the umask.
 ///
@@ -316,7 +316,7 @@ pub fn on_stop(handler: impl FnMut() + Send + 'static) -> io::Result<()> {
 }
 
 /// Whether every user of the machine may read this file.
-pub fn everyone_reads(about: &Metadata) -> bool {
+pub fn is_world_readable(about: &Metadata) -> bool {
     about.permissions().mode() & 0o004 != 0
 }
 
@@ -348,12 +348,12 @@ pub fn thread_cpu_time() -> Option<Duration> {
 
 /// Raises the open-files limit as far as allowed and reads the ceilings. A ceiling that cannot be
 /// read counts as Linux's default.
-pub fn ceilings() -> Ceilings {
+pub fn ceilings() -> MachineCapacity {
     let mut files = rustix::process::getrlimit(Resource::Nofile);
     files.current = files.maximum;
     let _ = rustix::process::setrlimit(Resource::Nofile, files);
     let open_files = rustix::process::getrlimit(Resource::Nofile).current;
-    Ceilings {
+    MachineCapacity {
         open_files: open_files.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX)),
         mappings: read_number("/proc/sys/vm/max_map_count").unwrap_or(65_530),
         threads: read_number("/proc/sys/kernel/pid_max").unwrap_or(32_768),
@@ -370,9 +370,9 @@ mod tests {
 
     #[test]
     fn the_foreground_of_a_terminal_is_known_by_its_process_group() {
-        assert_eq!(is_group_in_front("7 (a) b) c) S 1 7 7 34816 7 4194304"), Some(true));
-        assert_eq!(is_group_in_front("7 (tickwire) S 1 7 5 34816 5 4194304"), Some(false));
-        assert_eq!(is_group_in_front("7 (tickwire) S 1"), None);
+        assert_eq!(is_foreground_group("7 (a) b) c) S 1 7 7 34816 7 4194304"), Some(true));
+        assert_eq!(is_foreground_group("7 (tickwire) S 1 7 5 34816 5 4194304"), Some(false));
+        assert_eq!(is_foreground_group("7 (tickwire) S 1"), None);
     }
 
     #[test]

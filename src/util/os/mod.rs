@@ -27,12 +27,12 @@ use linux as system;
 #[cfg(any(tickwire_plain, not(target_os = "linux")))]
 use portable as system;
 
-pub use capacity::Ceilings;
-pub use readiness::{Ready, Watched};
+pub use capacity::MachineCapacity;
+pub use readiness::{Readiness, PollInterest};
 pub use system::{
-    CHOOSES_SOURCE, Poller, StandardInput, ceilings, connect, create_private, everyone_reads, is_at,
-    is_in_front, is_named_pipe, on_stop, open_private, poll, poll_with_input, prepare, prepare_terminal,
-    random, read, reset, send_now, shut_listener, thread_cpu_time, wait_until_gone, widen_backlog,
+    CAN_BIND_SOURCE, Poller, PollableStdin, ceilings, connect, create_private, is_world_readable, is_at,
+    is_foreground, is_named_pipe, on_stop, open_private, poll, poll_with_input, configure_accepted, enable_ansi,
+    random, read, set_reset_on_close, try_send, wake_acceptor, thread_cpu_time, wait_until_closed, widen_backlog,
 };
 
 use std::fs::File;

@@ -20,8 +20,8 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::capacity::Ceilings;
-use super::readiness::{Ready, Watched};
+use super::capacity::MachineCapacity;
+use super::readiness::{Readiness, PollInterest};
 use crate::limits;
 
 /// Whether [`connect`] can choose the source address.
@@ -40,7 +40,7 @@ pub const CHOOSES_SOURCE: bool = false;
 /// # Errors
 /// Any error of the socket except "would block": the peer is gone.
 pub fn send_now<'a>(mut stream: &TcpStream, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
-    let mut all = [IoSlice::new(&[]); limits::SEND_PIECES];
+    let mut all = [IoSlice::new(&[]); limits::MAX_IOVECS];
     let mut count = 0;
     for (place, bytes) in all.iter_mut().zip(slices) {
         *place = IoSlice::new(bytes);
@@ -120,12 +120,12 @@ pub fn shut_listener(listener: &TcpListener) {
         IpAddr::V6(Ipv6Addr::UNSPECIFIED) => address.set_ip(Ipv6Addr::LOCALHOST.into()),
         _ => {}
     }
-    let _ = TcpStream::connect_timeout(&address, limits::STOP_TIME);
+    let _ = TcpStream::connect_timeout(&address, limits::SHUTDOWN_CLOSE_TIMEOUT);
 }
 
 /// Waits at most this long until the peer has gone or reset the connection; bytes that arrive
 /// meanwhile are left unread. If bytes are left unread, it always waits this long.
-pub fn wait_until_gone(stream: &TcpStream, time: Duration) {
+pub fn wait_until_closed(stream: &TcpStream, time: Duration) {
     let deadline = Instant::now() + time;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -161,13 +161,13 @@ pub fn connect(to: SocketAddr, from: Option<IpAddr>, _room_bytes: Option<usize>)
 ///
 /// # Errors
 /// None.
-pub fn poll(sockets: &[Watched<'_>], time: Duration) -> io::Result<Vec<Ready>> {
+pub fn poll(sockets: &[PollInterest<'_>], time: Duration) -> io::Result<Vec<Readiness>> {
     let (deadline, mut has_paused) = (Instant::now() + time, false);
     loop {
-        let look = |socket: &Watched<'_>| Ready { writes: socket.writes && has_paused, ..look(socket) };
-        let found: Vec<Ready> = sockets.iter().map(look).collect();
+        let look = |socket: &PollInterest<'_>| Readiness { is_writable: socket.writes && has_paused, ..check_readiness(socket) };
+        let found: Vec<Readiness> = sockets.iter().map(look).collect();
         let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() || found.iter().any(|ready| ready.is_any()) {
+        if left.is_zero() || found.iter().any(|ready| ready.is_ready()) {
             return Ok(found);
         }
         thread::sleep(left.min(limits::PLAIN_LOOK));
@@ -176,16 +176,16 @@ pub fn poll(sockets: &[Watched<'_>], time: Duration) -> io::Result<Vec<Ready>> {
 }
 
 /// What a socket that does not block is ready for, as far as a look tells.
-fn look(socket: &Watched<'_>) -> Ready {
+fn check_readiness(socket: &PollInterest<'_>) -> Readiness {
     if !socket.reads {
-        return Ready::default();
+        return Readiness::default();
     }
     match socket.stream.peek(&mut [0]) {
-        Ok(1..) => Ready { reads: true, ..Ready::default() },
+        Ok(1..) => Readiness { is_readable: true, ..Readiness::default() },
         Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-            Ready::default()
+            Readiness::default()
         }
-        Ok(0) | Err(_) => Ready { reads: true, ended: true, writes: false },
+        Ok(0) | Err(_) => Readiness { is_readable: true, is_closed: true, is_writable: false },
     }
 }
 
@@ -221,7 +221,7 @@ impl Poller {
         let deadline = Instant::now() + time;
         loop {
             self.sockets.retain(|(_, stream)| stream.strong_count() > 0);
-            let is_ready = |stream: Arc<TcpStream>| look(&Watched::reading(&stream)).is_any();
+            let is_ready = |stream: Arc<TcpStream>| check_readiness(&PollInterest::readable(&stream)).is_ready();
             let is_ready = |stream: &Weak<TcpStream>| stream.upgrade().is_some_and(is_ready);
             let found = self.sockets.iter().filter(|(_, stream)| is_ready(stream));
             let found: Vec<usize> = found.map(|(number, _)| *number).collect();
@@ -309,7 +309,7 @@ pub fn poll_with_input(
 ) -> io::Result<(bool, bool)> {
     let deadline = Instant::now() + time;
     loop {
-        let is_heard = stream.is_some_and(|stream| look(&Watched::reading(stream)).is_any());
+        let is_heard = stream.is_some_and(|stream| check_readiness(&PollInterest::readable(stream)).is_ready());
         let is_typed = input.as_mut().map_or(Ok(false), |input| input.wait(Duration::ZERO))?;
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() || is_heard || is_typed {
@@ -431,7 +431,7 @@ pub fn thread_cpu_time() -> Option<Duration> {
 
 /// Assumed, not read: the 256 descriptors that macOS gives a program, and the threads that a system
 /// of today carries. A server on Windows needs no descriptors.
-pub fn ceilings() -> Ceilings {
+pub fn ceilings() -> MachineCapacity {
     let open_files = if cfg!(windows) { usize::MAX } else { 256 };
-    Ceilings { open_files, mappings: usize::MAX, threads: 4_096 }
+    MachineCapacity { open_files, mappings: usize::MAX, threads: 4_096 }
 }

@@ -4,7 +4,7 @@ use std::net::TcpStream;
 
 /// A non-blocking socket, and what its owner waits for.
 #[derive(Debug, Clone, Copy)]
-pub struct Watched<'a> {
+pub struct PollInterest<'a> {
     /// The socket.
     pub stream: &'a TcpStream,
     /// Wait for bytes or the end of the peer's bytes.
@@ -13,32 +13,32 @@ pub struct Watched<'a> {
     pub writes: bool,
 }
 
-impl<'a> Watched<'a> {
+impl<'a> PollInterest<'a> {
     /// A socket that is read.
-    pub fn reading(stream: &'a TcpStream) -> Watched<'a> {
-        Watched { stream, reads: true, writes: false }
+    pub fn readable(stream: &'a TcpStream) -> PollInterest<'a> {
+        PollInterest { stream, reads: true, writes: false }
     }
 
     /// A socket that is written.
-    pub fn writing(stream: &'a TcpStream) -> Watched<'a> {
-        Watched { stream, reads: false, writes: true }
+    pub fn writable(stream: &'a TcpStream) -> PollInterest<'a> {
+        PollInterest { stream, reads: false, writes: true }
     }
 }
 
 /// What a socket is ready for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Ready {
+pub struct Readiness {
     /// A read would not block.
-    pub reads: bool,
+    pub is_readable: bool,
     /// A write may succeed.
-    pub writes: bool,
+    pub is_writable: bool,
     /// The peer has ended its bytes, or the connection is broken.
-    pub ended: bool,
+    pub is_closed: bool,
 }
 
-impl Ready {
+impl Readiness {
     /// Whether it is ready for anything.
-    pub fn is_any(self) -> bool {
-        self.reads || self.writes || self.ended
+    pub fn is_ready(self) -> bool {
+        self.is_readable || self.is_writable || self.is_closed
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::readiness::{Ready, Watched};
+use super::readiness::{Readiness, PollInterest};
 
 /// Long enough for anything that happens at all.
 const PATIENCE: Duration = Duration::from_secs(20);

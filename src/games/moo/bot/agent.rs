@@ -13,7 +13,7 @@ use crate::game::bots::{Agent, Deeds, Excuse, Outcome, Sight};
 use crate::game::command_acks::answers_commands;
 use crate::game::bots::ack_checker::{Asked, tick_to_name};
 use crate::games::moo::client_packet::{ClientPacket, Mode};
-use crate::packet::{Decoded, Dialect};
+use crate::packet::{DecodedPacket, Dialect};
 use crate::connection::session::NATIVE_VERSION;
 
 /// Time between two pings.
@@ -169,7 +169,7 @@ impl<O: Observer> Actor<O> {
     }
 
     /// Judges what the server says of commands.
-    fn judge(&mut self, packet: &Decoded<'_>, heard: &Heard, out: &mut Outcome) {
+    fn judge(&mut self, packet: &DecodedPacket<'_>, heard: &Heard, out: &mut Outcome) {
         let Some(asked) = &mut self.asked else { return };
         let judged = asked.hear(packet).and_then(|()| match heard {
             Heard::Update(Update { own, .. }) => asked.settle().and_then(|()| match own {
@@ -214,7 +214,7 @@ impl<O: Observer> Agent for Actor<O> {
         }
     }
 
-    fn hear(&mut self, packet: &Decoded<'_>, now: Duration, out: &mut Outcome) {
+    fn hear(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut Outcome) {
         let heard = Heard::from_decoded(packet);
         self.judge(packet, &heard, out);
         self.tick = match &heard {
@@ -278,19 +278,19 @@ mod tests {
     use crate::client::connection::{Keys, Link};
     use crate::limits;
     use crate::packet::tables::BUILTIN;
-    use crate::packet::{Codes, Direction};
-    use crate::ws::connection::{self, Conn, Role};
+    use crate::packet::{PacketTables, Direction};
+    use crate::ws::connection::{self, Connection, Role};
     use crate::ws::http::HeadReader;
     use crate::ws::handshake;
 
     const NOW: Duration = Duration::from_secs(1);
 
     /// A bot whose upgrade is done, and the server's end of its connection.
-    fn connected(dialect: &str) -> (Bot<Actor<Picture>>, Conn, Arc<Dialect>) {
-        connected_with(&Codes::builtin(), dialect)
+    fn connected(dialect: &str) -> (Bot<Actor<Picture>>, Connection, Arc<Dialect>) {
+        connected_with(&PacketTables::builtin(), dialect)
     }
 
-    fn connected_with(codes: &Codes, dialect: &str) -> (Bot<Actor<Picture>>, Conn, Arc<Dialect>) {
+    fn connected_with(codes: &PacketTables, dialect: &str) -> (Bot<Actor<Picture>>, Connection, Arc<Dialect>) {
         let dialect = codes.dialect(dialect).unwrap();
         let policy = Box::new(Wanderer::new(1, 1));
         let keys = Keys { upgrade: [1; 16], mask: || [1, 2, 3, 4] };
@@ -299,13 +299,13 @@ mod tests {
         let mut bot = Bot::new(link, Arc::clone(&dialect), actor, ());
         let mut request = Vec::new();
         bot.drain_output(&mut request);
-        let head = HeadReader::new(limits::HEAD).receive(&request).unwrap().unwrap();
+        let head = HeadReader::new(limits::HEAD_LIMITS).receive(&request).unwrap().unwrap();
         bot.receive(&handshake::accept(&head, &["tickwire.v1"]).unwrap().response, NOW);
-        (bot, Conn::new(Role::Server, limits::FROM_CLIENTS), dialect)
+        (bot, Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS), dialect)
     }
 
     /// The packets that the bot has sent since.
-    fn said(bot: &mut Bot<Actor<Picture>>, conn: &mut Conn, dialect: &Dialect) -> Vec<String> {
+    fn said(bot: &mut Bot<Actor<Picture>>, conn: &mut Connection, dialect: &Dialect) -> Vec<String> {
         let (mut bytes, mut packets) = (Vec::new(), Vec::new());
         bot.drain_output(&mut bytes);
         conn.receive(&bytes);
@@ -317,7 +317,7 @@ mod tests {
         packets
     }
 
-    fn tell(bot: &mut Bot<Actor<Picture>>, conn: &mut Conn, message: &[u8]) {
+    fn tell(bot: &mut Bot<Actor<Picture>>, conn: &mut Connection, message: &[u8]) {
         let mut bytes = Vec::new();
         conn.send_binary(message);
         conn.drain_output(&mut bytes);
@@ -325,7 +325,7 @@ mod tests {
     }
 
     /// Gives the bot a body, and lets it act.
-    fn enter(bot: &mut Bot<Actor<Picture>>, conn: &mut Conn, dialect: &Dialect) {
+    fn enter(bot: &mut Bot<Actor<Picture>>, conn: &mut Connection, dialect: &Dialect) {
         let json = [
             r#"["welcome",[1,"0",1,14400,30,30,"0",5]]"#,
             r#"["spawned",[9]]"#,
@@ -358,7 +358,7 @@ mod tests {
         let texts = BUILTIN.map(|(file, text)| {
             (file, text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect::<String>())
         });
-        let (mut bot, mut conn, dialect) = connected_with(&Codes::from_texts(&texts).unwrap(), "native");
+        let (mut bot, mut conn, dialect) = connected_with(&PacketTables::from_texts(&texts).unwrap(), "native");
         enter(&mut bot, &mut conn, &dialect);
         assert_eq!(said(&mut bot, &mut conn, &dialect), ["hello", "ping", "move"]);
     }

@@ -119,7 +119,7 @@ impl<'d> Draft<'d> {
 
     fn set_angle(self, name: &str, angle: Option<u16>) -> Self {
         let argument = self.row.and_then(|row| Some(&row.arguments[row.argument(name)?]));
-        let value = argument.zip(angle).map(|(argument, angle)| angle_value(angle, &argument.kind.shape));
+        let value = argument.zip(angle).map(|(argument, angle)| angle_value(angle, &argument.ty.shape));
         self.set(name, or_nil(value))
     }
 

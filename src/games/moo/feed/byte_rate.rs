@@ -41,7 +41,7 @@ impl Pace {
 
     /// Records that news were sent.
     pub fn sent_news(&mut self, tick: u32, tick_hz: u32) {
-        self.news_tick = tick.saturating_add(ticks(limits::CLAN_NEWS_EVERY.as_millis() as u64, tick_hz));
+        self.news_tick = tick.saturating_add(ticks(limits::CLAN_NEWS_INTERVAL.as_millis() as u64, tick_hz));
     }
 }
 

@@ -127,8 +127,8 @@ impl Shot {
     /// the side of sending.
     pub fn crosses(&self, window: Window) -> bool {
         let way = Fixed::from_px(self.range_px);
-        let end_x = self.x.plus(way.times(cosine(self.heading))).to_px();
-        let end_y = self.y.plus(way.times(sine(self.heading))).to_px();
+        let end_x = self.x.saturating_add(way.scaled(cosine(self.heading))).to_px();
+        let end_y = self.y.saturating_add(way.scaled(sine(self.heading))).to_px();
         let (x, y) = (self.x.to_px(), self.y.to_px());
         let apart = |from: i32, to: i32, centre: i32| (from.min(to) - centre).max(centre - from.max(to));
         apart(x, end_x, window.x) <= HALF_WIDTH_PX && apart(y, end_y, window.y) <= HALF_HEIGHT_PX

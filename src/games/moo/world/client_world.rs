@@ -201,7 +201,7 @@ impl Local {
         }
         let most = |wanted: Fixed, was: Fixed| {
             let limit = Fixed(was.0.saturating_abs());
-            wanted.clamp(Fixed::ZERO.minus(limit), limit)
+            wanted.clamp(Fixed::ZERO.saturating_sub(limit), limit)
         };
         for _ in 0..ticks {
             entity.act(&self.world.terrain, &self.world.rates);

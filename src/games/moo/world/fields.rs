@@ -1,6 +1,6 @@
 //! The fields of this world: see [`tickwire_sim::fields`].
 
-pub(crate) use tickwire_sim::fields::{Bytes, Field, Malformed, Reader, Sink};
+pub(crate) use tickwire_sim::fields::{ByteSink, Field, Malformed, Reader, Sink};
 pub(crate) use tickwire_sim::{fields, scalar};
 
 /// Why bytes are not a snapshot that this code can restore.

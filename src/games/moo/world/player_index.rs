@@ -25,14 +25,14 @@ impl Spot {
     /// The square of the distance to a point, with 32 binary places; `None` if it is further away
     /// than `reach` along one axis.
     pub(crate) fn square_to(&self, x: Fixed, y: Fixed, reach: Fixed) -> Option<u64> {
-        let (dx, dy) = (self.x.apart(x), self.y.apart(y));
+        let (dx, dy) = (self.x.distance(x), self.y.distance(y));
         let reach = reach.0.unsigned_abs();
         (dx <= reach && dy <= reach).then(|| square(dx) + square(dy))
     }
 
     /// Whether the distance to a point is less than that.
     pub(crate) fn is_nearer(&self, x: Fixed, y: Fixed, reach: Fixed) -> bool {
-        is_shorter(self.x.apart(x), self.y.apart(y), reach.0.unsigned_abs())
+        is_shorter(self.x.distance(x), self.y.distance(y), reach.0.unsigned_abs())
     }
 }
 

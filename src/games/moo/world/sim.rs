@@ -1,7 +1,7 @@
 //! The world as a room drives it: [`tickwire_sim::Sim`].
 
-use tickwire_sim::migrate::Saved;
-use tickwire_sim::{Declared, Rejected, Sim, Stepped};
+use tickwire_sim::migrate::NamedState;
+use tickwire_sim::{OptionSpec, RejectedCommand, Sim, StepResult};
 
 use crate::command::{Action, Command};
 use crate::entity::PlayerId;
@@ -15,15 +15,15 @@ use crate::world::World;
 /// The name of the option for the side of the map.
 const MAP_SIZE: &str = "map_size_px";
 
-impl From<Identity> for tickwire_sim::Identity {
+impl From<Identity> for tickwire_sim::WorldParams {
     fn from(Identity { seed, map_size_px, tick_hz }: Identity) -> Self {
         let options = vec![(MAP_SIZE, map_size_px)];
-        tickwire_sim::Identity { seed, tick_hz: tick_hz.get(), options }
+        tickwire_sim::WorldParams { seed, tick_hz: tick_hz.get(), options }
     }
 }
 
-impl From<&tickwire_sim::Identity> for Identity {
-    fn from(identity: &tickwire_sim::Identity) -> Identity {
+impl From<&tickwire_sim::WorldParams> for Identity {
+    fn from(identity: &tickwire_sim::WorldParams) -> Identity {
         Identity {
             seed: identity.seed,
             map_size_px: identity.option(MAP_SIZE).unwrap_or(rules::MAP_SIZE_PX),
@@ -35,23 +35,23 @@ impl From<&tickwire_sim::Identity> for Identity {
 impl Sim for World {
     type Action = Action;
 
-    const OPTIONS: &'static [Declared] = &[Declared {
+    const OPTIONS: &'static [OptionSpec] = &[OptionSpec {
         name: MAP_SIZE,
         flag: "map-size",
         unit: "px",
         meaning: "side of the square map",
         default: rules::MAP_SIZE_PX,
-        least: rules::MAP_SIZE_MIN_PX,
-        most: rules::MAP_SIZE_MAX_PX,
+        min: rules::MAP_SIZE_MIN_PX,
+        max: rules::MAP_SIZE_MAX_PX,
     }];
 
     const TICK_RATES: &'static [u32] = &[30, 15, 20, 60];
 
-    fn new(identity: &tickwire_sim::Identity) -> World {
+    fn new(identity: &tickwire_sim::WorldParams) -> World {
         World::new(identity.into())
     }
 
-    fn identity(&self) -> tickwire_sim::Identity {
+    fn identity(&self) -> tickwire_sim::WorldParams {
         (*self.identity()).into()
     }
 
@@ -67,10 +67,10 @@ impl Sim for World {
         self.players().map(|player| player.id)
     }
 
-    fn step(&mut self, commands: &mut Vec<Command>, out: &mut Stepped) {
+    fn step(&mut self, commands: &mut Vec<Command>, out: &mut StepResult) {
         out.clear();
         let outcome = self.step(commands);
-        out.left.extend(outcome.events.iter().filter_map(|event| match event {
+        out.departed.extend(outcome.events.iter().filter_map(|event| match event {
             Event::Left { player } => Some(*player),
             _ => None,
         }));
@@ -80,7 +80,7 @@ impl Sim for World {
                 _ => None,
             };
             let Command { player, sequence, .. } = *command;
-            Rejected { player, sequence, joining, reason: rejection.name() }
+            RejectedCommand { player, sequence, joining, reason: rejection.name() }
         }));
     }
 
@@ -96,7 +96,7 @@ impl Sim for World {
         self.snapshot()
     }
 
-    fn recognizes(bytes: &[u8]) -> bool {
+    fn is_snapshot(bytes: &[u8]) -> bool {
         bytes.starts_with(MAGIC)
     }
 
@@ -104,11 +104,11 @@ impl Sim for World {
         World::restore(bytes).map_err(|error| error.to_string())
     }
 
-    fn named(&self) -> Vec<u8> {
+    fn save_named(&self) -> Vec<u8> {
         self.named()
     }
 
-    fn carried(identity: &tickwire_sim::Identity, saved: &Saved) -> Result<World, String> {
+    fn migrate(identity: &tickwire_sim::WorldParams, saved: &NamedState) -> Result<World, String> {
         World::carried(Identity::from(identity), saved).map_err(|error| error.to_string())
     }
 }

@@ -15,11 +15,11 @@
 
 use std::fmt;
 
-use tickwire_sim::migrate::{Saved, Writer};
+use tickwire_sim::migrate::{NamedState, NamedWriter};
 
 use crate::controller::Controller;
 pub use crate::fields::SnapshotError;
-use crate::fields::{Bytes, Field, Reader, Sink};
+use crate::fields::{ByteSink, Field, Reader, Sink};
 use crate::rules_hash::code_hash;
 use crate::state::{Identity, State};
 use crate::validate::check;
@@ -61,7 +61,7 @@ impl std::error::Error for SnapshotError {}
 impl World {
     /// Encodes the state, with a header that identifies the format and the rules.
     pub fn snapshot(&self) -> Vec<u8> {
-        let mut out = Bytes(MAGIC.to_vec());
+        let mut out = ByteSink(MAGIC.to_vec());
         out.put(u64::from(VERSION), 2);
         out.put(code_hash(), 8);
         self.state.write(&mut out);
@@ -88,7 +88,7 @@ impl World {
 impl World {
     /// The state with the names of its fields, for a program whose fields and rules may differ.
     pub fn named(&self) -> Vec<u8> {
-        let mut out = Writer::default();
+        let mut out = NamedWriter::default();
         out.field("world", &self.state);
         out.bytes("moo")
     }
@@ -97,7 +97,7 @@ impl World {
     ///
     /// # Errors
     /// With the rules of this program, there is no such world.
-    pub fn carried(identity: Identity, saved: &Saved) -> Result<World, SnapshotError> {
+    pub fn carried(identity: Identity, saved: &NamedState) -> Result<World, SnapshotError> {
         let fresh = World::new(identity);
         let mut state: State = saved.field("world", &fresh.state)?;
         state.identity = fresh.state.identity;

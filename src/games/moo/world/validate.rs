@@ -258,7 +258,7 @@ fn check_scenery(entity: &Entity) -> Result<(), SnapshotError> {
 
 fn check_body(body: &Body, map_size_px: u32) -> Result<(), SnapshotError> {
     let edge = Fixed::from_px(body.radius_px);
-    let far = Fixed::from_px(map_size_px as i32).minus(edge);
+    let far = Fixed::from_px(map_size_px as i32).saturating_sub(edge);
     let on_map = |at: Fixed| edge <= at && at <= far;
     require(on_map(body.x) && on_map(body.y), "place")?;
     let most = Fixed::from_px(rules::VELOCITY_MAX_PX).0.unsigned_abs();

@@ -1,15 +1,15 @@
 //! A game with one scalar changed, and the report of it.
 
-use tickwire_sim::state_tree::{State, corrupted};
-use tickwire_sim::{Command, Sim as _, Stepped};
+use tickwire_sim::state_tree::{StateTree, corrupt_one_scalar};
+use tickwire_sim::{Command, Sim as _, StepResult};
 
 use super::*;
 use crate::game::simple::Deed;
 
 /// Eight tanks that drive and fire as chance has it.
 fn played(ticks: u32) -> World<Tanks> {
-    let mut world = World::<Tanks>::new(&Identity::of::<World<Tanks>>(5));
-    let (mut random, mut stepped) = (Rng::new(5, 9), Stepped::default());
+    let mut world = World::<Tanks>::new(&WorldParams::default_for::<World<Tanks>>(5));
+    let (mut random, mut stepped) = (Rng::new(5, 9), StepResult::default());
     let command = |player: u16, sequence: u32, action| Command {
         player: PlayerId(player),
         sequence: sequence.into(),
@@ -31,10 +31,10 @@ fn played(ticks: u32) -> World<Tanks> {
 fn a_thousand_corruptions_are_each_named_rightly_and_alone() {
     let world = played(130);
     assert!(!world.game().shells.is_empty(), "something flies");
-    let (before, mut named) = (State::of(&world), BTreeSet::new());
+    let (before, mut named) = (StateTree::of(&world), BTreeSet::new());
     for seed in 0..1_000 {
-        let (mut other, changed) = corrupted(&world, &mut Rng::new(seed, 1)).expect("something can change");
-        assert_eq!(before.differences(&State::of(&other), 100), std::slice::from_ref(&changed));
+        let (mut other, changed) = corrupt_one_scalar(&world, &mut Rng::new(seed, 1)).expect("something can change");
+        assert_eq!(before.differences(&StateTree::of(&other), 100), std::slice::from_ref(&changed));
         // As many bytes as one scalar has, besides the checksum at the end.
         let (ours, theirs) = (world.snapshot(), other.snapshot());
         assert_eq!(ours.len(), theirs.len());
@@ -43,7 +43,7 @@ fn a_thousand_corruptions_are_each_named_rightly_and_alone() {
         let (list, _) = changed.entity.split_once('[').unwrap_or((&changed.entity, ""));
         let field = changed.field.split('[').next().unwrap_or_default();
         named.insert(format!("{list} {field}"));
-        other.step(&mut Vec::new(), &mut Stepped::default());
+        other.step(&mut Vec::new(), &mut StepResult::default());
     }
     assert!(named.len() >= 25, "{named:?}");
     for place in [

@@ -1,6 +1,6 @@
 //! Rule 17: a shell meets other tanks where its player saw them.
 
-use tickwire_sim::fields::{Bytes, Field as _, Reader};
+use tickwire_sim::fields::{ByteSink, Field as _, Reader};
 
 use super::super::rules::REWIND;
 use super::*;
@@ -151,7 +151,7 @@ fn rule_17_what_a_player_saw_lasts_until_its_next_control() {
 #[test]
 fn rule_17_where_tanks_were_is_part_of_the_state() {
     let field = duel();
-    let mut bytes = Bytes::default();
+    let mut bytes = ByteSink::default();
     field.game.write(&mut bytes);
     // The map of the test is not that of its seed.
     let mut again = Tanks::read(&mut Reader::new(&bytes.0)).expect("a whole state");

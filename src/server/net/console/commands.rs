@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Instant;
 
-use tickwire_sim::{Encoded, PlayerId};
+use tickwire_sim::{EncodedAction, PlayerId};
 use tracing::{debug, info};
 
 use super::save_world;
@@ -22,7 +22,7 @@ use crate::server::net::server_state::{Host, Stage};
 use crate::server::net::tcp_client::Client;
 use crate::server::room::handle::{Busy, Handle};
 use crate::server::room::seats::Seat;
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 
 /// A command: its name and arguments, its effect, and the function that carries it out.
 pub type Command = (&'static str, &'static str, fn(&Desk<'_>, &str) -> Done);
@@ -115,7 +115,7 @@ fn find_room(host: &Host, name: &str) -> Option<Arc<Hosted>> {
 /// As much of a room's name as an error repeats.
 fn named(name: &str) -> String {
     let shown = if is_private(name) {
-        name.chars().take(limits::PRIVATE_NAME_SHOWN).collect()
+        name.chars().take(limits::PRIVATE_NAME_VISIBLE_CHARS).collect()
     } else {
         excerpt(name)
     };
@@ -212,7 +212,7 @@ impl Desk<'_> {
         }
         self.room.rouse();
         let late = "the world did not answer in time; the command may still be executed";
-        asked.recv_timeout(limits::ANSWER_TIME).map_err(|error| match error {
+        asked.recv_timeout(limits::ROOM_QUERY_TIMEOUT).map_err(|error| match error {
             RecvTimeoutError::Disconnected if self.room.is_ending() => self.is_over(),
             _ => late.to_owned(),
         })
@@ -236,18 +236,18 @@ impl Desk<'_> {
         }
         let clients = self.room.clients();
         self.room.set_ending();
-        let deadline = Instant::now() + limits::ANSWER_TIME;
+        let deadline = Instant::now() + limits::ROOM_QUERY_TIMEOUT;
         while !self.room.handle.is_over() {
             if Instant::now() >= deadline {
                 return Err(No::Failed("the room is ending, but has not ended in time".to_owned()));
             }
-            thread::sleep(limits::LAST_WORDS_LOOK);
+            thread::sleep(limits::FLUSH_POLL_INTERVAL);
         }
         Ok(format!("{} has ended; clients closed: {clients}", self.room.title()))
     }
 
     /// Queues a command that changes the world, which the world may reject.
-    fn command(&self, action: Encoded, done: String) -> Done {
+    fn command(&self, action: EncodedAction, done: String) -> Done {
         match self.ask(|room| room.command(action))? {
             Ok(()) => Ok(done),
             Err(rejection) => Err(No::Failed(format!("the world rejected the command: {rejection}"))),
@@ -327,13 +327,13 @@ impl Desk<'_> {
 
     fn ban(&self, rest: &str) -> Done {
         let address = address(rest)?;
-        let household = Household::of(address);
-        if matches!(self.source, Source::Admin(own) if Household::of(own) == household) {
+        let household = AddressPrefix::from_ip(address);
+        if matches!(self.source, Source::Admin(own) if AddressPrefix::from_ip(own) == household) {
             let reason = "is your own address: a ban would lock you out of /admin";
             return Err(format!("{household} {reason}").into());
         }
         let this_machine = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
-        if this_machine.map(Household::of).contains(&household) {
+        if this_machine.map(AddressPrefix::from_ip).contains(&household) {
             let reason =
                 "is this machine: a ban would lock out a proxy on it, and all clients behind the proxy";
             return Err(format!("{household} {reason}").into());
@@ -343,7 +343,7 @@ impl Desk<'_> {
             return Err(format!("{household} is banned already").into());
         }
         let mut theirs = self.host.clients.all();
-        theirs.retain(|client| Household::of(client.address.ip()) == household);
+        theirs.retain(|client| AddressPrefix::from_ip(client.address.ip()) == household);
         let now = self.host.now();
         for client in &theirs {
             client.player().map(|player| client.room.dismiss_of(client.id, player, now));
@@ -358,7 +358,7 @@ impl Desk<'_> {
 
     fn unban(&self, rest: &str) -> Done {
         let address = address(rest)?;
-        let household = Household::of(address);
+        let household = AddressPrefix::from_ip(address);
         if self.host.admission.unban(household) {
             Ok(format!("{household} is no longer banned"))
         } else {

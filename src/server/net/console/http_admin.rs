@@ -30,7 +30,7 @@ const PRIVATE: [(&str, &str); 2] = [("Cache-Control", "no-store"), ("X-Content-T
 
 /// Whether a request carries operator commands.
 pub fn brings_lines(head: &RequestHead) -> bool {
-    head.method == "POST" && head.path() == PATH && !head.asks_for_upgrade()
+    head.method == "POST" && head.path() == PATH && !head.has_upgrade_headers()
 }
 
 /// The response to a request that carries operator commands.
@@ -59,7 +59,7 @@ pub fn respond(
     let body = read_body(stream, rest, length, deadline)?;
     let body = String::from_utf8(body).map_err(|_| Refused::plain(400, "body_not_utf8"))?;
     let lines: Vec<&str> = body.lines().filter(|line| !line.trim().is_empty()).collect();
-    if lines.len() > limits::ADMIN_LINES {
+    if lines.len() > limits::MAX_ADMIN_LINES {
         return Err(Refused::plain(413, "too_many_lines"));
     }
     let source = Source::Admin(address.ip());

@@ -62,8 +62,8 @@ impl Console {
 /// As [`Console::run`].
 pub fn run(host: &Host, line: &str, source: Source) -> Option<Answer> {
     let (name, done) = match line.trim() {
-        _ if line.len() > limits::OPERATOR_LINE_BYTES => {
-            ("unknown", Err(format!("a line may have at most {} bytes", limits::OPERATOR_LINE_BYTES)))
+        _ if line.len() > limits::MAX_OPERATOR_LINE_BYTES => {
+            ("unknown", Err(format!("a line may have at most {} bytes", limits::MAX_OPERATOR_LINE_BYTES)))
         }
         "" => return None,
         line => commands::carry_out(&Desk { host, room: host.room(), source }, line),

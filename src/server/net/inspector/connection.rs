@@ -52,7 +52,7 @@ pub fn run(host: &Host, room: &Hosted, stream: &TcpStream, rest: &[u8]) -> &'sta
     watcher.watched = None;
     let _ = watcher.flush();
     let _ = stream.shutdown(Shutdown::Write);
-    blocking_io::drain(stream, limits::CLOSE_TIME, limits::DRAIN_BYTES, |_| ());
+    blocking_io::drain(stream, limits::CLOSE_TIMEOUT, limits::MAX_DRAIN_BYTES, |_| ());
     why
 }
 
@@ -71,7 +71,7 @@ impl Watcher<'_> {
             }
             let now = self.host.now();
             if now >= turn {
-                turn = now + limits::WIRE_TURN;
+                turn = now + limits::INSPECTOR_SEND_INTERVAL;
                 self.send_observed(now);
                 let (host, only_room) = (self.host, &self.only_room);
                 host.ended.update(&host.tap);
@@ -97,7 +97,7 @@ impl Watcher<'_> {
 
     /// Reads the bytes that arrive within this time.
     fn read(&self, buffer: &mut [u8], left: Duration) -> io::Result<Option<usize>> {
-        self.stream.set_read_timeout(Some(left.max(limits::WIRE_READ_TIME_LEAST)))?;
+        self.stream.set_read_timeout(Some(left.max(limits::MIN_INSPECTOR_READ_TIMEOUT)))?;
         match os::read(self.stream, buffer) {
             Ok(count) => Ok(Some(count)),
             Err(error) if blocking_io::is_timeout(&error) || error.kind() == ErrorKind::Interrupted => {
@@ -115,7 +115,7 @@ impl Watcher<'_> {
         }
         let mut bytes = Vec::new();
         self.watch.drain_output(&mut bytes);
-        blocking_io::write_all(self.stream, &bytes, limits::WIRE_WRITE_TIME)
+        blocking_io::write_all(self.stream, &bytes, limits::INSPECTOR_WRITE_TIMEOUT)
             .map_err(|_| "the watcher did not read in time")
     }
 
@@ -132,7 +132,7 @@ impl Watcher<'_> {
             Request::Watch(client) => {
                 // The old listener goes first, so that the tap never fills two.
                 self.watched = None;
-                let listen = |client| (client, self.host.tap.listen(Some(client), limits::WIRE_TAP_BYTES));
+                let listen = |client| (client, self.host.tap.listen(Some(client), limits::INSPECTOR_QUEUE_BYTES));
                 self.watched = client.filter(|client| self.may_watch(*client)).map(listen);
                 if let Some(client) = client {
                     self.send_ended(client);

@@ -14,7 +14,7 @@ use crate::limits;
 use crate::server::clients::inspector_session;
 use crate::server::net::tap::{Listener, Seen, Tap, What};
 use crate::server::net::tcp_client::Client;
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 
 /// See the [module](self).
@@ -98,7 +98,7 @@ impl EndedClients {
         let mut state = self.state.lock();
         state.watchers += 1;
         if state.listener.is_none() {
-            state.listener = Some(tap.listen(None, limits::WIRE_TAP_BYTES));
+            state.listener = Some(tap.listen(None, limits::INSPECTOR_QUEUE_BYTES));
         }
         Watching { ended: self, tap }
     }
@@ -177,8 +177,8 @@ impl State {
     fn end(&mut self, client: u64) {
         let (tail, about) = (self.tails.remove(&client), self.ending.remove(&client));
         let Some((tail, about)) = tail.zip(about) else { return };
-        let household = Household::of(about.address.ip());
-        let is_same = |ended: &Ended| Household::of(ended.about.address.ip()) == household;
+        let household = AddressPrefix::from_ip(about.address.ip());
+        let is_same = |ended: &Ended| AddressPrefix::from_ip(ended.about.address.ip()) == household;
         let of_address = self.ended.iter().filter(|ended| is_same(ended)).count();
         if of_address >= limits::WIRE_ENDED_PER_ADDRESS {
             let oldest = self.ended.iter().position(is_same);

@@ -25,7 +25,7 @@ use super::blocking_io::write_all;
 use super::server_state::Host;
 use crate::limits;
 use crate::packet::credentials;
-use crate::packet::routes::{NoEndpoint, room_of};
+use crate::packet::routes::{RouteError, split_room_path};
 use crate::server::admission::refusal::Refused;
 use crate::server::admission::{Permit, Place};
 pub use crate::server::clients::inspector_session::{PATH, SUBPROTOCOL};
@@ -34,7 +34,7 @@ use crate::ws::http::RequestHead;
 
 /// Whether a request is for `/wire`, of the server or of a room.
 pub fn is_meant(head: &RequestHead) -> bool {
-    room_of(head.path()).1 == PATH && head.asks_for_upgrade()
+    split_room_path(head.path()).1 == PATH && head.has_upgrade_headers()
 }
 
 /// Serves a watcher in the thread of its connection; `rest` is the bytes after its request.
@@ -54,13 +54,13 @@ pub fn serve(
         let offered = credentials::shown_list(&accepted.declined);
         info!(%address, offered, known = SUBPROTOCOL, "{}", handshake::DECLINED);
     }
-    let (name, _) = room_of(head.path());
-    let room = host.rooms.find(name).ok_or_else(|| Refused::from(NoEndpoint::Room))?;
+    let (name, _) = split_room_path(head.path());
+    let room = host.rooms.find(name).ok_or_else(|| Refused::from(RouteError::Room))?;
     if host.is_stopping() {
         return Err(Refused::plain(503, "stopping"));
     }
     permit.becomes(Place::Watcher)?;
-    if write_all(stream, &accepted.response, limits::HEAD_TIME).is_ok() {
+    if write_all(stream, &accepted.response, limits::HEAD_TIMEOUT).is_ok() {
         let of = room.label();
         info!(%address, room = of, "watcher connected");
         let why = connection::run(host, &room, stream, &rest);

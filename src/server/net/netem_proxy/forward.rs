@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use super::forwarded_header::Forward;
 use crate::limits;
-use crate::util::netem::{Counts, Link, Read, Stream};
-use crate::util::os::{self, Watched};
+use crate::util::netem::{SegmentCounts, DuplexLink, Arrival, DelayedStream};
+use crate::util::os::{self, PollInterest};
 
 /// One direction.
 struct Way<'a> {
     from: &'a TcpStream,
     to: &'a TcpStream,
-    stream: Stream,
+    stream: DelayedStream,
     /// Changes the bytes that are read.
     forward: Option<Forward>,
     /// Bytes that have arrived and that `to` has not accepted.
@@ -44,10 +44,10 @@ struct Done {
 /// One side has reset its connection, which was passed on; or waiting failed.
 pub fn carry(
     [client, server]: [&TcpStream; 2],
-    link: Link,
+    link: DuplexLink,
     forward: Forward,
     is_stopping: &AtomicBool,
-    told: impl Fn(usize, usize, Counts, Option<Duration>),
+    told: impl Fn(usize, usize, SegmentCounts, Option<Duration>),
 ) -> io::Result<()> {
     let (began, mut buffer) = (Instant::now(), vec![0; limits::RELAY_READ_BYTES]);
     let way = |from, to, stream, forward| Way {
@@ -67,7 +67,7 @@ pub fn carry(
             way.read(began.elapsed(), &mut buffer);
             let done = way.deliver(began.elapsed())?;
             let counts = std::mem::take(&mut way.stream.channel.counts);
-            if done.bytes > 0 || done.delay.is_some() || counts != Counts::default() {
+            if done.bytes > 0 || done.delay.is_some() || counts != SegmentCounts::default() {
                 told(direction, done.bytes, counts, done.delay);
             }
             if done.is_broken {
@@ -89,7 +89,7 @@ pub fn is_reset(error: &io::Error) -> bool {
 
 impl Way<'_> {
     fn wants_bytes(&mut self, now: Duration) -> bool {
-        !self.has_ended && self.stream.space(now) > 0
+        !self.has_ended && self.stream.writable_bytes(now) > 0
     }
 
     /// Reads once, if there is space.
@@ -97,7 +97,7 @@ impl Way<'_> {
         if !self.wants_bytes(now) {
             return;
         }
-        let most = self.stream.space(now).min(buffer.len());
+        let most = self.stream.writable_bytes(now).min(buffer.len());
         match self.from.read(&mut buffer[..most]) {
             Ok(0) => {
                 self.has_ended = true;
@@ -132,13 +132,13 @@ impl Way<'_> {
         }
         if self.out.is_empty() {
             match self.stream.read(now, &mut self.out) {
-                Read::Nothing => return Ok(done),
-                Read::Bytes(delay) => done.delay = Some(delay),
-                Read::End if self.is_reset => {
-                    os::reset(self.to)?;
+                Arrival::Nothing => return Ok(done),
+                Arrival::Bytes(delay) => done.delay = Some(delay),
+                Arrival::End if self.is_reset => {
+                    os::set_reset_on_close(self.to)?;
                     return Err(ErrorKind::ConnectionReset.into());
                 }
-                Read::End => {
+                Arrival::End => {
                     self.is_over = true;
                     done.is_broken = self.to.shutdown(Shutdown::Write).is_err();
                     return Ok(done);
@@ -163,10 +163,10 @@ impl Way<'_> {
     /// How long nothing happens here unless a socket becomes ready.
     fn rest(&mut self, now: Duration) -> Duration {
         let arrives = if self.is_over || !self.out.is_empty() { None } else { self.stream.next() };
-        let is_full = !self.has_ended && self.stream.space(now) == 0;
-        let leaves = if is_full { self.stream.channel.leaves() } else { None };
+        let is_full = !self.has_ended && self.stream.writable_bytes(now) == 0;
+        let leaves = if is_full { self.stream.channel.first_departure() } else { None };
         let next = arrives.into_iter().chain(leaves).min();
-        next.map_or(limits::RELAY_LOOK, |next| next.saturating_sub(now))
+        next.map_or(limits::NETEM_PROXY_IDLE_WAIT, |next| next.saturating_sub(now))
     }
 }
 
@@ -180,7 +180,7 @@ fn wait(ways: &mut [Way<'_>; 2], began: Instant) -> io::Result<()> {
         let writes = !ways[1 - direction].out.is_empty();
         // A socket whose peer has gone is ready all the time, and must not be asked without need.
         if reads || writes {
-            sockets.push(Watched { stream: ways[direction].from, reads, writes });
+            sockets.push(PollInterest { stream: ways[direction].from, reads, writes });
         }
     }
     os::poll(&sockets, time).map(drop)
@@ -208,7 +208,7 @@ mod tests {
         let ((mut client, client_end), (mut server, server_end)) = (pair(), pair());
         let carrying = thread::spawn(move || {
             let forward = Forward::new("192.168.1.20".parse().expect("an address"));
-            let link = Link::new(&Conditions::default(), 1);
+            let link = DuplexLink::new(&Conditions::default(), 1);
             carry([&client_end, &server_end], link, forward, &AtomicBool::new(false), |_, _, _, _| {})
         });
         let head = b"GET / HTTP/1.1\r\n\r\n";

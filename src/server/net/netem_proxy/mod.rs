@@ -28,7 +28,7 @@ use self::forwarded_header::Forward;
 use super::accept::{self, AcceptErrors};
 use super::registry::Registry;
 use crate::limits;
-use crate::util::netem::{Conditions, Counts, Delays, Link};
+use crate::util::netem::{Conditions, SegmentCounts, DelayHistogram, DuplexLink};
 use crate::util::os;
 use crate::util::sync::Mutex;
 
@@ -57,9 +57,9 @@ pub struct Totals {
     /// Bytes delivered to the server and to clients.
     pub bytes: [u64; 2],
     /// Segments and losses of both directions.
-    pub counts: Counts,
+    pub counts: SegmentCounts,
     /// The time from reading to delivering, of each delivery.
-    pub delays: Delays,
+    pub delays: DelayHistogram,
 }
 
 /// A running relay. Dropping it without [`Relay::stop`] leaves its threads running.
@@ -89,14 +89,14 @@ impl Relay {
     /// The machine supports too few connections, the address cannot be bound, or a thread cannot be
     /// started.
     pub fn start(options: Options) -> io::Result<Relay> {
-        let connections = os::ceilings().enough()?;
+        let connections = os::ceilings().check()?;
         let listener = Arc::new(TcpListener::bind(options.listen)?);
         os::widen_backlog(&listener)?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             options,
             // Two sockets each.
-            most: limits::RELAY_CLIENTS.min(connections / 2),
+            most: limits::NETEM_PROXY_MAX_CLIENTS.min(connections / 2),
             is_stopping: AtomicBool::new(false),
             totals: Mutex::default(),
             connections: Registry::default(),
@@ -116,19 +116,19 @@ impl Relay {
     /// Accepts no new connections and cuts all others. Returns what it has carried.
     pub fn stop(self) -> Totals {
         self.shared.is_stopping.store(true, Ordering::Release);
-        os::shut_listener(&self.listener);
+        os::wake_acceptor(&self.listener);
         let _ = self.accepting.join();
         for stream in self.shared.connections.all() {
             let _ = stream.shutdown(Shutdown::Both);
         }
-        self.shared.connections.wait_until_empty(Instant::now() + limits::CUT_TIME);
+        self.shared.connections.wait_until_empty(Instant::now() + limits::SHUTDOWN_JOIN_TIMEOUT);
         self.shared.totals.lock().clone()
     }
 }
 
 /// Whether clients of a relay to this server keep addresses of their own.
 pub fn keeps_addresses(to: SocketAddr) -> bool {
-    os::CHOOSES_SOURCE && matches!(to.ip(), IpAddr::V4(ip) if ip.is_loopback())
+    os::CAN_BIND_SOURCE && matches!(to.ip(), IpAddr::V4(ip) if ip.is_loopback())
 }
 
 /// The address of this machine that stands for a client: that of a client on this machine itself, or
@@ -154,7 +154,7 @@ fn accept_all(shared: &Arc<Shared>, listener: &TcpListener) {
         totals.connections += 1;
         if shared.connections.all().len() >= 2 * shared.most {
             totals.refused += 1;
-            let _ = os::reset(&stream);
+            let _ = os::set_reset_on_close(&stream);
             continue;
         }
         shared.give_thread(stream, address, number);
@@ -184,21 +184,21 @@ impl Shared {
         let Options { to, conditions, seed, .. } = self.options;
         let from = keeps_addresses(to).then(|| IpAddr::V4(own_address(address.ip())));
         // A small receive buffer: the server's sends stop soon after this program stops reading.
-        let server = match os::connect(to, from, Some(limits::LINK_QUEUE_BYTES)) {
+        let server = match os::connect(to, from, Some(limits::NETEM_QUEUE_BYTES)) {
             Ok(server) => Arc::new(server),
             Err(error) => {
                 warn!(%address, "cannot connect to {to}: {error}");
                 self.totals.lock().failed += 1;
-                let _ = os::reset(client);
+                let _ = os::set_reset_on_close(client);
                 return;
             }
         };
-        if os::prepare(client).and_then(|()| client.set_nonblocking(true)).is_err() {
+        if os::configure_accepted(client).and_then(|()| client.set_nonblocking(true)).is_err() {
             return; // The client has gone already.
         }
         self.connections.add(2 * number + 1, Arc::clone(&server));
-        let link = Link::new(&conditions, Rng::from_state(seed ^ number << 32).next_u64());
-        let told = |direction: usize, bytes: usize, counts: Counts, delay: Option<Duration>| {
+        let link = DuplexLink::new(&conditions, Rng::from_state(seed ^ number << 32).next_u64());
+        let told = |direction: usize, bytes: usize, counts: SegmentCounts, delay: Option<Duration>| {
             let totals = &mut *self.totals.lock();
             totals.bytes[direction] += bytes as u64;
             totals.counts.add(counts);

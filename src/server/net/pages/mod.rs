@@ -133,7 +133,7 @@ const OWN_PAGES_ONLY: [&str; 3] = [inspector::PATH, http_admin::PATH, METRICS_PA
 
 /// The headers by which a browser lets pages of other origins read the answer to this request: the origins whose pages may play.
 fn sharing(head: &RequestHead, allowed: &[String]) -> Vec<(&'static str, String)> {
-    if OWN_PAGES_ONLY.contains(&routes::room_of(head.path()).1) {
+    if OWN_PAGES_ONLY.contains(&routes::split_room_path(head.path()).1) {
         return Vec::new();
     }
     if allowed.is_empty() {
@@ -159,7 +159,7 @@ fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
         return found(200, name, browser_edition::find(FILES, name));
     }
     // A room has the pages for its players, and they ask for their files below its path.
-    let (room, path) = routes::room_of(head.path());
+    let (room, path) = routes::split_room_path(head.path());
     let name = match path {
         "/" => "index.html",
         inspector::PATH => "wire.html",
@@ -183,7 +183,7 @@ fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
     // says that it is needed.
     let status = if path == inspector::PATH { access::status(host, head, address) } else { 200 };
     if name == CODES {
-        return found(status, name, Some(tables_json::lines(&host.config.codes).into_bytes().into()));
+        return found(status, name, Some(tables_json::tables_json_lines(&host.config.codes).into_bytes().into()));
     }
     if name == RULES {
         let rules = about.and_then(|about| about.rules).map(|rules| rules().into_bytes().into());

@@ -17,7 +17,7 @@ use std::time::Instant;
 use super::page_response::{Found, POLICY};
 use crate::game::About;
 use crate::limits;
-use crate::packet::{Codes, routes, tables_json};
+use crate::packet::{PacketTables, routes, tables_json};
 use crate::server::admission::refusal::Refused;
 use crate::server::net::accept::{self, AcceptErrors};
 use crate::server::net::blocking_io::{drain, read, write_all};
@@ -38,7 +38,7 @@ pub struct Served {
     /// The rooms of the capture that can be watched, by name, with their games.
     pub rooms: Vec<(Untrusted, &'static About)>,
     /// The packet tables of the pages.
-    pub codes: Arc<Codes>,
+    pub codes: Arc<PacketTables>,
 }
 
 /// A running server. Dropping it without [`Watched::stop`] leaves its thread running.
@@ -89,7 +89,7 @@ impl Watched {
     /// Accepts no new connections. A response that is being written ends with the program.
     pub fn stop(self) {
         self.shared.is_stopping.store(true, Ordering::Release);
-        os::shut_listener(&self.listener);
+        os::wake_acceptor(&self.listener);
         let _ = self.accepting.join();
     }
 }
@@ -102,7 +102,7 @@ fn accept_all(shared: &Arc<Shared>, listener: &TcpListener) {
     {
         if shared.connections.fetch_add(1, Ordering::AcqRel) >= limits::WATCH_CONNECTIONS {
             let refused = Refused::plain(503, "too_many_connections");
-            let _ = os::send_now(&stream, [&refused.response[..]].into_iter());
+            let _ = os::try_send(&stream, [&refused.response[..]].into_iter());
             shared.connections.fetch_sub(1, Ordering::AcqRel);
             continue;
         }
@@ -122,18 +122,18 @@ fn serve(shared: &Shared, stream: &TcpStream, address: SocketAddr) {
     let written = match read_head(stream) {
         Ok(None) => return,
         Ok(Some(head)) => answer(shared, stream, &head, address),
-        Err(refused) => write_all(stream, &refused.response, limits::PAGE_TIME),
+        Err(refused) => write_all(stream, &refused.response, limits::PAGE_WRITE_TIMEOUT),
     };
     if written.is_ok() {
         let _ = stream.shutdown(Shutdown::Write);
-        drain(stream, limits::CLOSE_TIME, limits::DRAIN_BYTES, |_| {});
+        drain(stream, limits::CLOSE_TIMEOUT, limits::MAX_DRAIN_BYTES, |_| {});
     }
 }
 
 /// The head; `Ok(None)` if the peer left before it was complete, or has sent nothing in time.
 fn read_head(stream: &TcpStream) -> Result<Option<RequestHead>, Refused> {
-    let deadline = Instant::now() + limits::HEAD_TIME;
-    let (mut reader, mut buffer) = (HeadReader::new(limits::HEAD), [0; limits::READ_BYTES]);
+    let deadline = Instant::now() + limits::HEAD_TIMEOUT;
+    let (mut reader, mut buffer) = (HeadReader::new(limits::HEAD_LIMITS), [0; limits::READ_BYTES]);
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         match read(stream, &mut buffer, left) {
@@ -161,8 +161,8 @@ fn answer(shared: &Shared, stream: &TcpStream, head: &RequestHead, address: Sock
         shared.served.find(head)
     };
     let (head, body) = pages::response(found, is_head, &[]);
-    write_all(stream, &head, limits::PAGE_TIME)?;
-    write_all(stream, &body, limits::PAGE_TIME)
+    write_all(stream, &head, limits::PAGE_WRITE_TIMEOUT)?;
+    write_all(stream, &body, limits::PAGE_WRITE_TIMEOUT)
 }
 
 /// Sends the capture, as long as it is now. A peer that takes no bytes for a while is given up.
@@ -170,11 +170,11 @@ fn send_file(served: &Served, stream: &TcpStream, is_head: bool) -> io::Result<(
     let opened = File::open(&served.file).and_then(|file| Ok((file.metadata()?.len(), file)));
     let Ok((bytes, mut file)) = opened else {
         let found = Found::text(404, "the capture file cannot be read any more\n".to_owned());
-        return write_all(stream, &pages::response(found, is_head, &[]).0, limits::PAGE_TIME);
+        return write_all(stream, &pages::response(found, is_head, &[]).0, limits::PAGE_WRITE_TIMEOUT);
     };
     let more = pages::headers(POLICY, ("Cache-Control", "no-cache"));
     let head = http::response_head(200, CAPTURE_TYPE, &more, usize::try_from(bytes).unwrap_or(usize::MAX));
-    write_all(stream, &head, limits::PAGE_TIME)?;
+    write_all(stream, &head, limits::PAGE_WRITE_TIMEOUT)?;
     let (mut left, mut buffer) = (if is_head { 0 } else { bytes }, vec![0; limits::WATCH_SEND_BYTES]);
     while left > 0 {
         let most = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
@@ -183,7 +183,7 @@ fn send_file(served: &Served, stream: &TcpStream, is_head: bool) -> io::Result<(
             // It has become shorter: the peer sees that bytes are missing.
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        write_all(stream, &buffer[..count], limits::PAGE_TIME)?;
+        write_all(stream, &buffer[..count], limits::PAGE_WRITE_TIMEOUT)?;
         left -= count as u64;
     }
     Ok(())
@@ -192,7 +192,7 @@ fn send_file(served: &Served, stream: &TcpStream, is_head: bool) -> io::Result<(
 impl Served {
     /// The page of a room, or a file of it.
     fn find(&self, head: &RequestHead) -> Found {
-        let (room, path) = routes::room_of(head.path());
+        let (room, path) = routes::split_room_path(head.path());
         let (first, known) = (self.rooms.first(), self.rooms.iter().find(|(name, _)| name == room));
         // The page at the root is that of the default room, or of the first one if there is none.
         let Some((_, about)) = known.or(first.filter(|_| room.is_empty())) else {
@@ -206,7 +206,7 @@ impl Served {
         match name {
             name if name.starts_with("admin.") => Found::text(404, "no such page\n".to_owned()),
             pages::CODES => {
-                pages::found(200, name, Some(tables_json::lines(&self.codes).into_bytes().into()))
+                pages::found(200, name, Some(tables_json::tables_json_lines(&self.codes).into_bytes().into()))
             }
             pages::RULES => pages::found(200, name, about.rules.map(|rules| rules().into_bytes().into())),
             name => pages::page(name, about),

@@ -7,14 +7,14 @@ use std::net::SocketAddr;
 use serde_json::json;
 
 use super::page_response::Found;
-use crate::packet::routes::{ROOMS, is_room_name};
+use crate::packet::routes::{ROOM_PREFIX, is_room_name};
 use crate::server::admission::refusal::Refused;
 use crate::server::net::metrics::Metrics;
 use crate::server::net::rooms::Hosted;
 use crate::server::net::rooms_on_demand;
 use crate::server::net::server_state::Host;
-use crate::util::address_prefix::Household;
-use crate::util::plural::count;
+use crate::util::address_prefix::AddressPrefix;
+use crate::util::plural::count_noun;
 use crate::ws::http::RequestHead;
 
 /// The path of the list of rooms.
@@ -40,7 +40,7 @@ pub fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Option<Foun
         HEALTH_PATH => return Some(health(host)),
         _ => {}
     }
-    let rest = head.path().strip_prefix(ROOMS)?;
+    let rest = head.path().strip_prefix(ROOM_PREFIX)?;
     let (name, below) = rest.split_once('/').map_or((rest, None), |(name, below)| (name, Some(below)));
     if name.is_empty() || host.rooms.find(name).is_none() {
         if !rooms_on_demand::is_possible(host, name) {
@@ -48,7 +48,7 @@ pub fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Option<Foun
         }
         // The page's files, and the inspector beside it, may be asked for before the room is made.
         let is_the_page = below == Some("");
-        if let (true, Err(refused)) = (is_the_page, rooms_on_demand::check(host, Household::of(address.ip())))
+        if let (true, Err(refused)) = (is_the_page, rooms_on_demand::check(host, AddressPrefix::from_ip(address.ip())))
         {
             Metrics::count(&host.metrics.refused, "rule", refused.rule);
             return Some(no_room_left(head, &refused));
@@ -93,8 +93,8 @@ fn list(host: &Host, head: &RequestHead) -> Found {
     let players: usize = rooms.iter().map(|room| room.players()).sum();
     let mut body = format!(
         "<p class=\"sum\">{}, {}. Choose a room to play in it.</p>\n<ul>\n",
-        count(rooms.len(), "room"),
-        count(players, "player")
+        count_noun(rooms.len(), "room"),
+        count_noun(players, "player")
     );
     for room in &rooms {
         let (link, title) =
@@ -103,7 +103,7 @@ fn list(host: &Host, head: &RequestHead) -> Found {
         let players = match (room.players(), room.clients()) {
             (0, 0) => "empty".to_owned(),
             (0, watching) => format!("{watching} watching"),
-            (players, _) => count(players, "player"),
+            (players, _) => count_noun(players, "player"),
         };
         let _ = writeln!(body, "<li><a href=\"{link}\"><b>{title}</b> <span>{players}</span></a></li>");
     }
@@ -116,7 +116,7 @@ fn list(host: &Host, head: &RequestHead) -> Found {
 
 /// The path of a room's page.
 fn path_of(room: &Hosted) -> String {
-    if room.name().is_empty() { "/".to_owned() } else { format!("{ROOMS}{}/", room.name()) }
+    if room.name().is_empty() { "/".to_owned() } else { format!("{ROOM_PREFIX}{}/", room.name()) }
 }
 
 /// Answers a request for the page of a room that cannot be made now.

@@ -17,12 +17,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire_sim::Membership;
+use tickwire_sim::MembershipChange;
 
 use crate::connection::session::Session;
 use crate::game::About;
 use crate::limits;
-use crate::packet::Codes;
+use crate::packet::PacketTables;
 use crate::server::net::tap::{Lost, Missed, Seen, Side, What};
 use crate::server::room::Snapshot;
 use crate::tools::capture::End;
@@ -59,13 +59,13 @@ pub struct Scribe {
     /// The rooms of which the file says what is played there.
     rooms: BTreeSet<Arc<str>>,
     /// The packet tables in force, which each file carries.
-    codes: Arc<Codes>,
+    codes: Arc<PacketTables>,
 }
 
 impl Scribe {
     /// A scribe that has seen no traffic yet, of a server with these packet tables, whose clock began
     /// at this time since 1970.
-    pub fn new(epoch: Duration, codes: Arc<Codes>) -> Scribe {
+    pub fn new(epoch: Duration, codes: Arc<PacketTables>) -> Scribe {
         Scribe {
             writer: Writer::new(epoch),
             lost: 0,
@@ -235,7 +235,7 @@ impl Scribe {
     fn world(&mut self, seen: &Seen, snapshot: &Snapshot) {
         self.room(&seen.room, snapshot.about, seen.at);
         let Snapshot { identity, code_hash, names, bytes, .. } = snapshot;
-        let parts = bytes.chunks(limits::CAPTURE_PART_BYTES);
+        let parts = bytes.chunks(limits::CAPTURE_CHUNK_BYTES);
         // The bounds of a world keep it far below 65,535 parts.
         let count = parts.len() as u16;
         for (part, bytes) in (0..count).zip(parts) {
@@ -281,10 +281,10 @@ impl Scribe {
         self.name(seen.client);
     }
 
-    fn learn_names(&mut self, room: &Arc<str>, changes: &[Membership]) {
+    fn learn_names(&mut self, room: &Arc<str>, changes: &[MembershipChange]) {
         for change in changes {
             match change {
-                Membership::Joins(player, name) => {
+                MembershipChange::Joined(player, name) => {
                     self.names.insert((Arc::clone(room), player.0), name.clone());
                     let is_theirs =
                         |talker: &Talker| talker.player == player.0 && talker.opened.room == *room;
@@ -293,8 +293,8 @@ impl Scribe {
                         self.name(client);
                     }
                 }
-                Membership::Away(_) => {}
-                Membership::Leaves(player) => drop(self.names.remove(&(Arc::clone(room), player.0))),
+                MembershipChange::Disconnected(_) => {}
+                MembershipChange::Left(player) => drop(self.names.remove(&(Arc::clone(room), player.0))),
             }
         }
     }

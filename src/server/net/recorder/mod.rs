@@ -27,8 +27,8 @@ use tracing::{info, warn};
 use super::metrics::Metrics;
 use super::tap::{Listener, Lost, Tap, What};
 use crate::limits;
-use crate::packet::Codes;
-use crate::util::plural::count;
+use crate::packet::PacketTables;
+use crate::util::plural::count_noun;
 use crate::util::sync::Mutex;
 use capture_encoder::Scribe;
 use files::Output;
@@ -67,7 +67,7 @@ pub struct Recorder {
     /// When the server's clock began.
     started: Instant,
     /// The packet tables in force.
-    codes: Arc<Codes>,
+    codes: Arc<PacketTables>,
     capture: Mutex<Option<Capture>>,
 }
 
@@ -106,8 +106,8 @@ impl Progress {
         let ended = error.as_ref().map_or(String::new(), |error| format!("; ended: {error}"));
         let counts = format!(
             "{}, {}, messages and ticks lost: {lost}",
-            count(*packets, "packet"),
-            count(*bytes, "byte")
+            count_noun(*packets, "packet"),
+            count_noun(*bytes, "byte")
         );
         match more_files {
             0 => format!("{name}: {counts}{ended}"),
@@ -122,7 +122,7 @@ impl Recorder {
         tap: Tap,
         rotation: Rotation,
         metrics: Arc<Metrics>,
-        (started, codes): (Instant, Arc<Codes>),
+        (started, codes): (Instant, Arc<PacketTables>),
     ) -> Recorder {
         Recorder { tap, rotation, metrics, started, codes, capture: Mutex::default() }
     }
@@ -174,7 +174,7 @@ impl Recorder {
         let mut capture = self.capture.lock();
         let Capture { shared, ended } = capture.as_ref().ok_or("no capture is running")?;
         shared.listener.close();
-        let waited = ended.recv_timeout(limits::CAPTURE_END_TIME);
+        let waited = ended.recv_timeout(limits::CAPTURE_FLUSH_TIMEOUT);
         let text = shared.progress.lock().text();
         if waited == Err(RecvTimeoutError::Timeout) {
             return Err(format!("{text}; the reader has stopped reading, so the rest cannot be written"));
@@ -244,7 +244,7 @@ impl Writing {
         // The rooms whose world a pipe has.
         let mut begun: BTreeSet<Arc<str>> = BTreeSet::new();
         loop {
-            let taken = self.shared.listener.take(limits::CAPTURE_LOOK);
+            let taken = self.shared.listener.take(limits::CAPTURE_POLL_INTERVAL);
             let mut parts = taken.parts.iter().peekable();
             for (at, seen) in taken.items.iter().enumerate() {
                 self.last = seen.at;
@@ -275,7 +275,7 @@ impl Writing {
                 awaits_part = true;
                 self.shared.listener.renew();
             }
-            thread::sleep(limits::CAPTURE_PAUSE);
+            thread::sleep(limits::CAPTURE_WRITE_INTERVAL);
         }
     }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire_sim::Membership;
+use tickwire_sim::MembershipChange;
 
 use crate::connection::redact::http_head;
 use crate::game::About;
@@ -109,7 +109,7 @@ pub enum What {
         /// Its commands, as a command frame.
         frame: Arc<[u8]>,
         /// Whom they let in or make leave.
-        changes: Vec<Membership>,
+        changes: Vec<MembershipChange>,
     },
 }
 

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tickwire_sim::Membership;
+use tickwire_sim::MembershipChange;
 
 use crate::connection::receiver::Piece;
 use crate::server::room::{Snapshot, Wants};
@@ -274,7 +274,7 @@ impl Tap {
         &self,
         (run, at, tick): (&Run, Duration, u32),
         checksum: u64,
-        (frame, changes): (Arc<[u8]>, Vec<Membership>),
+        (frame, changes): (Arc<[u8]>, Vec<MembershipChange>),
         snapshot: Option<Arc<Snapshot>>,
     ) {
         let who = Who { client: THE_WORLD, player: 0, at, tick };

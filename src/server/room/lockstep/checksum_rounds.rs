@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::journal_entry::{Field, Report};
 use crate::limits;
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 
 /// See the [module](self).
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ pub(super) struct Claim {
     /// The participant in words.
     pub label: String,
     /// Its address.
-    pub household: Household,
+    pub household: AddressPrefix,
     /// Since when it has a world.
     pub since: u32,
     /// The checksum.
@@ -131,7 +131,7 @@ impl Rounds {
     /// Forgets the rounds before a tick, and the oldest of too many, except those that are to be reported.
     pub fn forget_before(&mut self, oldest: u32) {
         self.0.retain(|tick, round| *tick >= oldest || round.is_due());
-        let mut surplus = self.0.len().saturating_sub(limits::LOCKSTEP_ROUNDS);
+        let mut surplus = self.0.len().saturating_sub(limits::LOCKSTEP_MAX_CHECKSUM_ROUNDS);
         if surplus > 0 {
             self.0.retain(|_, round| {
                 let is_kept = surplus == 0 || round.is_due();
@@ -159,7 +159,7 @@ impl Round {
                 Some(at) if groups[at].1.len() < limits::LOCKSTEP_PARTICIPANTS => {
                     groups[at].1.push(claim.label.clone());
                 }
-                None if groups.len() < limits::LOCKSTEP_GROUPS => {
+                None if groups.len() < limits::LOCKSTEP_MAX_REPORT_GROUPS => {
                     groups.push((claim.checksum, vec![claim.label.clone()]));
                 }
                 _ => {
@@ -184,7 +184,7 @@ impl Round {
 fn in_turn<'a>(claims: Vec<(&u64, &'a Claim)>) -> Vec<&'a Claim> {
     let mut claims = claims;
     claims.sort_by_key(|(connection, claim)| (claim.since, **connection));
-    let mut of_address = BTreeMap::<Household, usize>::new();
+    let mut of_address = BTreeMap::<AddressPrefix, usize>::new();
     let mut ranked: Vec<(usize, &Claim)> = claims
         .into_iter()
         .map(|(_, claim)| {

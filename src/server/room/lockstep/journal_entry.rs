@@ -97,7 +97,7 @@ impl Field {
     /// [`limits::LOCKSTEP_FIELD_CHARS`].
     pub(super) fn shown(self) -> Field {
         let shown = |text: String| -> String {
-            escape::line(&text).chars().take(limits::LOCKSTEP_FIELD_CHARS).collect()
+            escape::escape_line(&text).chars().take(limits::LOCKSTEP_FIELD_CHARS).collect()
         };
         Field {
             entity: shown(self.entity),

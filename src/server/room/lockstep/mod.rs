@@ -24,7 +24,7 @@ use checksum_rounds::{Claim, Rounds};
 pub use journal_entry::{Content, Field, Form, Part, Report};
 
 use crate::limits;
-use crate::util::address_prefix::Household;
+use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 
 /// Which clients may follow a room in lockstep: it shows them the whole world.
@@ -122,7 +122,7 @@ struct Inner {
 
 #[derive(Debug)]
 struct Follower {
-    household: Household,
+    household: AddressPrefix,
     /// Since when it sends checksums.
     since: u32,
     /// The number of its next part.
@@ -188,7 +188,7 @@ impl Journal {
 
     /// A connection follows from now on: it is sent a snapshot as soon as there is one and its host lets
     /// it have it.
-    pub fn follow(&self, connection: u64, household: Household) {
+    pub fn follow(&self, connection: u64, household: AddressPrefix) {
         let mut inner = self.inner.lock();
         let (since, place, told, wants_snapshot) = (u32::MAX, 0, 0, Some(u32::MAX));
         inner.followers.insert(connection, Follower { household, since, place, told, wants_snapshot });
@@ -262,13 +262,13 @@ impl Journal {
         }
         inner.is_on = true;
         let is_past = |made: u32, ticks: u32| tick >= made.saturating_add(ticks);
-        let least = limits::LOCKSTEP_SNAPSHOT_LEAST.as_secs() as u32 * inner.tick_hz;
+        let least = limits::LOCKSTEP_MIN_SNAPSHOT_INTERVAL.as_secs() as u32 * inner.tick_hz;
         let is_old = match inner.snapshots.back() {
             Some((newest, ..)) => is_past(*newest, self.rules.snapshot_ticks),
             // Whoever comes and goes has one made no more often than this.
             None => inner.made.is_none_or(|made| is_past(made, least)),
         };
-        let snapshot = is_old || inner.bytes > limits::LOCKSTEP_LOG_BYTES;
+        let snapshot = is_old || inner.bytes > limits::LOCKSTEP_JOURNAL_BYTES;
         Due { frame: true, checksum: tick.is_multiple_of(self.rules.checksum_ticks), snapshot }
     }
 
@@ -404,7 +404,7 @@ impl Inner {
     /// Reports the differences of which everything is known, or that waited for one interval and for
     /// details, and forgets the rounds before the oldest snapshot.
     fn report(&mut self, every: u32) {
-        let details_ticks = limits::LOCKSTEP_DETAILS_TIME.as_secs() as u32 * self.tick_hz;
+        let details_ticks = limits::LOCKSTEP_DETAILS_TIMEOUT.as_secs() as u32 * self.tick_hz;
         let since: BTreeMap<u64, u32> = match self.rounds.is_any_due() {
             true => self.followers.iter().map(|(one, follower)| (*one, follower.since)).collect(),
             false => BTreeMap::new(),

@@ -373,11 +373,11 @@ impl Pressure {
             let _ = writeln!(
                 text,
                 "  chat         {}, received by a client on the same map",
-                plural::count(lines, "line")
+                plural::count_noun(lines, "line")
             );
         }
         for (ending, count) in &self.endings {
-            let _ = writeln!(text, "  {ending:?} {}", plural::count(*count, "time"));
+            let _ = writeln!(text, "  {ending:?} {}", plural::count_noun(*count, "time"));
         }
         text
     }
@@ -398,12 +398,12 @@ impl Pressure {
 mod tests {
     use super::*;
     use crate::limits;
-    use crate::packet::{Codes, Direction};
-    use crate::ws::connection::{Conn, Event, Role};
+    use crate::packet::{PacketTables, Direction};
+    use crate::ws::connection::{Connection, Event, Role};
 
     /// How a server processes an attacker's bytes until it refuses them: messages, and the rule.
     fn taken(attack: Attack, index: usize, blocks: usize) -> (usize, Option<&'static str>) {
-        let (manner, mut conn) = (attack.manner(index), Conn::new(Role::Server, limits::FROM_CLIENTS));
+        let (manner, mut conn) = (attack.manner(index), Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS));
         conn.receive(&manner.opening);
         let (mut sequence, mut bytes) = (0, Vec::new());
         (0..blocks).for_each(|_| manner.write_block(&mut sequence, &mut bytes));
@@ -451,10 +451,10 @@ mod tests {
     #[test]
     fn every_command_of_a_flood_is_a_new_one() {
         let (manner, mut sequence, mut bytes) = (Attack::CommandFlood.manner(1), 0, Vec::new());
-        let mut conn = Conn::new(Role::Server, limits::FROM_CLIENTS);
+        let mut conn = Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS);
         (0..3).for_each(|_| manner.write_block(&mut sequence, &mut bytes));
         conn.receive(&bytes);
-        let dialect = Codes::builtin().dialect("native").expect("built in");
+        let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let mut heard = Vec::new();
         while let Ok(Some(Event::Binary(message))) = conn.next_event() {
             let decoded = dialect.decode(Direction::ToServer, message).expect("a packet");

@@ -48,14 +48,14 @@ fn declared(marker: u8) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Codes, Direction};
+    use crate::packet::{PacketTables, Direction};
 
     #[test]
     fn each_is_refused_and_closes() {
-        let native = Codes::builtin().dialect("native").expect("built in");
+        let native = PacketTables::builtin().dialect("native").expect("built in");
         for number in 0..COUNT {
             let error = native.decode(Direction::ToServer, &message(number)).expect_err("a bomb");
-            assert!(error.closes(), "{number}: {error}");
+            assert!(error.closes_connection(), "{number}: {error}");
         }
     }
 }

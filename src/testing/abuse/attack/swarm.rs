@@ -17,7 +17,7 @@ use crate::client::dial;
 use crate::client::url::Url;
 use crate::testing::abuse::misbehavior::{self, Told};
 use crate::testing::source_addresses::Source;
-use crate::util::os::{self, Ready, Watched};
+use crate::util::os::{self, Readiness, PollInterest};
 
 /// Time between two passes over all attackers.
 const LOOK: Duration = Duration::from_millis(5);
@@ -207,9 +207,9 @@ impl<'a> Swarm<'a> {
     }
 
     /// Polls all attackers at once: a read for each would cost more than the attack.
-    fn happened(&self) -> Vec<Ready> {
-        let sockets: Vec<_> = self.peers.iter().map(|peer| Watched::reading(&peer.stream)).collect();
-        os::poll(&sockets, Duration::ZERO).unwrap_or_else(|_| vec![Ready::default(); sockets.len()])
+    fn happened(&self) -> Vec<Readiness> {
+        let sockets: Vec<_> = self.peers.iter().map(|peer| PollInterest::readable(&peer.stream)).collect();
+        os::poll(&sockets, Duration::ZERO).unwrap_or_else(|_| vec![Readiness::default(); sockets.len()])
     }
 
     /// Each attacker reads, and sends its next bytes.
@@ -233,12 +233,12 @@ impl<'a> Swarm<'a> {
 
 impl Peer {
     /// Reads and sends; returns how the connection ended, if it did.
-    fn turn(&mut self, now: Instant, happened: Ready, pressure: &mut Pressure) -> Option<String> {
-        if let Some(ending) = happened.is_any().then(|| self.hear(now)).flatten() {
+    fn turn(&mut self, now: Instant, happened: Readiness, pressure: &mut Pressure) -> Option<String> {
+        if let Some(ending) = happened.is_ready().then(|| self.hear(now)).flatten() {
             return Some(ending);
         }
         if let Some(stays) = self.manner.stays {
-            if happened.ended {
+            if happened.is_closed {
                 return Some(ENDED.to_owned());
             }
             if now.saturating_duration_since(self.since) >= stays {

@@ -12,7 +12,7 @@ use crate::client::url::Url;
 use crate::connection::session::NATIVE_VERSION;
 use crate::games::moo::bot::received::Heard;
 use crate::games::moo::client_packet::{ClientPacket, Mode};
-use crate::packet::Codes;
+use crate::packet::PacketTables;
 use crate::testing::abuse::misbehavior::Talk;
 
 /// Its source address, which no pattern gives to an attacker.
@@ -25,7 +25,7 @@ const FROM: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// The victim was not let in, or was disconnected.
 pub fn lines_heard(url: &Url, text: &str, time: Duration) -> io::Result<u64> {
     let deadline = Instant::now() + time;
-    let native = Codes::builtin().dialect("native").expect("the built-in tables have it");
+    let native = PacketTables::builtin().dialect("native").expect("the built-in tables have it");
     let mut talk = Talk::connect(url, Some(FROM), native)?;
     let name = Some("victim".to_owned());
     talk.say(&ClientPacket::Hello { version: NATIVE_VERSION, mode: Mode::Play, name, skin: None })?;

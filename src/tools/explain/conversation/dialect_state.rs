@@ -4,8 +4,8 @@
 //! is a [`Guess`] from the messages, and is reported as a guess.
 
 use super::upgrade_request::{Asked, KNOWN};
-use crate::packet::routes::{self, NoEndpoint};
-use crate::packet::{Codes, Dialect};
+use crate::packet::routes::{self, RouteError};
+use crate::packet::{PacketTables, Dialect};
 use crate::tools::explain::dialect_guess::Guess;
 use crate::tools::explain::parse::payload::{self, Inside, Speaker};
 use crate::ws::Side;
@@ -15,7 +15,7 @@ use crate::ws::frame::Opcode;
 #[derive(Clone, Debug)]
 pub struct Spoken<'c> {
     /// The tables that map a path to its dialect; without them the dialect is fixed.
-    codes: Option<&'c Codes>,
+    codes: Option<&'c PacketTables>,
     dialect: &'c Dialect,
     /// Whether packets are JSON in text messages, if known.
     json: Option<bool>,
@@ -33,7 +33,7 @@ pub struct Spoken<'c> {
 
 impl<'c> Spoken<'c> {
     /// The path of the request will select the dialect; until then it is `dialect`.
-    pub fn by_path(codes: &'c Codes, dialect: &'c Dialect) -> Spoken<'c> {
+    pub fn by_path(codes: &'c PacketTables, dialect: &'c Dialect) -> Spoken<'c> {
         Spoken { codes: Some(codes), is_settled: false, ..Spoken::in_dialect(dialect) }
     }
 
@@ -121,8 +121,8 @@ impl<'c> Spoken<'c> {
 
     /// Whether a path may be one of tickwire: it is an endpoint, or the user has named the dialect.
     pub fn may_serve(&self, path: &str) -> bool {
-        let asked = |codes| routes::asked(codes, path, None, None);
-        self.is_ours || self.codes.is_none_or(|codes| !matches!(asked(codes), Err(NoEndpoint::Path)))
+        let asked = |codes| routes::find_by_room_tables(codes, path, None, None);
+        self.is_ours || self.codes.is_none_or(|codes| !matches!(asked(codes), Err(RouteError::Path)))
     }
 
     /// Applies the subprotocol on which both ends agreed.
@@ -137,7 +137,7 @@ impl<'c> Spoken<'c> {
     pub fn ask(&mut self, asked: &Asked) {
         let (dialect, format) = (asked.dialect.as_deref(), asked.format.as_deref());
         self.is_foreign = !self.may_serve(&asked.path);
-        let spoken = self.codes.map(|codes| routes::asked(codes, &asked.path, dialect, format));
+        let spoken = self.codes.map(|codes| routes::find_by_room_tables(codes, &asked.path, dialect, format));
         // A path that is not ours, or that every server has, does not imply that texts are
         // rejected.
         self.json = (format == Some("json")).then_some(true);

@@ -34,11 +34,11 @@ use super::parse::payload::Inside;
 use super::parse::{http_head, packet};
 use super::tree::{BYTE, Node};
 use crate::limits;
-use crate::packet::{Codes, Dialect};
+use crate::packet::{PacketTables, Dialect};
 use crate::ws::Side;
 use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::message::Limits;
-use crate::ws::utf8::Utf8;
+use crate::ws::utf8::Utf8Validator;
 
 /// A conversation of two sides: bytes go in, and explanations of whole heads and frames come out.
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ enum Stage {
 
 impl<'c> Conversation<'c> {
     /// A conversation whose dialect comes from the request's path; without a request it is `dialect`.
-    pub fn new(codes: &'c Codes, dialect: &'c Dialect) -> Conversation<'c> {
+    pub fn new(codes: &'c PacketTables, dialect: &'c Dialect) -> Conversation<'c> {
         Conversation { spoken: Spoken::by_path(codes, dialect), ..Conversation::in_dialect(dialect) }
     }
 
@@ -271,8 +271,8 @@ impl<'c> Conversation<'c> {
     /// The limits of the end that receives the frames of a side, if known.
     fn limits(&self, from: Side) -> Option<Limits> {
         match from {
-            Side::Client => self.spoken.is_ours().then_some(limits::FROM_CLIENTS),
-            Side::Server => self.is_our_client.then_some(limits::FROM_SERVERS),
+            Side::Client => self.spoken.is_ours().then_some(limits::CLIENT_MESSAGE_LIMITS),
+            Side::Server => self.is_our_client.then_some(limits::SERVER_MESSAGE_LIMITS),
         }
     }
 
@@ -332,7 +332,7 @@ impl<'c> Conversation<'c> {
                 }
                 Some(at)
             }
-            None if input.len() > limits::EXPLAIN_SEEK_BYTES => Some(half.search.give_up(input.len())),
+            None if input.len() > limits::RESYNC_SEARCH_BYTES => Some(half.search.give_up(input.len())),
             None => None,
         }
     }
@@ -439,7 +439,7 @@ impl<'c> Conversation<'c> {
         from: Side,
     ) -> Inside<'c> {
         let text = match (header.opcode, &self.half(from).open) {
-            (Opcode::Text, _) => Some(Utf8::default()),
+            (Opcode::Text, _) => Some(Utf8Validator::default()),
             (Opcode::Continuation, Open::Begun { opcode: Opcode::Text, text, is_compressed: false, .. }) => {
                 Some(text.clone())
             }
@@ -474,7 +474,7 @@ impl<'c> Conversation<'c> {
                 (explain(payload, begin, opcode), None)
             }
             (opcode, false) => {
-                let mut text = Utf8::default();
+                let mut text = Utf8Validator::default();
                 let shown_as = if is_compressed { Opcode::Binary } else { opcode };
                 let inside = fragment(payload, begin, shown_as, &mut text);
                 *open = Open::Begun { opcode, payload: payload.to_vec(), frames: 1, text, is_compressed };

@@ -61,7 +61,7 @@ impl Search {
         let mut look = Look {
             from,
             tongues,
-            left: input.len().saturating_mul(limits::EXPLAIN_SEEK_TRIES),
+            left: input.len().saturating_mul(limits::RESYNC_DECODE_FACTOR),
             is_out_of_tries: false,
         };
         let mut unknown = None;
@@ -108,7 +108,7 @@ enum Place {
 fn longest(from: Side) -> usize {
     match from {
         Side::Client => limits::MESSAGE_BYTES,
-        Side::Server => limits::OUTBOX_BYTES,
+        Side::Server => limits::SEND_QUEUE_BYTES,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::tools::explain::tree::{BYTE, bits};
 use crate::ws::Violation;
 use crate::ws::frame::{Header, Opcode};
 use crate::ws::message::Limits;
-use crate::ws::utf8::Utf8;
+use crate::ws::utf8::Utf8Validator;
 
 /// The unfinished message.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +22,7 @@ pub(crate) enum Open {
         opcode: Opcode,
         payload: Vec<u8>,
         frames: usize,
-        text: Utf8,
+        text: Utf8Validator,
         is_compressed: bool,
     },
 }
@@ -87,7 +87,7 @@ pub(crate) fn go_on<'c>(
 
 /// A single fragment. A text that can no longer be UTF-8 is rejected at the first bytes that show
 /// it.
-pub(crate) fn fragment<'c>(payload: &[u8], begin: usize, opcode: Opcode, text: &mut Utf8) -> Inside<'c> {
+pub(crate) fn fragment<'c>(payload: &[u8], begin: usize, opcode: Opcode, text: &mut Utf8Validator) -> Inside<'c> {
     if opcode == Opcode::Text && text.receive(payload).is_err() {
         let good = std::str::from_utf8(payload).err().map_or(0, |error| error.valid_up_to());
         let culprit = bits(begin + good..begin + payload.len());

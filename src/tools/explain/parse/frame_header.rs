@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use crate::tools::explain::tree::{BYTE, Node, bits};
-use crate::ws::frame::{self, Header, KEY_BYTES, LENGTH, LENGTH_IN_16, LENGTH_IN_64, MASK, OPCODE, Opcode};
+use crate::ws::frame::{self, Header, MASK_KEY_BYTES, LENGTH, LENGTH_MARKER_16, LENGTH_MARKER_64, MASK, OPCODE, Opcode};
 use crate::ws::{Side, Violation};
 
 /// Names of the fields, as RFC 6455 section 5.2 has them.
@@ -74,7 +74,7 @@ pub fn decode(
     if bits == 0 {
         return Ok(Header::decode(bytes, from)?.map(|(header, size)| (header, size, false)));
     }
-    let mut plain = [0; frame::HEADER_BYTES_MAX];
+    let mut plain = [0; frame::MAX_HEADER_BYTES];
     let length = bytes.len().min(plain.len());
     plain[..length].copy_from_slice(&bytes[..length]);
     plain[0] &= !bits;
@@ -91,7 +91,7 @@ pub struct Layout {
     /// Bytes of payload that are declared; `None` if the length is not all there.
     pub length: Option<u64>,
     /// The key, if the payload is masked and the key is all there.
-    pub key: Option<[u8; KEY_BYTES]>,
+    pub key: Option<[u8; MASK_KEY_BYTES]>,
 }
 
 /// Lays out the header of a frame of this side that begins at byte `start`.
@@ -105,8 +105,8 @@ pub fn lay_out(bytes: &[u8], start: usize, from: Side) -> Layout {
     layout.end += 1;
 
     let extended_bytes = match second & LENGTH {
-        LENGTH_IN_16 => 2,
-        LENGTH_IN_64 => 8,
+        LENGTH_MARKER_16 => 2,
+        LENGTH_MARKER_64 => 8,
         short => {
             layout.length = Some(u64::from(short));
             0
@@ -121,7 +121,7 @@ pub fn lay_out(bytes: &[u8], start: usize, from: Side) -> Layout {
         });
     }
     if second & MASK != 0
-        && let Some((place, whole)) = take(bytes, &mut layout.end, KEY_BYTES)
+        && let Some((place, whole)) = take(bytes, &mut layout.end, MASK_KEY_BYTES)
     {
         layout.key = bytes[place.clone()].first_chunk().copied();
         let value =
@@ -164,8 +164,8 @@ fn second_byte(byte: u8, at: usize, from: Side) -> [Node; 2] {
         (false, Side::Server) => "0, not masked: as a server must",
     };
     let length = match byte & LENGTH {
-        LENGTH_IN_16 => "126: the length follows in 16 bits".to_owned(),
-        LENGTH_IN_64 => "127: the length follows in 64 bits".to_owned(),
+        LENGTH_MARKER_16 => "126: the length follows in 16 bits".to_owned(),
+        LENGTH_MARKER_64 => "127: the length follows in 64 bits".to_owned(),
         short => short.to_string(),
     };
     [

@@ -83,9 +83,9 @@ pub fn size(bytes: &[u8], from: Side, spoken: &Spoken<'_>) -> Option<usize> {
     let is_broken = || {
         let broken = match from {
             Side::Client => {
-                HeadReader::new(limits::HEAD).receive(bytes).err().map(|refusal| refusal.violation)
+                HeadReader::new(limits::HEAD_LIMITS).receive(bytes).err().map(|refusal| refusal.violation)
             }
-            Side::Server => ResponseReader::new(limits::HEAD).receive(bytes).err(),
+            Side::Server => ResponseReader::new(limits::HEAD_LIMITS).receive(bytes).err(),
         };
         broken.is_some_and(|violation| counts(violation, bytes, spoken) || bytes.len() > FOREIGN_HEAD.bytes)
     };
@@ -204,14 +204,14 @@ struct Judged {
 
 fn first_line(head: &[u8]) -> String {
     let line = head.split(|byte| *byte == b'\r').next().unwrap_or_default();
-    escape::line(&String::from_utf8_lossy(line)).into_owned()
+    escape::escape_line(&String::from_utf8_lossy(line)).into_owned()
 }
 
 fn judge_request(head: &[u8], spoken: &Spoken<'_>) -> Judged {
     let line = first_line(head);
     let counted = |refusal: Refusal| Some(refusal.violation).filter(|one| counts(*one, head, spoken));
-    let lenient = || HeadReader::with_bodies(FOREIGN_HEAD, |_| true).receive(head).ok().flatten();
-    let request = match HeadReader::new(limits::HEAD).receive(head) {
+    let lenient = || HeadReader::with_body_rule(FOREIGN_HEAD, |_| true).receive(head).ok().flatten();
+    let request = match HeadReader::new(limits::HEAD_LIMITS).receive(head) {
         Ok(Some(request)) => request,
         Ok(None) => return Judged { line, ..Judged::default() },
         Err(refusal) => match (counted(refusal), lenient()) {
@@ -220,7 +220,7 @@ fn judge_request(head: &[u8], spoken: &Spoken<'_>) -> Judged {
             (violation, _) => return Judged { line, violation, ..Judged::default() },
         },
     };
-    if !request.asks_for_upgrade() {
+    if !request.has_upgrade_headers() {
         return Judged { line: format!("{line}, no upgrade"), ..Judged::default() };
     }
     let violation = handshake::accept(&request, &KNOWN).err().and_then(counted);
@@ -263,7 +263,7 @@ fn extensions(headers: &Headers) -> impl Iterator<Item = &str> {
 fn judge_response(head: &[u8], asked: Option<&Asked>, spoken: &Spoken<'_>) -> Judged {
     let line = first_line(head);
     let lenient = || ResponseReader::new(FOREIGN_HEAD).receive(head).ok().flatten();
-    let response = match ResponseReader::new(limits::HEAD).receive(head) {
+    let response = match ResponseReader::new(limits::HEAD_LIMITS).receive(head) {
         Ok(Some(response)) => response,
         Ok(None) => return Judged { line, ..Judged::default() },
         Err(violation) => match (counts(violation, head, spoken), lenient()) {
@@ -359,7 +359,7 @@ impl Line<'_> {
                 let shown = if name == SIGN { format!("{text:?}") } else { text.escape_debug().to_string() };
                 Node::leaf(name, bits(at..at + bytes.len()), shown).raw(text)
             }
-            Err(_) => Node::of_bytes(name, at, bytes, plural::count(bytes.len(), "byte")),
+            Err(_) => Node::of_bytes(name, at, bytes, plural::count_noun(bytes.len(), "byte")),
         }
     }
 

@@ -37,7 +37,7 @@ pub fn explain(text: &str, start: usize, row: Option<&Row>) -> Vec<Node> {
 pub fn write(out: &mut Vec<u8>, encoding: &str, value: &Value) -> Option<()> {
     let text = match encoding.strip_prefix(JSON_AS) {
         Some(text) => text.to_owned(),
-        None if encoding == JSON => json::print(value),
+        None if encoding == JSON => json::to_text(value),
         None => return None,
     };
     out.extend_from_slice(text.as_bytes());
@@ -61,7 +61,7 @@ impl<'a> Names<'a> {
     /// The name and the type of the value at a place.
     fn place(self, index: usize) -> (String, Names<'a>) {
         let member = |members: &'a [Argument]| match members.get(index) {
-            Some(member) => (member.name.clone(), Names::Shape(&member.kind.shape)),
+            Some(member) => (member.name.clone(), Names::Shape(&member.ty.shape)),
             None => (format!("ignored_{index}"), Names::Any),
         };
         match self {
@@ -79,7 +79,7 @@ impl<'a> Names<'a> {
     fn key(self, key: &str) -> Names<'a> {
         let members: &[Argument] = if let Names::Shape(Shape::Map(members)) = self { members } else { &[] };
         let member = members.iter().find(|member| member.name == key);
-        member.map_or(Names::Any, |member| Names::Shape(&member.kind.shape))
+        member.map_or(Names::Any, |member| Names::Shape(&member.ty.shape))
     }
 }
 
@@ -168,7 +168,7 @@ impl<'a> Walk<'a> {
     fn groups(&mut self, name: &str, members: &[Argument]) -> Node {
         let mut node = self.container(name, b']', |walk, index, children| {
             let member = &members[index % members.len()];
-            let value = walk.value(&member.name, Names::Shape(&member.kind.shape));
+            let value = walk.value(&member.name, Names::Shape(&member.ty.shape));
             if index % members.len() == 0 {
                 let group = format!("[{}]", index / members.len());
                 children.push(Node::parent(group, value.bits.start, vec![value]));
@@ -183,7 +183,7 @@ impl<'a> Walk<'a> {
         });
         let count = node.children.iter().filter(|child| child.name != SIGN).count().saturating_sub(1);
         if let Some(head) = node.children.first_mut() {
-            head.value = format!("array: {} of {}", plural::count(count, "group"), members.len());
+            head.value = format!("array: {} of {}", plural::count_noun(count, "group"), members.len());
         }
         node
     }
@@ -196,7 +196,7 @@ impl<'a> Walk<'a> {
         };
         let (leaf, text) = self.take(name, size);
         let Ok(value) = json::read(text, Direction::ToServer) else { return leaf };
-        let encoding = if json::print(&value) == text { JSON.to_owned() } else { format!("{JSON_AS}{text}") };
+        let encoding = if json::to_text(&value) == text { JSON.to_owned() } else { format!("{JSON_AS}{text}") };
         let shape = if let Names::Shape(shape) = names { Some(shape) } else { None };
         let shown = units::print(&value, shape);
         leaf.valued(shown).raw(value).encoded(encoding)

@@ -7,7 +7,7 @@
 use super::encoding;
 use super::units;
 use crate::packet::grammar::{Argument, Shape, Type};
-use crate::packet::msgpack::{self, Kind};
+use crate::packet::msgpack::{self, ValueKind};
 use crate::packet::{Dialect, Direction, PacketError, Row};
 use crate::tools::explain::explanation::{PAYLOAD, Problem};
 use crate::tools::explain::tree::{BYTE, Node};
@@ -48,7 +48,7 @@ pub fn explain<'a>(
     let decoded = dialect.decode(direction, payload);
     let (row, line, problem) = match &decoded {
         Ok(decoded) => (Some(decoded.row), Some(decoded.to_string()), None),
-        Err(error @ PacketError::Arguments { packet, .. }) => {
+        Err(error @ PacketError::WrongArguments { packet, .. }) => {
             (dialect.row(direction, packet), None, Some(error))
         }
         Err(error) => (None, None, Some(error)),
@@ -64,7 +64,7 @@ pub fn explain<'a>(
     if walk.at < payload.len() {
         parts.push(Node::of_bytes(NOT_READ, start + walk.at, &payload[walk.at..], "not read"));
     }
-    let words = plural::count(payload.len(), "byte") + " of MessagePack";
+    let words = plural::count_noun(payload.len(), "byte") + " of MessagePack";
     let node = Node::parent(PAYLOAD, start * BYTE, parts).valued(words);
     let problem = problem.map(|error| problem_of(error, &node, start, payload.len()));
     Explained { node, row, line, problem }
@@ -74,7 +74,7 @@ pub fn explain<'a>(
 pub fn explain_value(payload: &[u8], start: usize) -> Node {
     let mut walk = Walk { payload, start, at: 0, stop: payload.len() };
     let value = walk.value("value", None);
-    let words = plural::count(payload.len(), "byte") + " of MessagePack";
+    let words = plural::count_noun(payload.len(), "byte") + " of MessagePack";
     Node::parent(PAYLOAD, start * BYTE, vec![value]).valued(words)
 }
 
@@ -83,22 +83,22 @@ pub fn explain_value(payload: &[u8], start: usize) -> Node {
 pub fn problem_of(error: &PacketError, node: &Node, start: usize, length: usize) -> Problem {
     let code = node.find("code").map(|code| code.bits.clone());
     let (bits, answer) = match error {
-        PacketError::Broken(broken) => {
+        PacketError::Malformed(broken) => {
             let from = (start + broken.offset) * BYTE;
-            (from..((start + length) * BYTE).max(from), format!("close {}", CloseCode::NOT_CONSISTENT))
+            (from..((start + length) * BYTE).max(from), format!("close {}", CloseCode::INVALID_PAYLOAD))
         }
-        PacketError::Arguments { wrong, .. } => {
+        PacketError::WrongArguments { wrong, .. } => {
             let first = wrong.argument.split('.').next().unwrap_or_default();
             let place = node.find(ARGUMENTS).and_then(|arguments| arguments.find(first).or(Some(arguments)));
             (place.map_or(node.bits.clone(), |node| node.bits.clone()), "the packet is dropped".to_owned())
         }
-        PacketError::Unknown { .. } => {
+        PacketError::UnknownCode { .. } => {
             (code.unwrap_or(node.bits.clone()), "the packet is dropped".to_owned())
         }
     };
     let sentence = match error {
-        PacketError::Broken(broken) => broken.rule.sentence().to_owned(),
-        PacketError::Arguments { wrong, .. } => wrong.to_string(),
+        PacketError::Malformed(broken) => broken.rule.sentence().to_owned(),
+        PacketError::WrongArguments { wrong, .. } => wrong.to_string(),
         unknown => unknown.to_string(),
     };
     Problem::Broken { rule: error.name(), address: "PROTOCOL.md".to_owned(), sentence, answer, bits }
@@ -122,7 +122,7 @@ impl Walk<'_> {
     /// `[code, [arguments…]]`
     fn envelope(&mut self, row: Option<&Row>) -> Node {
         let name = row.map_or("packet", |row| row.name.as_str());
-        if !msgpack::token(self.payload, self.at).is_ok_and(|token| token.kind == Kind::Array) {
+        if !msgpack::read_head(self.payload, self.at).is_ok_and(|token| token.kind == ValueKind::Array) {
             return self.value(name, None);
         }
         let arguments = row.map(|row| Shape::Tuple(row.arguments.clone()));
@@ -137,17 +137,17 @@ impl Walk<'_> {
 
     /// Any value. `shape` names its parts.
     fn value(&mut self, name: &str, shape: Option<&Shape>) -> Node {
-        let Ok(token) = msgpack::token(self.payload, self.at) else { return self.nothing(name) };
+        let Ok(token) = msgpack::read_head(self.payload, self.at) else { return self.nothing(name) };
         match (token.kind, shape) {
-            (Kind::Array, Some(Shape::Groups { members, .. })) => self.groups(name, members),
-            (Kind::Array, Some(Shape::Tuple(members))) => self.container(name, |walk, index, children| {
+            (ValueKind::Array, Some(Shape::Groups { members, .. })) => self.groups(name, members),
+            (ValueKind::Array, Some(Shape::Tuple(members))) => self.container(name, |walk, index, children| {
                 children.push(walk.member(members.get(index), index));
             }),
-            (Kind::Array, Some(Shape::List { each, .. })) => self.container(name, |walk, index, children| {
+            (ValueKind::Array, Some(Shape::List { each, .. })) => self.container(name, |walk, index, children| {
                 children.push(walk.typed(&format!("[{index}]"), each));
             }),
-            (Kind::Map, shape) => self.map(name, shape),
-            (Kind::Array, _) => self.container(name, |walk, index, children| {
+            (ValueKind::Map, shape) => self.map(name, shape),
+            (ValueKind::Array, _) => self.container(name, |walk, index, children| {
                 children.push(walk.value(&format!("[{index}]"), None));
             }),
             _ => self.scalar(name, shape, token.head + token.length),
@@ -161,7 +161,7 @@ impl Walk<'_> {
     /// The value at a position that the row may or may not name.
     fn member(&mut self, member: Option<&Argument>, index: usize) -> Node {
         match member {
-            Some(member) => self.typed(&member.name, &member.kind),
+            Some(member) => self.typed(&member.name, &member.ty),
             None => self.value(&format!("ignored_{index}"), None),
         }
     }
@@ -169,10 +169,10 @@ impl Walk<'_> {
     /// An array or a map: its head, then the result of `each` for each index.
     fn container(&mut self, name: &str, mut each: impl FnMut(&mut Self, usize, &mut Vec<Node>)) -> Node {
         let begin = self.at;
-        let token = msgpack::token(self.payload, begin).ok().filter(|_| begin < self.stop);
+        let token = msgpack::read_head(self.payload, begin).ok().filter(|_| begin < self.stop);
         let Some(token) = token else { return self.nothing(name) };
         self.at = begin + token.head;
-        let what = if token.kind == Kind::Map { "map" } else { "array" };
+        let what = if token.kind == ValueKind::Map { "map" } else { "array" };
         let head = Node::leaf(HEAD, self.bits(begin, self.at), format!("{what} of {}", token.length));
         let head = head.raw(token.length as u64).encoded(encoding::name(self.payload[begin]));
         let mut children = vec![head];
@@ -190,7 +190,7 @@ impl Walk<'_> {
         self.container(name, |walk, index, children| {
             let key_at = walk.at;
             let key = walk.value(KEY, None);
-            let text = msgpack::token(walk.payload, key_at).ok().and_then(|token| {
+            let text = msgpack::read_head(walk.payload, key_at).ok().and_then(|token| {
                 let content = walk.payload.get(key_at + token.head..key_at + token.head + token.length)?;
                 std::str::from_utf8(content).ok()
             });
@@ -198,7 +198,7 @@ impl Walk<'_> {
             let name = text.map_or_else(|| index.to_string(), str::to_owned);
             children.push(key);
             if walk.at < walk.stop {
-                children.push(walk.value(&name, member.map(|member| &member.kind.shape)));
+                children.push(walk.value(&name, member.map(|member| &member.ty.shape)));
             }
         })
     }
@@ -207,7 +207,7 @@ impl Walk<'_> {
     fn groups(&mut self, name: &str, members: &[Argument]) -> Node {
         let mut node = self.container(name, |walk, index, children| {
             let member = &members[index % members.len()];
-            let value = walk.typed(&member.name, &member.kind);
+            let value = walk.typed(&member.name, &member.ty);
             if index % members.len() == 0 {
                 let group = format!("[{}]", index / members.len());
                 children.push(Node::parent(group, value.bits.start, Vec::new()));
@@ -219,7 +219,7 @@ impl Walk<'_> {
         });
         let count = node.children.len().saturating_sub(1);
         if let Some(head) = node.children.first_mut() {
-            head.value = format!("{}: {} of {}", head.value, plural::count(count, "group"), members.len());
+            head.value = format!("{}: {} of {}", head.value, plural::count_noun(count, "group"), members.len());
         }
         node
     }

@@ -7,7 +7,7 @@ use super::{json_text, packet};
 use crate::packet::{Dialect, Direction, PacketError, Value, json, msgpack, routes};
 use crate::tools::explain::explanation::{Content, PAYLOAD, Problem};
 use crate::tools::explain::tree::{BYTE, Node, bits};
-use crate::util::plural::count;
+use crate::util::plural::count_noun;
 use crate::ws::frame::Opcode;
 use crate::ws::{CloseCode, Event, Side, Violation, close};
 
@@ -58,13 +58,13 @@ impl<'a> Inside<'a> {
 
     /// Bytes that mean nothing here.
     pub fn bytes(payload: &[u8], begin: usize) -> Inside<'a> {
-        let node = Node::of_bytes(PAYLOAD, begin, payload, count(payload.len(), "byte"));
+        let node = Node::of_bytes(PAYLOAD, begin, payload, count_noun(payload.len(), "byte"));
         Inside::new(node, Content::Bytes, None)
     }
 
     /// A message that an extension has changed.
     pub fn compressed(payload: &[u8], begin: usize) -> Inside<'a> {
-        let words = format!("{}, compressed", count(payload.len(), "byte"));
+        let words = format!("{}, compressed", count_noun(payload.len(), "byte"));
         Inside::new(Node::of_bytes(PAYLOAD, begin, payload, words), Content::Compressed, None)
     }
 
@@ -117,7 +117,7 @@ fn foreign<'a>(payload: &[u8], begin: usize, speaker: Speaker<'a>) -> Inside<'a>
     }
     match msgpack::read(payload, Direction::ToClient).ok().filter(is_container) {
         Some(value) => {
-            let content = Content::Foreign(format!("MessagePack {}", json::print(&value)));
+            let content = Content::Foreign(format!("MessagePack {}", json::to_text(&value)));
             Inside::new(packet::explain_value(payload, begin), content, None)
         }
         None => Inside::bytes(payload, begin),
@@ -139,7 +139,7 @@ fn briefly<'a>(
 
 /// A message that the connection rejects for its type, whatever its content.
 fn of_the_other_kind(inside: Inside<'_>) -> Inside<'_> {
-    let (rule, sentence, code) = routes::FRAME_KIND;
+    let (rule, sentence, code) = routes::WRONG_FRAME_TYPE;
     let (address, sentence, answer) =
         ("PROTOCOL.md".to_owned(), sentence.to_owned(), format!("close {code}"));
     let problem = Problem::Broken { rule, address, sentence, answer, bits: inside.node.bits.clone() };
@@ -168,7 +168,7 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: Speaker<'a>) -> Insid
     let decoded = speaker.dialect.decode_json(direction, text);
     if speaker.is_brief {
         return match decoded {
-            Err(error) if speaker.json != Some(true) && !matches!(error, PacketError::Arguments { .. }) => {
+            Err(error) if speaker.json != Some(true) && !matches!(error, PacketError::WrongArguments { .. }) => {
                 inside
             }
             decoded => briefly(payload, begin, speaker, decoded.map(|decoded| decoded.row)),
@@ -176,12 +176,12 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: Speaker<'a>) -> Insid
     }
     let (row, line, error) = match decoded {
         Ok(decoded) => (Some(decoded.row), Some(decoded.to_string()), None),
-        Err(error @ PacketError::Arguments { .. }) => (named(speaker, &error), None, Some(error)),
+        Err(error @ PacketError::WrongArguments { .. }) => (named(speaker, &error), None, Some(error)),
         Err(error) if speaker.json == Some(true) => (None, None, Some(error)),
         Err(_) => return inside,
     };
     let node = match &error {
-        Some(PacketError::Broken(_)) => inside.node,
+        Some(PacketError::Malformed(_)) => inside.node,
         _ => Node::parent(PAYLOAD, begin * BYTE, json_text::explain(text, begin, row)).encoded(UTF_8),
     };
     let node = node.valued(format!("{text:?}"));
@@ -191,7 +191,7 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: Speaker<'a>) -> Insid
 
 /// The row of the packet whose arguments are wrong.
 fn named<'a>(speaker: Speaker<'a>, error: &PacketError) -> Option<&'a crate::packet::Row> {
-    let PacketError::Arguments { packet, .. } = error else { return None };
+    let PacketError::WrongArguments { packet, .. } = error else { return None };
     speaker.dialect.row(speaker.direction(), packet)
 }
 

@@ -5,7 +5,7 @@
 use crate::packet::Value;
 use crate::packet::grammar::{Shape, Unit};
 use crate::packet::msgpack::typed_text;
-use crate::util::plural::count;
+use crate::util::plural::count_noun;
 
 /// The value as text; the type gives its unit. A flag prints as 1 or 0 and a bool as true or false,
 /// regardless of the form on the wire.
@@ -23,7 +23,7 @@ pub fn print(value: &Value, shape: Option<&Shape>) -> String {
         (Value::Nil, ..) => "nil".to_owned(),
         (Value::Boolean(truth), ..) => truth.to_string(),
         (Value::String(text), ..) => format!("{:?}", typed_text(text.as_bytes()).unwrap_or_default()),
-        (Value::Binary(bytes), ..) => count(bytes.len(), "byte"),
+        (Value::Binary(bytes), ..) => count_noun(bytes.len(), "byte"),
         (_, Some(number), Some(unit)) => {
             format!("{number} {}{}", unit_name(unit), in_other_words(number, unit))
         }

@@ -12,7 +12,7 @@ use crate::tools::explain::parse::frame_header::field;
 use crate::tools::explain::parse::packet;
 use crate::tools::explain::tree::{BYTE, Node};
 use crate::util::plural;
-use crate::ws::frame::{LENGTH, LENGTH_IN_16, LENGTH_IN_64, OPCODE, Opcode};
+use crate::ws::frame::{LENGTH, LENGTH_MARKER_16, LENGTH_MARKER_64, OPCODE, Opcode};
 
 /// Bits in a row.
 const ROW: usize = 32;
@@ -81,7 +81,7 @@ pub fn draw(frame: &Frame<'_>, input: &[u8], paint: Paint) -> Vec<String> {
         lines.push(border(&above, &[]));
     }
     if left_out > 0 {
-        let words = plural::count(left_out, "more byte");
+        let words = plural::count_noun(left_out, "more byte");
         lines.push(format!(":{words:^width$}:", width = 2 * ROW - 1));
         lines.push(format!("+{:-^width$}+", "", width = 2 * ROW - 1));
     }
@@ -155,8 +155,8 @@ fn short_opcode(byte: u8) -> String {
 /// Describes the seven bits of the length, in 13 columns.
 fn short_length(byte: u8) -> String {
     match byte & LENGTH {
-        LENGTH_IN_16 => format!("{LENGTH_IN_16}: 16 bits"),
-        LENGTH_IN_64 => format!("{LENGTH_IN_64}: 64 bits"),
+        LENGTH_MARKER_16 => format!("{LENGTH_MARKER_16}: 16 bits"),
+        LENGTH_MARKER_64 => format!("{LENGTH_MARKER_64}: 64 bits"),
         short => short.to_string(),
     }
 }

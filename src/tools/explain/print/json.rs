@@ -161,7 +161,7 @@ fn print_problem(problem: &Problem, end: usize) -> String {
         Problem::Incomplete { missing } => {
             let sentence = missing.map_or_else(
                 || "the header is incomplete".to_owned(),
-                |missing| format!("the payload lacks {}", plural::count(missing, "byte")),
+                |missing| format!("the payload lacks {}", plural::count_noun(missing, "byte")),
             );
             print(
                 "incomplete",
@@ -181,5 +181,5 @@ fn quoted(text: &str) -> String {
 
 /// Prints a value as JSON, with escapes for characters that a terminal would not show.
 fn printed(value: &Json) -> String {
-    escape::line(&value.to_string()).into_owned()
+    escape::escape_line(&value.to_string()).into_owned()
 }

@@ -17,9 +17,9 @@ use crate::tools::explain::tree::{BYTE, Node};
 use crate::tools::explain::truncate::cut;
 use crate::tools::explain::{dialect_guess, hex};
 use crate::util::escape;
-use crate::util::plural::count;
+use crate::util::plural::count_noun;
 use crate::ws::Side;
-use crate::ws::frame::KEY_BYTES;
+use crate::ws::frame::MASK_KEY_BYTES;
 
 /// Bytes of the unmasking that are shown.
 const UNMASKED_SHOWN: usize = 16;
@@ -74,7 +74,7 @@ fn sent(explanation: &Explanation<'_>, frame: &Frame<'_>) -> String {
         Side::Server => "a server",
     };
     let place = &frame.place;
-    let bytes = count(place.len(), "byte");
+    let bytes = count_noun(place.len(), "byte");
     if place.start == 0 {
         format!("{bytes} from {who}")
     } else {
@@ -100,7 +100,7 @@ fn unmasking(out: &mut String, frame: &Frame<'_>, paint: Paint) {
     by_hand(plain, Some(Ink::Value), meant);
 
     let shown = &frame.payload[..frame.payload.len().min(UNMASKED_SHOWN)];
-    let keys: Vec<u8> = (0..shown.len()).map(|at| key[at % KEY_BYTES]).collect();
+    let keys: Vec<u8> = (0..shown.len()).map(|at| key[at % MASK_KEY_BYTES]).collect();
     let masked: Vec<u8> = shown.iter().zip(&keys).map(|(byte, key)| byte ^ key).collect();
     let more = frame.payload.len() - shown.len();
     let more = if more > 0 { format!("  and {more} more") } else { String::new() };
@@ -130,8 +130,8 @@ fn fields(out: &mut String, explanation: &Explanation<'_>, frame: &Frame<'_>, pa
     };
     frame.tree.children.iter().for_each(|child| table.lines(child, 0));
     if let Some(Whole { frames, payload, tree, .. }) = &frame.whole {
-        let words = count(payload.len(), "byte");
-        let _ = writeln!(out, "\nThe whole message, {words} in {}\n", count(*frames, "frame"));
+        let words = count_noun(payload.len(), "byte");
+        let _ = writeln!(out, "\nThe whole message, {words} in {}\n", count_noun(*frames, "frame"));
         Table { out, input: payload, payload, payload_at: 0, broken: 0..0, paint }.lines(tree, 0);
     }
 }
@@ -151,7 +151,7 @@ struct Table<'a> {
 
 impl Table<'_> {
     fn lines(&mut self, node: &Node, depth: usize) {
-        let name = format!("{}{}", "  ".repeat(depth), escape::line(&node.name));
+        let name = format!("{}{}", "  ".repeat(depth), escape::escape_line(&node.name));
         // A parent that has bytes of its own has a head; its line is the head's.
         let head = node.children.first().filter(|child| child.name == HEAD);
         let shown = match head {
@@ -163,9 +163,9 @@ impl Table<'_> {
         let encoding = if written.encoding.is_empty() {
             String::new()
         } else {
-            format!("  [{}]", escape::line(&written.encoding))
+            format!("  [{}]", escape::escape_line(&written.encoding))
         };
-        let value = cut(&escape::line(&written.value));
+        let value = cut(&escape::escape_line(&written.value));
         let line = format!("{:>6}  {shown}{name:<26}{value}{encoding}", node.bits.start / BYTE);
         let _ = writeln!(self.out, "{}", line.trim_end());
         let below = node.children[usize::from(head.is_some())..].iter();
@@ -228,7 +228,7 @@ fn says(out: &mut String, frame: &Frame<'_>, from: Side) {
             );
         }
         Content::Foreign(line) => {
-            let _ = writeln!(out, "\nNo packet of tickwire: {}", cut(&escape::line(line)));
+            let _ = writeln!(out, "\nNo packet of tickwire: {}", cut(&escape::escape_line(line)));
         }
         Content::Packet(None, _) => {}
         Content::Packet(Some(row), _) => packet(out, frame, row, from),
@@ -275,12 +275,12 @@ fn values(node: &Node) -> impl Iterator<Item = &Node> {
 /// A node in one line.
 fn inline(node: &Node) -> String {
     if node.children.is_empty() {
-        return escape::line(&node.value).into_owned();
+        return escape::escape_line(&node.value).into_owned();
     }
     let parts: Vec<String> = values(node)
         .map(|part| match part.name.starts_with('[') {
             true => inline(part),
-            false => format!("{} {}", escape::line(&part.name), inline(part)),
+            false => format!("{} {}", escape::escape_line(&part.name), inline(part)),
         })
         .collect();
     if parts.is_empty() { "empty".to_owned() } else { parts.join(", ") }
@@ -321,12 +321,12 @@ fn problem(out: &mut String, frame: &Frame<'_>, paint: Paint) {
             let _ = writeln!(
                 out,
                 "  {}\n  Defined in {address}. Response: {answer}.",
-                escape::line(&as_sentence(sentence))
+                escape::escape_line(&as_sentence(sentence))
             );
         }
         Some(Problem::Incomplete { missing }) => {
             let words = match missing {
-                Some(missing) => format!("the payload lacks {}", count(*missing, "byte")),
+                Some(missing) => format!("the payload lacks {}", count_noun(*missing, "byte")),
                 None => "the header is incomplete".to_owned(),
             };
             let _ = writeln!(out, "\nIncomplete: {words}.");

@@ -27,7 +27,7 @@ use super::server_replies::{Sieve, Sifted};
 use super::{Report, codes};
 use crate::connection::Endpoint;
 use crate::game::About;
-use crate::packet::Codes;
+use crate::packet::PacketTables;
 use crate::tools::capture::Untrusted;
 use crate::tools::capture::packet::LINK_WORLD;
 use crate::tools::capture::{
@@ -40,11 +40,11 @@ pub use worlds::{Kept, Ran, Worlds};
 /// See the [module](self).
 pub struct Pass {
     games: Vec<&'static About>,
-    given: Option<Arc<Codes>>,
+    given: Option<Arc<PacketTables>>,
     arriving: Arriving,
     passing: Passing,
     /// The packet tables, as soon as there is traffic.
-    codes: Option<(Arc<Codes>, Sieve)>,
+    codes: Option<(Arc<PacketTables>, Sieve)>,
     records: Vec<Arc<Kept>>,
     /// How many of the records were taken for the worlds.
     taken: usize,
@@ -70,7 +70,7 @@ struct Part {
 
 impl Pass {
     /// A file whose bytes are to come. `games` as in [`replay`](super::replay), `given` as in [`codes`].
-    pub fn new(games: &[&'static About], given: Option<Arc<Codes>>) -> Pass {
+    pub fn new(games: &[&'static About], given: Option<Arc<PacketTables>>) -> Pass {
         Pass {
             games: games.to_vec(),
             given,
@@ -224,7 +224,7 @@ fn agreed(recording: Recording<'_>, mut decoded: Decoded) -> Result<Report, Unfi
 pub fn at_once(
     bytes: &[u8],
     games: &[&'static About],
-    given: Option<Arc<Codes>>,
+    given: Option<Arc<PacketTables>>,
 ) -> Result<Vec<(Untrusted, Report)>, Unfit> {
     let (mut pass, mut worlds) = (Pass::new(games, given), Worlds::new(games));
     let used = pass.receive(bytes)?;

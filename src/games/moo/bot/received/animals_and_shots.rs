@@ -4,9 +4,9 @@
 use super::values::{flag, groups, half_px, text, whole};
 use super::{Animal, Clan, Heard, Mate, OwnClan, Shot, ShotEnd, ShotPlace};
 use crate::packet::grammar::Shape;
-use crate::packet::{Decoded, Value, angle};
+use crate::packet::{DecodedPacket, Value, angle};
 
-pub(super) fn typed(decoded: &Decoded<'_>) -> Option<Heard> {
+pub(super) fn typed(decoded: &DecodedPacket<'_>) -> Option<Heard> {
     let number = |name| decoded.get(name).and_then(whole);
     let numbers = |name| groups(decoded.get(name), |[number]: &[Value; 1]| whole(number));
     Some(match decoded.row.name.as_str() {
@@ -33,9 +33,9 @@ pub(super) fn typed(decoded: &Decoded<'_>) -> Option<Heard> {
 }
 
 /// How many values the table gives to one animal.
-fn number_of_values(decoded: &Decoded<'_>) -> Option<usize> {
+fn number_of_values(decoded: &DecodedPacket<'_>) -> Option<usize> {
     let arguments = &decoded.row.arguments;
-    match &arguments.get(decoded.row.argument("animals")?)?.kind.shape {
+    match &arguments.get(decoded.row.argument("animals")?)?.ty.shape {
         Shape::Groups { members, .. } => Some(members.len()),
         _ => None,
     }
@@ -48,7 +48,7 @@ fn native_shot(values: &[Value; 7]) -> Option<Shot> {
     Some(Shot { id: whole(id)?, kind: whole(kind)?, by, x_px, y_px, heading, range_px })
 }
 
-fn moomoo_shot(decoded: &Decoded<'_>) -> Option<Shot> {
+fn moomoo_shot(decoded: &DecodedPacket<'_>) -> Option<Shot> {
     let px = |name| decoded.get(name)?.as_f64();
     Some(Shot {
         id: decoded.get("sid").and_then(whole)?,
@@ -73,7 +73,7 @@ fn moomoo_animal(values: &[Value; 7]) -> Option<Animal> {
     Some(Animal { id: whole(id)?, kind: whole(kind)?, x_px, y_px, health: whole(health)? })
 }
 
-fn clans(decoded: &Decoded<'_>) -> Option<Heard> {
+fn clans(decoded: &DecodedPacket<'_>) -> Option<Heard> {
     let number = |name| decoded.get(name).and_then(whole);
     let is_owner = |name| decoded.get(name).and_then(flag) == Some(true);
     let people = |name| groups(decoded.get(name), |[player, _name]: &[Value; 2]| whole(player));
@@ -115,7 +115,7 @@ fn listed_clan([id, name, owner]: &[Value; 3]) -> Option<Clan> {
     Some(Clan { id: Some(whole(id)?), name: text(name)?, owner: whole(owner)? })
 }
 
-fn added_clan(decoded: &Decoded<'_>) -> Option<Clan> {
+fn added_clan(decoded: &DecodedPacket<'_>) -> Option<Clan> {
     let pairs = decoded.get("clan")?.as_map()?;
     let get = |key: &str| pairs.iter().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value);
     Some(Clan { id: None, name: text(get("sid")?)?, owner: whole(get("owner")?)? })

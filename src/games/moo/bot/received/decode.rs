@@ -4,23 +4,23 @@
 use super::values::{flag, groups, half_px, text, whole};
 use super::{Added, Enter, Heard, Kit, Leaderboard, Moved, Object, Offers, Own, Pose, Shown, Stock, Swing, Update, Welcome, animals_and_shots};
 use crate::games::moo::world::rules;
-use crate::packet::{Decoded, Value, angle};
+use crate::packet::{DecodedPacket, Value, angle};
 
 impl Heard {
     /// The typed packet. A packet without a required argument, which only a loaded table can cause,
     /// is [`Heard::Other`].
-    pub fn from_decoded(decoded: &Decoded<'_>) -> Heard {
+    pub fn from_decoded(decoded: &DecodedPacket<'_>) -> Heard {
         typed(decoded).unwrap_or_else(|| Heard::Other(decoded.row.name.clone()))
     }
 }
 
-impl From<&Decoded<'_>> for Heard {
-    fn from(decoded: &Decoded<'_>) -> Heard {
+impl From<&DecodedPacket<'_>> for Heard {
+    fn from(decoded: &DecodedPacket<'_>) -> Heard {
         Heard::from_decoded(decoded)
     }
 }
 
-fn typed(decoded: &Decoded<'_>) -> Option<Heard> {
+fn typed(decoded: &DecodedPacket<'_>) -> Option<Heard> {
     Some(match decoded.row.name.as_str() {
         "welcome" => Heard::Welcome(welcome(decoded)?),
         "update" => Heard::Update(update(decoded)?),
@@ -65,7 +65,7 @@ fn typed(decoded: &Decoded<'_>) -> Option<Heard> {
 }
 
 /// Weapons, items and available upgrades.
-fn growth(decoded: &Decoded<'_>) -> Option<Heard> {
+fn growth(decoded: &DecodedPacket<'_>) -> Option<Heard> {
     let number = |name| decoded.get(name).and_then(whole);
     let numbers = |name| groups(decoded.get(name), |[number]: &[Value; 1]| whole::<u8>(number));
     Some(match decoded.row.name.as_str() {
@@ -88,7 +88,7 @@ fn growth(decoded: &Decoded<'_>) -> Option<Heard> {
 }
 
 /// Melee attacks and their effects.
-fn fight(decoded: &Decoded<'_>) -> Option<Heard> {
+fn fight(decoded: &DecodedPacket<'_>) -> Option<Heard> {
     let number = |name| decoded.get(name).and_then(whole);
     Some(match decoded.row.name.as_str() {
         "swings" => Heard::Swings(groups(decoded.get("swings"), |[player, weapon, hit]: &[Value; 3]| {
@@ -131,7 +131,7 @@ fn fight(decoded: &Decoded<'_>) -> Option<Heard> {
     })
 }
 
-fn welcome(decoded: &Decoded<'_>) -> Option<Welcome> {
+fn welcome(decoded: &DecodedPacket<'_>) -> Option<Welcome> {
     let number = |name| decoded.get(name).and_then(whole);
     Some(Welcome {
         version: number("version")?,
@@ -145,7 +145,7 @@ fn welcome(decoded: &Decoded<'_>) -> Option<Welcome> {
     })
 }
 
-fn update(decoded: &Decoded<'_>) -> Option<Update> {
+fn update(decoded: &DecodedPacket<'_>) -> Option<Update> {
     Some(Update {
         tick: whole(decoded.get("tick")?)?,
         own: groups(decoded.get("own"), own)?.pop(),
@@ -208,7 +208,7 @@ fn object(id: &Value, kind: Option<u8>, [x, y]: [&Value; 2], scale_px: f64) -> O
     Some(Object { id: whole(id)?, kind, x_px: x.as_f64()?, y_px: y.as_f64()?, scale_px, built: None })
 }
 
-fn added(decoded: &Decoded<'_>) -> Option<Added> {
+fn added(decoded: &DecodedPacket<'_>) -> Option<Added> {
     let values: &[Value; 10] = decoded.get("player")?.as_array()?.as_slice().try_into().ok()?;
     let [id, player, name, x, y, direction, health, max_health, ..] = values;
     Some(Added {
@@ -232,7 +232,7 @@ fn moomoo_pose(player: &Value, x: &Value, y: &Value, direction: &Value) -> Optio
     Some(Pose { player: whole(player)?, x_px: x.as_f64()?, y_px: y.as_f64()?, heading })
 }
 
-fn leaderboard(decoded: &Decoded<'_>) -> Option<Leaderboard> {
+fn leaderboard(decoded: &DecodedPacket<'_>) -> Option<Leaderboard> {
     Some(Leaderboard {
         rows: groups(decoded.get("rows"), |[player, name, score]: &[Value; 3]| {
             Some((whole(player)?, text(name)?, score.as_f64()?))

@@ -207,11 +207,11 @@ pub enum Stock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Codes, Direction};
+    use crate::packet::{PacketTables, Direction};
 
     /// Converts a packet written as JSON.
     fn hear(dialect: &str, text: &str) -> Heard {
-        let codes = Codes::builtin();
+        let codes = PacketTables::builtin();
         let dialect = codes.dialect(dialect).unwrap();
         Heard::from_decoded(&dialect.decode_json(Direction::ToClient, text).unwrap())
     }

@@ -63,7 +63,7 @@ impl View {
             Event::Shot(shot) => self.shot(shot, out),
             Event::ShotEnded { shot, x, y } => {
                 if let Some((from_x, from_y)) = known.end_shot(*shot) {
-                    let flown_px = distance_px(x.minus(from_x), y.minus(from_y));
+                    let flown_px = distance_px(x.saturating_sub(from_x), y.saturating_sub(from_y));
                     out.send("remove_projectile", (shot_number(*shot), flown_px));
                 }
             }

@@ -146,7 +146,7 @@ impl View {
             let asking = state.asking(tag.id).filter_map(|seen| Some((seen, (seen.player, seen.asks?.1))));
             self.asking.retain(|known| asking.clone().any(|(_, asks)| asks == *known));
             for (seen, asks) in asking {
-                if self.asking.len() < limits::CLAN_REQUESTS_SHOWN && !self.asking.contains(&asks) {
+                if self.asking.len() < limits::MAX_VISIBLE_CLAN_REQUESTS && !self.asking.contains(&asks) {
                     self.asking.push(asks);
                     out.send("join_request", seen.named());
                 }
@@ -192,7 +192,7 @@ impl View {
             let seen = &state.players[index];
             let place = others.binary_search_by_key(&seen.who(), |known| known.who);
             if !place.is_ok_and(|place| !others[place].died) {
-                if newcomers == limits::NEWCOMERS_PER_TURN {
+                if newcomers == limits::ENTERS_PER_UPDATE {
                     continue;
                 }
                 newcomers += 1;

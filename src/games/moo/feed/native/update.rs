@@ -182,7 +182,7 @@ impl View {
             let known = known.filter(|known| !known.died);
             let pose = Pose::of(&seen.body);
             match known {
-                None if newcomers == limits::NEWCOMERS_PER_TURN => {
+                None if newcomers == limits::ENTERS_PER_UPDATE => {
                     continue; // Unknown still, and so a newcomer in the next turn.
                 }
                 None => {
@@ -265,7 +265,7 @@ impl View {
             let owned = tag.filter(|tag| tag.is_owner);
             let members = || tag.into_iter().flat_map(|tag| state.members(tag.id));
             let asking =
-                owned.into_iter().flat_map(|tag| state.asking(tag.id)).take(limits::CLAN_REQUESTS_SHOWN);
+                owned.into_iter().flat_map(|tag| state.asking(tag.id)).take(limits::MAX_VISIBLE_CLAN_REQUESTS);
             let people = (List(members().map(Seen::named)), List(asking.map(Seen::named)));
             if out.send_new("clan", &mut self.clan, (tag.map(|tag| tag.id), owned.is_some(), people)) {
                 self.mates.clear();

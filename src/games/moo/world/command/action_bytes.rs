@@ -25,7 +25,7 @@
 
 pub use tickwire_sim::command_frame::encode as encode_frame;
 use tickwire_sim::command_frame::write_text;
-use tickwire_sim::{Malformed, Membership, Reader, TEXT_BYTES};
+use tickwire_sim::{Malformed, MembershipChange, Reader, MAX_TEXT_BYTES};
 
 use crate::command::{Action, Selection, Spawned};
 use crate::entity::PlayerId;
@@ -33,11 +33,11 @@ use crate::fixed::Angle;
 use crate::rules::{self, AnimalKind, Resource};
 
 /// The commands of one tick.
-pub type Frame = tickwire_sim::command_frame::Frame<Action>;
+pub type Frame = tickwire_sim::command_frame::CommandFrame<Action>;
 
 // The rest of a text that is cut still exceeds every limit on text, so it is rejected just as the whole text would be.
-const _: () = assert!(TEXT_BYTES / 4 > rules::CHAT_CHARS && TEXT_BYTES / 4 > rules::NAME_CHARS);
-const _: () = assert!(TEXT_BYTES / 4 > rules::CLAN_CHARS && TEXT_BYTES / 4 > rules::SAY_CHARS);
+const _: () = assert!(MAX_TEXT_BYTES / 4 > rules::CHAT_CHARS && MAX_TEXT_BYTES / 4 > rules::NAME_CHARS);
+const _: () = assert!(MAX_TEXT_BYTES / 4 > rules::CLAN_CHARS && MAX_TEXT_BYTES / 4 > rules::SAY_CHARS);
 
 /// Decodes a frame.
 ///
@@ -112,7 +112,7 @@ impl tickwire_sim::Action for Action {
             },
             3 => Action::Aim { heading: Angle(reader.u16()?) },
             4 => Action::Chat { text: reader.text()? },
-            5 => Action::Attack { on: reader.flag()? },
+            5 => Action::Attack { on: reader.bool()? },
             6 => {
                 let skin = reader.u8()?;
                 Action::Respawn { skin, name: reader.text()? }
@@ -124,18 +124,18 @@ impl tickwire_sim::Action for Action {
             }
             8 => Action::Upgrade { choice: reader.u8()? },
             9 => {
-                let of_item = reader.flag()?;
+                let of_item = reader.bool()?;
                 let id = reader.u8()?;
                 Action::Select { what: if of_item { Selection::Item(id) } else { Selection::Weapon(id) } }
             }
             10 => Action::ClanCreate { name: reader.text()? },
             11 => Action::ClanLeave,
             12 => Action::ClanRequest { name: reader.text()? },
-            13 => Action::ClanAnswer { player: PlayerId(reader.u16()?), accept: reader.flag()? },
+            13 => Action::ClanAnswer { player: PlayerId(reader.u16()?), accept: reader.bool()? },
             14 => Action::ClanKick { player: PlayerId(reader.u16()?) },
             15 => Action::Ping,
             16 => {
-                let (is_item, number) = (reader.flag()?, reader.u8()?);
+                let (is_item, number) = (reader.bool()?, reader.u8()?);
                 let animal = || AnimalKind::from_number(number).ok_or(Malformed::Value("animal"));
                 let what = if is_item { Spawned::Item(number) } else { Spawned::Animal(animal()?) };
                 Action::Spawn { what, x_px: reader.u16()?, y_px: reader.u16()? }
@@ -146,16 +146,16 @@ impl tickwire_sim::Action for Action {
         })
     }
 
-    fn membership(&self) -> Option<Membership> {
+    fn membership(&self) -> Option<MembershipChange> {
         match self {
-            Action::Join { player, name, .. } => Some(Membership::Joins(*player, name.clone())),
-            Action::Leave { player } => Some(Membership::Leaves(*player)),
-            Action::Away { player } => Some(Membership::Away(*player)),
+            Action::Join { player, name, .. } => Some(MembershipChange::Joined(*player, name.clone())),
+            Action::Leave { player } => Some(MembershipChange::Left(*player)),
+            Action::Away { player } => Some(MembershipChange::Disconnected(*player)),
             _ => None,
         }
     }
 
-    fn comes_with_join(&self, joined: PlayerId) -> bool {
+    fn accompanies_join(&self, joined: PlayerId) -> bool {
         let gift = rules::MOOFOLL_GIFT;
         matches!(self, Action::Grant { player, amount, .. } if *player == joined && *amount == gift)
     }

@@ -10,7 +10,7 @@ pub use crate::command::action_bytes::{decode_frame, encode_frame, Frame};
 use crate::entity::PlayerId;
 use crate::fixed::Angle;
 use crate::rules::{AnimalKind, Resource};
-pub use tickwire_sim::{Malformed, FRAME_COMMANDS, TEXT_BYTES};
+pub use tickwire_sim::{Malformed, MAX_COMMANDS, MAX_TEXT_BYTES};
 
 /// An action, its issuer and its sequence. The order of actions is that of the variants of
 /// [`Action`].

@@ -38,7 +38,7 @@ impl Mood {
 }
 
 impl Field for Mood {
-    const LEAST_BYTES: usize = 1;
+    const MIN_BYTES: usize = 1;
 
     fn write(&self, sink: &mut impl Sink) {
         sink.put(*self as u64, 1);

@@ -33,8 +33,8 @@ impl Shot {
     pub(crate) fn act(&mut self, body: &mut Body, rates: &Rates) {
         let way = self.way(rates);
         let (x, y) = along(body, way);
-        (body.x, body.y) = (body.x.plus(x), body.y.plus(y));
-        self.left = self.left.minus(way);
+        (body.x, body.y) = (body.x.saturating_add(x), body.y.saturating_add(y));
+        self.left = self.left.saturating_sub(way);
     }
 }
 
@@ -51,5 +51,5 @@ pub(crate) fn velocity(kind: &Projectile, body: &Body, rates: &Rates) -> (Fixed,
 
 /// A vector in the direction of the body.
 fn along(body: &Body, way: Fixed) -> (Fixed, Fixed) {
-    (way.times(cosine(body.heading)), way.times(sine(body.heading)))
+    (way.scaled(cosine(body.heading)), way.scaled(sine(body.heading)))
 }

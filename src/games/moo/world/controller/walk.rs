@@ -20,21 +20,21 @@ pub(crate) fn walk(body: &mut Body, way: Option<(Angle, i32)>, terrain: &Terrain
     // The mean of the old and the new speed, so that starting and stopping cover the same distance
     // at each tick rate.
     if terrain.walk(body, mean(old_vx, body.vx), mean(old_vy, body.vy)) {
-        body.vx = body.vx.times(rates.contact);
-        body.vy = body.vy.times(rates.contact);
+        body.vx = body.vx.scaled(rates.contact);
+        body.vy = body.vy.scaled(rates.contact);
     }
 }
 
 fn accelerate(body: &mut Body, way: Option<(Angle, i32)>, land: Biome, rates: &Rates) {
-    body.vx = body.vx.times(rates.friction);
-    body.vy = body.vy.times(rates.friction);
+    body.vx = body.vx.scaled(rates.friction);
+    body.vy = body.vy.scaled(rates.friction);
     if let Some((angle, push)) = way {
         let push = Fixed(part(push, land_percent(land), 100));
-        body.vx = body.vx.plus(push.times(cosine(angle)));
-        body.vy = body.vy.plus(push.times(sine(angle)));
+        body.vx = body.vx.saturating_add(push.scaled(cosine(angle)));
+        body.vy = body.vy.saturating_add(push.scaled(sine(angle)));
     }
     if land == Biome::River {
-        body.vx = body.vx.plus(Fixed(part(rates.acceleration, rules::CURRENT_SIXTEENTHS, 16)));
+        body.vx = body.vx.saturating_add(Fixed(part(rates.acceleration, rules::CURRENT_SIXTEENTHS, 16)));
     } else if way.is_none() && length(body.vx, body.vy) <= rates.rest.unsigned_abs() {
         (body.vx, body.vy) = (Fixed::ZERO, Fixed::ZERO);
     }

@@ -390,7 +390,7 @@ pub(crate) fn numbers(mut put: impl FnMut(i64)) {
         .chain(TREE_SCALES_PX)
         .chain(BUSH_SCALES_PX)
         .chain(ROCK_SCALES_PX)
-        .chain(trig::QUARTER)
+        .chain(trig::SINE_TABLE)
     {
         put(i64::from(value));
     }

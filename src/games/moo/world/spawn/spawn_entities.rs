@@ -157,8 +157,8 @@ fn place_at_home(
         let is_home = |at: Fixed| bands.biome_at(at) == kind.home();
         let radius = Fixed::from_px(radius_px);
         let is_near = |it: &Entity| it.body.x.0.abs_diff(x.0) < room && it.body.y.0.abs_diff(y.0) < room;
-        if is_home(y.minus(radius))
-            && is_home(y.plus(radius))
+        if is_home(y.saturating_sub(radius))
+            && is_home(y.saturating_add(radius))
             && terrain.is_free(x, y, radius_px)
             && !players.iter().any(|player| player.is_alive() && is_near(player))
         {

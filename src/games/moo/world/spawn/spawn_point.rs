@@ -52,7 +52,7 @@ impl Land<'_> {
             let host = &self.players[living[rng.below(living.len() as u32) as usize] as usize].body;
             let aside = rng.between(-rules::SPAWN_NEAR_X_PX, rules::SPAWN_NEAR_X_PX);
             let above = rng.between(-rules::SPAWN_NEAR_Y_PX, rules::SPAWN_NEAR_Y_PX);
-            let (x, y) = (host.x.plus(Fixed::from_px(aside)), host.y.plus(Fixed::from_px(above)));
+            let (x, y) = (host.x.saturating_add(Fixed::from_px(aside)), host.y.saturating_add(Fixed::from_px(above)));
             if self.is_good(x, y) && !self.is_crowded(x, y) {
                 return Some((x, y));
             }
@@ -132,8 +132,8 @@ impl Land<'_> {
 }
 
 fn is_in_box((at_x, at_y): (Fixed, Fixed), x: Fixed, y: Fixed, wide_px: i32, high_px: i32) -> bool {
-    at_x.apart(x) < Fixed::from_px(wide_px).0.unsigned_abs()
-        && at_y.apart(y) < Fixed::from_px(high_px).0.unsigned_abs()
+    at_x.distance(x) < Fixed::from_px(wide_px).0.unsigned_abs()
+        && at_y.distance(y) < Fixed::from_px(high_px).0.unsigned_abs()
 }
 
 /// Whether no living animal of a kind that hunts is near a position, whatever it is doing now.
@@ -141,6 +141,6 @@ pub(crate) fn is_far_from_hunters(animals: &[Entity], x: Fixed, y: Fixed) -> boo
     let room = Fixed::from_px(rules::SPAWN_HUNTER_ROOM_PX).0.unsigned_abs();
     !animals.iter().any(|entity| {
         let hunts = matches!(&entity.controller, Controller::Animal(animal) if animal.hunts());
-        hunts && entity.body.health > 0 && is_within(entity.body.x.apart(x), entity.body.y.apart(y), room)
+        hunts && entity.body.health > 0 && is_within(entity.body.x.distance(x), entity.body.y.distance(y), room)
     })
 }

@@ -72,10 +72,10 @@ impl Shape {
     /// outside the map count as on its edge.
     pub(crate) fn around(self, x: Fixed, y: Fixed, reach: Fixed) -> Cells {
         Cells {
-            left: self.along(x.minus(reach)),
-            top: self.along(y.minus(reach)),
-            right: self.along(x.plus(reach)) + 1,
-            bottom: self.along(y.plus(reach)) + 1,
+            left: self.along(x.saturating_sub(reach)),
+            top: self.along(y.saturating_sub(reach)),
+            right: self.along(x.saturating_add(reach)) + 1,
+            bottom: self.along(y.saturating_add(reach)) + 1,
         }
     }
 

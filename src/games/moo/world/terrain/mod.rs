@@ -9,7 +9,7 @@ pub(super) mod sorted_index;
 pub(super) mod structure_index;
 
 use crate::entity::Body;
-use crate::fixed::{clamp_i32, is_shorter, ray, Angle, Fixed};
+use crate::fixed::{clamp_i32, is_shorter, unit_direction, Angle, Fixed};
 use crate::rules::{ANIMAL_RADIUS_MAX_PX, MAP_SIZE_MAX_PX, SUB_STEP_PX};
 use crate::spawn::map::Bands;
 use crate::terrain::grid::Grid;
@@ -78,7 +78,7 @@ impl Terrain {
     /// Whether a circle of at most 84 px at that position is on the map and touches no obstacle.
     pub fn is_free(&self, x: Fixed, y: Fixed, radius_px: i32) -> bool {
         let edge = Fixed::from_px(radius_px);
-        let far = Fixed::from_px(self.map_size_px as i32).minus(edge);
+        let far = Fixed::from_px(self.map_size_px as i32).saturating_sub(edge);
         let on_map = x >= edge && y >= edge && x <= far && y <= far;
         on_map
             && self.near(x, y).all(|obstacle| !overlaps(obstacle, x, y, radius_px))
@@ -112,15 +112,15 @@ impl Terrain {
         if steps == 1 {
             // The common case, which needs none of the divisions below.
             let from = (body.x, body.y);
-            (body.x, body.y) = (body.x.plus(way_x), body.y.plus(way_y));
+            (body.x, body.y) = (body.x.saturating_add(way_x), body.y.saturating_add(way_y));
             return self.settle(body) | self.keep_out_of_gaps(body, from);
         }
         let part = |way: Fixed, step: i64| Fixed((i64::from(way.0) * step / steps) as i32);
         let mut touched = false;
         for step in 1..=steps {
             let from = (body.x, body.y);
-            body.x = body.x.plus(part(way_x, step)).minus(part(way_x, step - 1));
-            body.y = body.y.plus(part(way_y, step)).minus(part(way_y, step - 1));
+            body.x = body.x.saturating_add(part(way_x, step)).saturating_sub(part(way_x, step - 1));
+            body.y = body.y.saturating_add(part(way_y, step)).saturating_sub(part(way_y, step - 1));
             touched |= self.settle(body);
             if self.keep_out_of_gaps(body, from) {
                 return true;
@@ -155,14 +155,14 @@ impl Terrain {
         }
         let mut straight = body.clone();
         put_on_rim(&mut straight, &new_solid);
-        let (dx, dy) = (straight.x.minus(new_solid.x), straight.y.minus(new_solid.y));
+        let (dx, dy) = (straight.x.saturating_sub(new_solid.x), straight.y.saturating_sub(new_solid.y));
         (0..WAYS_AROUND).find_map(|way| {
             // 0, 1 to one side, 1 to the other side, 2 to the first side, and so on.
             let turn = way.div_ceil(2) * (0x1_0000 / WAYS_AROUND);
             let turn = Angle(if way % 2 == 0 { turn } else { 0x1_0000 - turn } as u16);
             let mut there = body.clone();
-            there.x = new_solid.x.plus(dx.times(cosine(turn))).minus(dy.times(sine(turn)));
-            there.y = new_solid.y.plus(dx.times(sine(turn))).plus(dy.times(cosine(turn)));
+            there.x = new_solid.x.saturating_add(dx.scaled(cosine(turn))).saturating_sub(dy.scaled(sine(turn)));
+            there.y = new_solid.y.saturating_add(dx.scaled(sine(turn))).saturating_add(dy.scaled(cosine(turn)));
             put_on_rim(&mut there, &new_solid);
             let to = (there.x, there.y);
             self.hold_on_map(&mut there);
@@ -173,14 +173,14 @@ impl Terrain {
 
     /// Whether a path passes through no narrow gap, except gaps beside the new structure.
     fn is_way_open(&self, body: &Body, to: (Fixed, Fixed), new: &Standing) -> bool {
-        let (dx, dy) = (to.0.minus(body.x), to.1.minus(body.y));
+        let (dx, dy) = (to.0.saturating_sub(body.x), to.1.saturating_sub(body.y));
         let longest = dx.0.abs().max(dy.0.abs());
         let steps = i64::from(longest / Fixed::from_px(SUB_STEP_PX).0 + 1);
         let part = |way: Fixed, step: i64| Fixed((i64::from(way.0) * step / steps) as i32);
         let mut at = body.clone();
         (1..=steps).all(|step| {
             let from = (at.x, at.y);
-            (at.x, at.y) = (body.x.plus(part(dx, step)), body.y.plus(part(dy, step)));
+            (at.x, at.y) = (body.x.saturating_add(part(dx, step)), body.y.saturating_add(part(dy, step)));
             // The new structure has the highest number.
             let older = match self.built.near(at.x, at.y).split_last() {
                 Some((last, older)) if last.id == new.id => older,
@@ -215,7 +215,7 @@ impl Terrain {
 
     fn passes_a_gap(&self, built: &[Standing], from: (Fixed, Fixed), body: &Body) -> bool {
         let to = (body.x, body.y);
-        let way = from.0.apart(to.0).max(from.1.apart(to.1));
+        let way = from.0.distance(to.0).max(from.1.distance(to.1));
         let width_px = 2 * body.radius_px;
         built.iter().enumerate().any(|(at, standing)| {
             let a = match solid(standing) {
@@ -223,7 +223,7 @@ impl Terrain {
                 None => return false,
             };
             let reach = Fixed::from_px(a.radius_px + body.radius_px).0.unsigned_abs().saturating_add(way);
-            if a.x.apart(to.0) > reach || a.y.apart(to.1) > reach {
+            if a.x.distance(to.0) > reach || a.y.distance(to.1) > reach {
                 return false;
             }
             let others = built[at + 1..].iter().filter_map(solid).chain(self.near(to.0, to.1).copied());
@@ -239,7 +239,7 @@ impl Terrain {
         let edges = [(Fixed::ZERO, a.y), (far, a.y), (a.x, Fixed::ZERO), (a.x, far)];
         let centre = (a.x, a.y);
         let is_near =
-            move |edge: &(Fixed, Fixed)| edge.0.apart(centre.0) < room && edge.1.apart(centre.1) < room;
+            move |edge: &(Fixed, Fixed)| edge.0.distance(centre.0) < room && edge.1.distance(centre.1) < room;
         IntoIterator::into_iter(edges).filter(is_near)
     }
 
@@ -268,7 +268,7 @@ impl Terrain {
     /// Puts a body that is off the map on the edge, where it loses its speed towards the edge.
     fn hold_on_map(&self, body: &mut Body) {
         let edge = Fixed::from_px(body.radius_px);
-        let far = Fixed::from_px(self.map_size_px as i32).minus(edge).max(edge);
+        let far = Fixed::from_px(self.map_size_px as i32).saturating_sub(edge).max(edge);
         hold(&mut body.x, &mut body.vx, edge, far);
         hold(&mut body.y, &mut body.vy, edge, far);
     }
@@ -316,7 +316,7 @@ fn crosses(from: (Fixed, Fixed), to: (Fixed, Fixed), a: (Fixed, Fixed), b: (Fixe
 /// Whether a circle at that position overlaps the obstacle.
 fn overlaps(obstacle: &Obstacle, x: Fixed, y: Fixed, radius_px: i32) -> bool {
     let reach = Fixed::from_px(obstacle.radius_px.saturating_add(radius_px));
-    is_shorter(obstacle.x.apart(x), obstacle.y.apart(y), reach.0.max(0) as u32)
+    is_shorter(obstacle.x.distance(x), obstacle.y.distance(y), reach.0.max(0) as u32)
 }
 
 /// Moves a body straight away from the obstacle's centre until they only touch; to the right if the
@@ -325,7 +325,7 @@ fn put_on_rim(body: &mut Body, obstacle: &Obstacle) {
     let reach = i64::from(Fixed::from_px(obstacle.radius_px.saturating_add(body.radius_px)).0);
     let (dx, dy) =
         (i64::from(body.x.0) - i64::from(obstacle.x.0), i64::from(body.y.0) - i64::from(obstacle.y.0));
-    let (dx, dy, length) = ray(dx, dy);
+    let (dx, dy, length) = unit_direction(dx, dy);
     body.x = Fixed(clamp_i32(i64::from(obstacle.x.0) + scale_up(dx, reach, length)));
     body.y = Fixed(clamp_i32(i64::from(obstacle.y.0) + scale_up(dy, reach, length)));
 }

@@ -59,7 +59,7 @@ impl Row {
 
     /// The indices of the objects within that distance to the west and the east.
     pub(crate) fn around(&self, x: Fixed, reach: Fixed) -> impl Iterator<Item = usize> + '_ {
-        let (west, east) = (x.minus(reach), x.plus(reach));
+        let (west, east) = (x.saturating_sub(reach), x.saturating_add(reach));
         let first = self.places.partition_point(|(x, _)| *x < west);
         self.places[first..].iter().take_while(move |(x, _)| *x <= east).map(|(_, index)| *index as usize)
     }

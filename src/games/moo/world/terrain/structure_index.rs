@@ -30,7 +30,7 @@ impl Standing {
     /// Whether a body touches it. A body that runs into a solid structure is put just outside its
     /// rim; within this distance it still counts as touching.
     pub(crate) fn is_touched(&self, body: &Body) -> bool {
-        let (dx, dy) = (self.x.apart(body.x), self.y.apart(body.y));
+        let (dx, dy) = (self.x.distance(body.x), self.y.distance(body.y));
         let reach_of = |radius_px: i32| Fixed::from_px(radius_px + body.radius_px).0.unsigned_abs();
         // Most structures are too far away, whatever their item.
         let farthest = reach_of(rules::BUILT_SCALE_MAX_PX) + SLACK;

@@ -14,7 +14,7 @@ use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, TickHz};
 use crate::state::Identity;
 use crate::world::World;
-use tickwire_sim::state_tree::{Difference, State};
+use tickwire_sim::state_tree::{FieldDiff, StateTree};
 
 /// A world of that seed on the usual map at the usual rate.
 pub(crate) fn world(seed: u32) -> World {
@@ -39,8 +39,8 @@ pub(crate) fn without_animals(mut world: World) -> World {
 }
 
 /// The first place in which two worlds differ.
-pub(crate) fn difference(ours: &World, theirs: &World) -> Option<Difference> {
-    State::of(ours).differences(&State::of(theirs), 1).pop()
+pub(crate) fn difference(ours: &World, theirs: &World) -> Option<FieldDiff> {
+    StateTree::of(ours).differences(&StateTree::of(theirs), 1).pop()
 }
 
 pub(crate) fn command(player: u16, sequence: u64, action: Action) -> Command {

@@ -171,7 +171,7 @@ impl World {
             if let Some((damage, owner, place)) = touched.spikes.filter(|_| animal.touch_wait == 0) {
                 animal.touch_wait = thirds(rules::TOUCH_PERIOD_MS);
                 knock(body, place, rules::SPIKE_KNOCK_PX_PER_S, self.rates.hz);
-                self.hurt_animal(at, damage, owner.somebody());
+                self.hurt_animal(at, damage, owner.as_player());
             }
         }
     }
@@ -243,7 +243,7 @@ impl Animal {
     fn mind_the_land(&mut self, body: &Body, terrain: &Terrain, rng: &mut Rng) {
         if let Some(way) = self.direction {
             let far = Fixed::from_px(rules::FORESIGHT_PX);
-            let (x, y) = (body.x.plus(far.times(cosine(way))), body.y.plus(far.times(sine(way))));
+            let (x, y) = (body.x.saturating_add(far.scaled(cosine(way))), body.y.saturating_add(far.scaled(sine(way))));
             let size = Fixed::from_px(terrain.map_size_px() as i32);
             let on_map = |at: Fixed| Fixed::ZERO <= at && at <= size;
             let home = self.kind.home();
@@ -311,9 +311,9 @@ fn knock(body: &mut Body, (x, y, heading): (Fixed, Fixed, Angle), px_per_s: i32,
     let speed = (i64::from(px_per_s) << 16) / i64::from(hz);
     let (dx, dy) = (i64::from(body.x.0) - i64::from(x.0), i64::from(body.y.0) - i64::from(y.0));
     let (vx, vy) = match square_root((dx * dx + dy * dy) as u64) as i64 {
-        0 => (Fixed(speed as i32).times(cosine(heading)), Fixed(speed as i32).times(sine(heading))),
+        0 => (Fixed(speed as i32).scaled(cosine(heading)), Fixed(speed as i32).scaled(sine(heading))),
         distance => (Fixed((dx * speed / distance) as i32), Fixed((dy * speed / distance) as i32)),
     };
-    body.vx = bounded(body.vx.plus(vx));
-    body.vy = bounded(body.vy.plus(vy));
+    body.vx = bounded(body.vx.saturating_add(vx));
+    body.vy = bounded(body.vy.saturating_add(vy));
 }

@@ -77,7 +77,7 @@ impl Entity {
             }
             _ => 100,
         };
-        if from.off(self.body.heading) > rules::SHIELD_ARC {
+        if from.difference(self.body.heading) > rules::SHIELD_ARC {
             return damage;
         }
         ((u32::from(damage) * u32::from(percent) + 50) / 100) as u16
@@ -115,7 +115,7 @@ impl World {
         let own = self.state.players[at].body.owner;
         // A player that has since become a clan mate does no more harm.
         if let Some(by) = due.filter(|by| !self.are_mates(*by, own)) {
-            self.hurt(at, rules::POISON_DAMAGE, by.somebody());
+            self.hurt(at, rules::POISON_DAMAGE, by.as_player());
         }
     }
 

@@ -34,13 +34,13 @@ struct Stroke {
 impl Stroke {
     /// Whether it reaches a target of that size.
     fn hits(&self, x: Fixed, y: Fixed, size_px: i32) -> bool {
-        self.reaches(x, y, size_px) && self.towards(x, y).off(self.heading) <= rules::ARC
+        self.reaches(x, y, size_px) && self.towards(x, y).difference(self.heading) <= rules::ARC
     }
 
     /// Whether it would reach that target if it hit in all directions.
     fn reaches(&self, x: Fixed, y: Fixed, size_px: i32) -> bool {
         let reach = Fixed::from_px(self.weapon.range_px + size_px);
-        is_within(self.x.apart(x), self.y.apart(y), reach.0.unsigned_abs())
+        is_within(self.x.distance(x), self.y.distance(y), reach.0.unsigned_abs())
     }
 
     /// The direction to a position; the direction of view if the position is the attacker's own.
@@ -62,8 +62,8 @@ impl Stroke {
         let (dx, dy) = self.way_to(body.x, body.y);
         match square_root((dx * dx + dy * dy) as u64) as i64 {
             0 => (
-                Fixed(speed as i32).times(cosine(self.heading)),
-                Fixed(speed as i32).times(sine(self.heading)),
+                Fixed(speed as i32).scaled(cosine(self.heading)),
+                Fixed(speed as i32).scaled(sine(self.heading)),
             ),
             distance => (Fixed((dx * speed / distance) as i32), Fixed((dy * speed / distance) as i32)),
         }
@@ -238,8 +238,8 @@ impl World {
         let victim = &mut self.state.players[at];
         let (vx, vy) = stroke.knock(&victim.body, self.rates.hz);
         let from = stroke.towards(victim.body.x, victim.body.y).opposite();
-        victim.body.vx = bounded(victim.body.vx.plus(vx));
-        victim.body.vy = bounded(victim.body.vy.plus(vy));
+        victim.body.vx = bounded(victim.body.vx.saturating_add(vx));
+        victim.body.vy = bounded(victim.body.vy.saturating_add(vy));
         self.steal(at, stroke);
         let damage = self.state.players[at].shielded(stroke.weapon.damage, from);
         if damage > 0 {
@@ -250,8 +250,8 @@ impl World {
     fn strike_animal(&mut self, stroke: &Stroke, at: usize) {
         let body = &mut self.state.animals[at].body;
         let (vx, vy) = stroke.knock(body, self.rates.hz);
-        body.vx = bounded(body.vx.plus(vx));
-        body.vy = bounded(body.vy.plus(vy));
+        body.vx = bounded(body.vx.saturating_add(vx));
+        body.vy = bounded(body.vy.saturating_add(vy));
         if stroke.weapon.damage > 0 {
             self.hurt_animal(at, stroke.weapon.damage, Some(stroke.player));
         }

@@ -27,7 +27,7 @@ use crate::command::Command;
 use crate::controller::Controller;
 use crate::entity::{Body, Entity};
 use crate::event::Outcome;
-use crate::fixed::{ray, square_root, Fixed};
+use crate::fixed::{unit_direction, square_root, Fixed};
 use crate::player_index::Spot;
 use crate::rules::{ANIMAL_RADIUS_MAX_PX, PLAYER_RADIUS_PX};
 use crate::state::State;
@@ -209,7 +209,7 @@ fn stir(entity: &mut Entity) {
 fn push_away(from: &Body, entity: &mut Entity, terrain: &Terrain) -> bool {
     let overlap = half_overlap(from, &entity.body);
     if let Some((x, y)) = overlap {
-        push(entity, (x.plus(x), y.plus(y)), terrain);
+        push(entity, (x.saturating_add(x), y.saturating_add(y)), terrain);
     }
     overlap.is_some()
 }
@@ -218,7 +218,7 @@ fn push_away(from: &Body, entity: &mut Entity, terrain: &Terrain) -> bool {
 /// for the next tick.
 fn push(entity: &mut Entity, (x, y): (Fixed, Fixed), terrain: &Terrain) {
     let from = (entity.body.x, entity.body.y);
-    (entity.body.x, entity.body.y) = (from.0.plus(x), from.1.plus(y));
+    (entity.body.x, entity.body.y) = (from.0.saturating_add(x), from.1.saturating_add(y));
     terrain.keep_out_of_gaps(&mut entity.body, from);
     stir(entity);
 }
@@ -228,7 +228,7 @@ fn push(entity: &mut Entity, (x, y): (Fixed, Fixed), terrain: &Terrain) {
 fn push_apart(a: &mut Entity, b: &mut Entity, terrain: &Terrain) -> bool {
     let overlap = half_overlap(&a.body, &b.body);
     if let Some((x, y)) = overlap {
-        push(a, (Fixed::ZERO.minus(x), Fixed::ZERO.minus(y)), terrain);
+        push(a, (Fixed::ZERO.saturating_sub(x), Fixed::ZERO.saturating_sub(y)), terrain);
         push(b, (x, y), terrain);
     }
     overlap.is_some()
@@ -247,7 +247,7 @@ fn half_overlap(a: &Body, b: &Body) -> Option<(Fixed, Fixed)> {
         return None;
     }
     let half = (reach - square_root(square as u64) as i64 + 1) / 2;
-    let (dx, dy, length) = ray(dx, dy);
+    let (dx, dy, length) = unit_direction(dx, dy);
     let (x, y) = (dx * half / length, dy * half / length);
     ((x, y) != (0, 0)).then_some((Fixed(x as i32), Fixed(y as i32)))
 }

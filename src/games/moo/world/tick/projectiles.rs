@@ -154,7 +154,7 @@ impl World {
             .built_around(x, y, reach)
             .filter(|it| it.item.group.is_solid() && it.id != by)
             .filter_map(|it| Some((path.enters(it.x, it.y, it.item.radius_px)?, Target::Built(it.id))));
-        let reach = reach.plus(Fixed::from_px(rules::PLAYER_RADIUS_PX));
+        let reach = reach.saturating_add(Fixed::from_px(rules::PLAYER_RADIUS_PX));
         let players = self.crowd.near(x, y, reach).filter_map(|spot| {
             let at = spot.at as usize;
             let entry = path.enters(spot.x, spot.y, rules::PLAYER_RADIUS_PX)?;
@@ -193,7 +193,7 @@ impl World {
             Target::Animal(at) => {
                 let speed = per_tick(rules::KNOCK_PX_PER_S, self.rates.hz);
                 push(&mut self.state.animals[at].body, speed, shot);
-                self.hurt_animal(at, damage, player.somebody());
+                self.hurt_animal(at, damage, player.as_player());
             }
             Target::Player(at) => {
                 let speed = per_tick(rules::KNOCK_PX_PER_S, self.rates.hz);
@@ -202,7 +202,7 @@ impl World {
                 let from = direction.opposite();
                 let damage = victim.shielded(damage, from);
                 if damage > 0 {
-                    self.hurt(at, damage, player.somebody());
+                    self.hurt(at, damage, player.as_player());
                 }
             }
             Target::Edge => {}
@@ -241,8 +241,8 @@ impl World {
     /// Fires a projectile from the rim of a body, in the direction in which the body looks.
     pub(crate) fn launch(&mut self, from: &Body, kind: &Projectile, by: EntityId) {
         let rim = Fixed::from_px(from.radius_px);
-        let x = from.x.plus(rim.times(cosine(from.heading)));
-        let y = from.y.plus(rim.times(sine(from.heading)));
+        let x = from.x.saturating_add(rim.scaled(cosine(from.heading)));
+        let y = from.y.saturating_add(rim.scaled(sine(from.heading)));
         let (vx, vy) = velocity(kind, from, &self.rates);
         let body = Body { x, y, vx, vy, radius_px: 0, health: 0, ..from.clone() };
         let id = self.state.next_shot;
@@ -268,8 +268,8 @@ impl World {
 
 /// Gives a body a speed in the direction in which another one looks.
 fn push(body: &mut Body, speed: Fixed, looks: &Body) {
-    body.vx = bounded(body.vx.plus(speed.times(cosine(looks.heading))));
-    body.vy = bounded(body.vy.plus(speed.times(sine(looks.heading))));
+    body.vx = bounded(body.vx.saturating_add(speed.scaled(cosine(looks.heading))));
+    body.vy = bounded(body.vy.saturating_add(speed.scaled(sine(looks.heading))));
 }
 
 impl Player {

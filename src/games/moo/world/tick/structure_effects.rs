@@ -50,17 +50,17 @@ impl World {
             player.ground.healing = contact.healing;
             if let Some(heading) = contact.boost.filter(|_| !contact.held) {
                 let speed = per_tick(rules::BOOST_PX_PER_S, hz);
-                (body.vx, body.vy) = (speed.times(cosine(heading)), speed.times(sine(heading)));
+                (body.vx, body.vy) = (speed.scaled(cosine(heading)), speed.scaled(sine(heading)));
             }
             if let Some(spikes) = contact.spikes.filter(|_| player.ground.touch_wait == 0) {
                 player.ground.touch_wait = rules::thirds(rules::TOUCH_PERIOD_MS);
                 let (vx, vy) = spikes.knock(hz);
-                body.vx = bounded(body.vx.plus(vx));
-                body.vy = bounded(body.vy.plus(vy));
+                body.vx = bounded(body.vx.saturating_add(vx));
+                body.vy = bounded(body.vy.saturating_add(vy));
                 if spikes.poisons {
                     player.poison = Poison::of(spikes.owner);
                 }
-                self.hurt(at, spikes.damage, spikes.owner.somebody());
+                self.hurt(at, spikes.damage, spikes.owner.as_player());
             }
         }
     }

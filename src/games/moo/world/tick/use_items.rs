@@ -182,7 +182,7 @@ impl World {
 /// position is the exact one.
 fn before(body: &Body, item: &Item) -> (Fixed, Fixed) {
     let way = Fixed::from_px(rules::PLAYER_RADIUS_PX + item.scale_px);
-    let whole = |at: Fixed| Fixed::from_px(at.plus(Fixed(1 << 15)).to_px());
-    let (x, y) = (way.times(cosine(body.heading)), way.times(sine(body.heading)));
-    (whole(body.x.plus(x)), whole(body.y.plus(y)))
+    let whole = |at: Fixed| Fixed::from_px(at.saturating_add(Fixed(1 << 15)).to_px());
+    let (x, y) = (way.scaled(cosine(body.heading)), way.scaled(sine(body.heading)));
+    (whole(body.x.saturating_add(x)), whole(body.y.saturating_add(y)))
 }

@@ -233,7 +233,7 @@ fn hunters_see_players_within_800_px_and_lose_them_beyond_1000() {
             let mut world = facing(TickHz::Hz30, kind, 500);
             look(&mut world, 0);
             let x = beast(&world, 0).x;
-            body_mut(&mut world, 1).x = x.plus(Fixed::from_px(apart_px));
+            body_mut(&mut world, 1).x = x.saturating_add(Fixed::from_px(apart_px));
             world.state.animals[0].body.vx = Fixed::ZERO;
             animal_mut(&mut world, 0).held = true;
             look(&mut world, 0);
@@ -385,7 +385,7 @@ fn a_hunter_runs_straight_at_its_prey() {
         look(&mut world, 0);
         let angle = f64::from(dy_px).atan2(f64::from(dx_px)) * 32_768.0 / std::f64::consts::PI;
         let way = animal(&world, 0).direction.expect("it runs");
-        assert!(way.off(Angle(angle.round() as i32 as u16)) < 4, "{way:?} for {dx_px} {dy_px}");
+        assert!(way.difference(Angle(angle.round() as i32 as u16)) < 4, "{way:?} for {dx_px} {dy_px}");
     }
 }
 
@@ -428,7 +428,7 @@ fn an_animal_turns_around_150_px_before_each_edge_of_the_map() {
             (walks.direction, walks.wait, walks.held) = (Some(Angle(way)), 9_000, true);
             look(&mut world, at);
             let now = animal(&world, at).direction.expect("it walks on");
-            let off = now.off(Angle(way));
+            let off = now.difference(Angle(way));
             assert!(if turns { off >= 0x7000 } else { off == 0 }, "{kind:?} towards {way:#x}: {off:#x}");
         }
     }

@@ -212,7 +212,7 @@ fn a_respawning_animal_keeps_400_px_from_living_players() {
         for (player, lives) in [(1, true), (2, false)] {
             let mut world = world.clone();
             let near = body_mut(&mut world, player);
-            (near.x, near.y) = (place.x.plus(Fixed(dx)), place.y.plus(Fixed(dy)));
+            (near.x, near.y) = (place.x.saturating_add(Fixed(dx)), place.y.saturating_add(Fixed(dy)));
             world.come_back(0);
             let back = &world.state.animals[0].body;
             let is_there = (back.x, back.y) == (place.x, place.y);

@@ -25,7 +25,7 @@ fn shoot_at(kind: AnimalKind, number: u8, (right, down): (Fixed, Fixed), health:
     arm(&mut world, 1, number);
     swing(&mut world, 1);
     let animal = &mut world.state.animals[0].body;
-    (animal.x, animal.y) = (Fixed::from_px(7_000).plus(right), Fixed::from_px(5_000).plus(down));
+    (animal.x, animal.y) = (Fixed::from_px(7_000).saturating_add(right), Fixed::from_px(5_000).saturating_add(down));
     (animal.vx, animal.vy, animal.health) = (Fixed::ZERO, Fixed::ZERO, health);
     world.outcome.events.clear();
     for _ in 0..100 {
@@ -58,12 +58,12 @@ fn a_shot_hurts_an_animal_and_throws_it_along_its_flight() {
 fn an_animal_is_hit_at_the_edge_of_its_rim_and_missed_just_beyond() {
     for row in &ANIMALS {
         let rim = Fixed::from_px(row.radius_px);
-        let far = Fixed::from_px(35 + 1_000).plus(rim);
+        let far = Fixed::from_px(35 + 1_000).saturating_add(rim);
         for (right, down, hit) in [
             (Fixed::from_px(500), rim, true),
-            (Fixed::from_px(500), rim.plus(Fixed(1)), false),
+            (Fixed::from_px(500), rim.saturating_add(Fixed(1)), false),
             (far, Fixed::ZERO, true),
-            (far.plus(Fixed(1)), Fixed::ZERO, false),
+            (far.saturating_add(Fixed(1)), Fixed::ZERO, false),
         ] {
             let (_, all) = shoot_at(row.kind, 9, (right, down), row.health);
             assert_eq!(all.len(), if hit { 2 } else { 1 }, "{}: {right:?} {down:?}", row.name);

@@ -34,7 +34,7 @@ fn facing(rate: TickHz, weapon: u8, apart: Fixed) -> World {
     put(&mut world, 1, 7_000, 5_000);
     put(&mut world, 2, 9_000, 5_000);
     wait(&mut world, 2);
-    body_mut(&mut world, 2).x = Fixed::from_px(7_000).plus(apart);
+    body_mut(&mut world, 2).x = Fixed::from_px(7_000).saturating_add(apart);
     player_mut(&mut world, 1).hand.weapon = weapon;
     world
 }
@@ -82,7 +82,7 @@ fn a_stroke_reaches_its_range_beyond_the_target_and_no_further() {
     for (weapon, name, _, range_px, ..) in ROWS {
         // A player of radius 35 is 1.8 times as large for a stroke: 63 px.
         let edge = Fixed::from_px(range_px + 63);
-        for (apart, hit) in [(edge, true), (edge.plus(Fixed(1)), false)] {
+        for (apart, hit) in [(edge, true), (edge.saturating_add(Fixed(1)), false)] {
             let mut world = facing(TickHz::Hz30, weapon, apart);
             swing(&mut world, 1);
             assert_eq!(was_hit(&world), hit, "{name} at {apart:?}");
@@ -180,9 +180,9 @@ fn a_stroke_knocks_back_the_same_way_at_each_tick_rate() {
             for angle in [0, 5_000, 30_000, 51_000] {
                 let mut world = facing(rate, weapon, Fixed::ZERO);
                 let at = crate::trig::cosine(Angle(angle));
-                body_mut(&mut world, 2).x = Fixed::from_px(7_000).plus(Fixed(at).times(80 << 16));
+                body_mut(&mut world, 2).x = Fixed::from_px(7_000).saturating_add(Fixed(at).scaled(80 << 16));
                 let at = crate::trig::sine(Angle(angle));
-                body_mut(&mut world, 2).y = Fixed::from_px(5_000).plus(Fixed(at).times(80 << 16));
+                body_mut(&mut world, 2).y = Fixed::from_px(5_000).saturating_add(Fixed(at).scaled(80 << 16));
                 body_mut(&mut world, 1).heading = Angle(angle);
                 let before = body(&world, 2).clone();
                 swing(&mut world, 1);
@@ -190,7 +190,7 @@ fn a_stroke_knocks_back_the_same_way_at_each_tick_rate() {
                 let after = body(&world, 2);
                 let way = distance_px(&before, after);
                 assert!((way - expected).abs() < 2.0, "{name}: {way} of {expected} px at {rate:?}");
-                let (dx, dy) = (after.x.minus(before.x), after.y.minus(before.y));
+                let (dx, dy) = (after.x.saturating_sub(before.x), after.y.saturating_sub(before.y));
                 let off = direction(i64::from(dx.0), i64::from(dy.0)).0.wrapping_sub(angle);
                 assert!(off.min(off.wrapping_neg()) < 40, "{name}: {off} parts aside at {rate:?}");
             }

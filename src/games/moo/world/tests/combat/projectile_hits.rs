@@ -33,7 +33,7 @@ fn in_flight(rate: TickHz, heading: u16) -> (World, Body) {
 /// Whether player 2 is hit in the next tick when it stands so far from where the shot is.
 fn is_hit(mut world: World, shot: &Body, right: i32, down: i32) -> bool {
     let victim = body_mut(&mut world, 2);
-    (victim.x, victim.y) = (shot.x.plus(Fixed(right)), shot.y.plus(Fixed(down)));
+    (victim.x, victim.y) = (shot.x.saturating_add(Fixed(right)), shot.y.saturating_add(Fixed(down)));
     wait(&mut world, 1);
     events(&world).iter().any(|event| matches!(event, Event::Hurt { player: PlayerId(2), .. }))
 }
@@ -88,7 +88,7 @@ fn a_shot_never_hits_beyond_its_path_and_the_rim_despite_rounding() {
                 let way = Fixed((1_600_u32 << 16).div_ceil(rate.get()) as i32);
                 let ahead = Fixed::from_px(35).0 + way.0 + beyond;
                 // Where the rim's foremost point lies in the direction of the shot.
-                let beside = way.times(sine(Angle(aside))).0;
+                let beside = way.scaled(sine(Angle(aside))).0;
                 let (right, down) = if turned { (beside, ahead) } else { (ahead, beside) };
                 let found = is_hit(world, &shot, right, down);
                 assert_eq!(found, hit, "{beyond} / 65,536 px beyond towards {heading:#x} at {rate:?}");
@@ -161,7 +161,7 @@ fn a_shot_hits_a_player_at_the_end_of_its_path_and_the_start_of_a_grid_cell() {
     for rate in TickHz::ALL {
         for (heading, right) in [(0, true), (0x4000, false)] {
             let (mut world, shot) = in_flight(rate, heading);
-            let begin = square.minus(Fixed::from_px(35)).minus(shot.vx).minus(shot.vy);
+            let begin = square.saturating_sub(Fixed::from_px(35)).saturating_sub(shot.vx).saturating_sub(shot.vy);
             let flying = &mut world.state.shots[0].body;
             if right {
                 flying.x = begin;
@@ -169,7 +169,7 @@ fn a_shot_hits_a_player_at_the_end_of_its_path_and_the_start_of_a_grid_cell() {
                 flying.y = begin;
             }
             let begins = flying.clone();
-            let ahead = square.minus(begin).0;
+            let ahead = square.saturating_sub(begin).0;
             let (to_right, down) = if right { (ahead, 0) } else { (0, ahead) };
             assert!(is_hit(world, &begins, to_right, down), "towards {heading:#x} at {rate:?}");
         }

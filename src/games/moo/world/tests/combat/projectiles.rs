@@ -59,7 +59,7 @@ fn target(world: &mut World, id: u16, right: Fixed, down: Fixed) {
     put(world, id, 2_000 + 100 * i32::from(id), 10_000);
     wait(world, 2);
     let body = body_mut(world, id);
-    (body.x, body.y) = (Fixed::from_px(7_000).plus(right), Fixed::from_px(5_000).plus(down));
+    (body.x, body.y) = (Fixed::from_px(7_000).saturating_add(right), Fixed::from_px(5_000).saturating_add(down));
 }
 
 fn aim_at(rate: TickHz, number: u8, right: Fixed, down: Fixed) -> World {
@@ -203,15 +203,15 @@ fn a_shot_hits_the_edge_of_the_rim_and_misses_just_beyond() {
             // Beside its way, and at the end of its range.
             let rim = Fixed::from_px(35);
             let range = Fixed::from_px(projectile(kind).expect("in the table").range_px);
-            let far = rim.plus(range).plus(rim);
+            let far = rim.saturating_add(range).saturating_add(rim);
             let middle = Fixed::from_px(500);
             for (right, down, hit) in [
                 (middle, rim, true),
                 (middle, Fixed(-rim.0), true),
-                (middle, rim.plus(Fixed(1)), false),
+                (middle, rim.saturating_add(Fixed(1)), false),
                 (middle, Fixed(-rim.0 - 1), false),
                 (far, Fixed::ZERO, true),
-                (far.plus(Fixed(1)), Fixed::ZERO, false),
+                (far.saturating_add(Fixed(1)), Fixed::ZERO, false),
             ] {
                 let mut world = aim_at(rate, number, right, down);
                 shoot(&mut world, 1);
@@ -375,11 +375,11 @@ fn scenery_stops_a_shot_and_shakes_but_gives_nothing() {
             let (object, rim) = (thing.id, Fixed::from_px(thing.body.radius_px));
             (state.others, state.identity.tick_hz) = (vec![thing], rate);
             let scene = World::from_state(state);
-            for (beside, hit) in [(Fixed::ZERO, true), (rim, true), (rim.plus(Fixed(1)), false)] {
+            for (beside, hit) in [(Fixed::ZERO, true), (rim, true), (rim.saturating_add(Fixed(1)), false)] {
                 let mut world = scene.clone();
                 put(&mut world, 1, 7_000, 5_000);
                 wait(&mut world, 2);
-                body_mut(&mut world, 1).y = Fixed::from_px(5_000).plus(beside);
+                body_mut(&mut world, 1).y = Fixed::from_px(5_000).saturating_add(beside);
                 arm(&mut world, 1, 15);
                 shoot(&mut world, 1);
                 let all = land(&mut world);

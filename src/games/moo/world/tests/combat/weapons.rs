@@ -35,7 +35,7 @@ fn facing(rate: TickHz, weapon: u8, dx: Fixed, dy: Fixed) -> World {
     put(&mut world, 2, 9_000, 5_000);
     wait(&mut world, 2);
     let other = body_mut(&mut world, 2);
-    (other.x, other.y) = (Fixed::from_px(7_000).plus(dx), Fixed::from_px(5_000).plus(dy));
+    (other.x, other.y) = (Fixed::from_px(7_000).saturating_add(dx), Fixed::from_px(5_000).saturating_add(dy));
     player_mut(&mut world, 1).hand.weapon = weapon;
     world
 }

@@ -36,8 +36,8 @@ fn exactly_the_players_near_a_new_structure_are_woken() {
                 let mut world = two();
                 let (player, body) = world.player_mut(PlayerId(2)).expect("it is there");
                 player.alive = alive;
-                body.x = Fixed::from_px(centre_px).plus(Fixed(dx));
-                body.y = Fixed::from_px(5_000).plus(Fixed(dy));
+                body.x = Fixed::from_px(centre_px).saturating_add(Fixed(dx));
+                body.y = Fixed::from_px(5_000).saturating_add(Fixed(dy));
                 world.use_item(PlayerId(1), row);
                 let stirred = crate::tests::player(&world, 2).stirred;
                 assert_eq!(stirred, woken && alive, "{} from {dx}, {dy}", row.name);
@@ -72,8 +72,8 @@ fn exactly_the_animals_near_a_new_structure_are_woken() {
                 for (health, stirred) in [(1, false), (1, true), (0, false)] {
                     let mut world = world.clone();
                     let body = &mut world.state.animals[0].body;
-                    body.x = Fixed::from_px(7_035 + row.scale_px).plus(Fixed(dx));
-                    body.y = Fixed::from_px(5_000).plus(Fixed(dy));
+                    body.x = Fixed::from_px(7_035 + row.scale_px).saturating_add(Fixed(dx));
+                    body.y = Fixed::from_px(5_000).saturating_add(Fixed(dy));
                     body.health = health;
                     animal_mut(&mut world, 0).stirred = stirred;
                     world.use_item(PlayerId(1), row);

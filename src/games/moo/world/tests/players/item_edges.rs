@@ -48,8 +48,8 @@ fn built(rate: TickHz, number: u8, dx: i32, dy: i32) -> World {
 fn another(world: &mut World, number: u8, heading: u16) {
     let way = Fixed::from_px(35 + item(number).expect("it is in the table").scale_px);
     let own = body_mut(world, 1);
-    own.x = Fixed::from_px(CENTRE_PX.0).minus(way.times(crate::trig::cosine(Angle(heading))));
-    own.y = Fixed::from_px(CENTRE_PX.1).minus(way.times(crate::trig::sine(Angle(heading))));
+    own.x = Fixed::from_px(CENTRE_PX.0).saturating_sub(way.scaled(crate::trig::cosine(Angle(heading))));
+    own.y = Fixed::from_px(CENTRE_PX.1).saturating_sub(way.scaled(crate::trig::sine(Angle(heading))));
     build(world, 1, number, heading);
     let stands = world.structures().last().expect("it stands");
     assert_eq!((stands.x_px, stands.y_px), CENTRE_PX);
@@ -58,8 +58,8 @@ fn another(world: &mut World, number: u8, heading: u16) {
 /// Puts a player so many parts of a pixel from the centre.
 fn place(world: &mut World, player: u16, dx: i32, dy: i32) {
     let body = body_mut(world, player);
-    body.x = Fixed::from_px(CENTRE_PX.0).plus(Fixed(dx));
-    body.y = Fixed::from_px(CENTRE_PX.1).plus(Fixed(dy));
+    body.x = Fixed::from_px(CENTRE_PX.0).saturating_add(Fixed(dx));
+    body.y = Fixed::from_px(CENTRE_PX.1).saturating_add(Fixed(dy));
 }
 
 /// Points at the edge of a circle of that radius in parts of a pixel, and whether they are in it: straight and aslant.

@@ -140,7 +140,7 @@ fn a_new_player_keeps_clear_of_living_animals_but_not_of_dead_ones() {
                 world.hurt_animal(0, u16::MAX, None);
             }
             let animal = &mut world.state.animals[0].body;
-            (animal.x, animal.y) = (alone.0.plus(Fixed(dx)), alone.1.plus(Fixed(dy)));
+            (animal.x, animal.y) = (alone.0.saturating_add(Fixed(dx)), alone.1.saturating_add(Fixed(dy)));
             assert_eq!(place(world) == alone, is_free || !lives, "{dx} {dy} beside, alive: {lives}");
         }
     }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::command::{
-    decode_frame, encode_frame, Action, Command, Frame, Malformed, Selection, Spawned, FRAME_COMMANDS,
+    decode_frame, encode_frame, Action, Command, Frame, Malformed, Selection, Spawned, MAX_COMMANDS,
 };
 use crate::entity::PlayerId;
 use crate::fixed::Angle;
@@ -149,10 +149,10 @@ fn bytes_that_are_not_a_frame_are_refused() {
 
 #[test]
 fn commands_that_do_not_fit_a_frame_are_refused_and_not_left_out() {
-    let mut commands = vec![command(1, 1, Action::Ping); FRAME_COMMANDS];
+    let mut commands = vec![command(1, 1, Action::Ping); MAX_COMMANDS];
     let mut out = Vec::new();
     assert_eq!(encode_frame(7, &commands, &mut out), Ok(()));
-    assert_eq!(decode_frame(&out).map(|frame| frame.commands.len()), Ok(FRAME_COMMANDS));
+    assert_eq!(decode_frame(&out).map(|frame| frame.commands.len()), Ok(MAX_COMMANDS));
     commands.push(command(1, 2, Action::Ping));
     out.clear();
     assert_eq!(encode_frame(7, &commands, &mut out), Err(Malformed::TooMany(65_536)));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tickwire_sim::state_tree::{corrupted, State};
+use tickwire_sim::state_tree::{corrupt_one_scalar, StateTree};
 use tickwire_sim::Sim;
 
 use crate::fields::Sink;
@@ -82,19 +82,19 @@ fn a_thousand_corruptions_are_each_named_rightly_and_alone() {
     let mut named = BTreeSet::new();
     for (round, rate) in (0..).zip(TickHz::ALL) {
         let world = lively(round, 1_440, rate);
-        let (before, bytes) = (State::of(&world), Bytewise::of(&world));
+        let (before, bytes) = (StateTree::of(&world), Bytewise::of(&world));
         for seed in 0..250 {
             let (other, changed) =
-                corrupted(&world, &mut Rng::new(seed, round)).expect("something can change");
+                corrupt_one_scalar(&world, &mut Rng::new(seed, round)).expect("something can change");
             assert_eq!(
-                before.differences(&State::of(&other), 100),
+                before.differences(&StateTree::of(&other), 100),
                 std::slice::from_ref(&changed),
                 "{round} {seed}"
             );
             let (entity, field) = bytes.only_difference(&Bytewise::of(&other));
             assert_eq!((&changed.entity, &changed.field), (&entity, &field), "{round} {seed}");
             assert_ne!(Sim::checksum(&other), Sim::checksum(&world));
-            let hashes = State::of(&other).hashes();
+            let hashes = StateTree::of(&other).hashes();
             let differing: Vec<&String> = before
                 .hashes()
                 .iter()
@@ -114,7 +114,7 @@ fn a_thousand_corruptions_are_each_named_rightly_and_alone() {
 fn a_corrupted_world_goes_on() {
     let world = lively(3, 1_440, TickHz::Hz30);
     for seed in 0..100 {
-        let (mut other, changed) = corrupted(&world, &mut Rng::new(seed, 7)).expect("something can change");
+        let (mut other, changed) = corrupt_one_scalar(&world, &mut Rng::new(seed, 7)).expect("something can change");
         for _ in 0..5 {
             other.step(&mut Vec::new());
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use tickwire_sim::migrate::Saved;
+use tickwire_sim::migrate::NamedState;
 
 use crate::clan::ClanId;
 use crate::code_hash;
@@ -93,7 +93,7 @@ fn roomy(world: &World) -> (Fixed, Fixed) {
         (100..size_px - 200).step_by(20).flat_map(|y| (100..size_px - 200).step_by(20).map(move |x| (x, y)));
     let places = places.map(|(x_px, y_px)| (Fixed::from_px(x_px), Fixed::from_px(y_px)));
     let is_roomy = |(x, y): &(Fixed, Fixed)| {
-        let right = x.plus(Fixed::from_px(85));
+        let right = x.saturating_add(Fixed::from_px(85));
         let dry = world.bands().biome_at(*y) != crate::Biome::River;
         dry && world.terrain().is_free(*x, *y, 40) && world.terrain().is_free(right, *y, 55)
     };
@@ -138,7 +138,7 @@ fn fight(world: &mut World) {
     let at = body(world, 500).clone();
     player_mut(world, 500).growth.gain(700);
     let striker = body_mut(world, 400);
-    (striker.x, striker.y) = (at.x.minus(Fixed::from_px(10)), at.y);
+    (striker.x, striker.y) = (at.x.saturating_sub(Fixed::from_px(10)), at.y);
     striker.heading = Angle(0);
     body_mut(world, 500).health = 7;
     player_mut(world, 500).heal_wait = 9_000;
@@ -426,7 +426,7 @@ proptest! {
 #[test]
 fn a_world_is_carried_over_by_the_names_of_its_fields() {
     let world = lively(5, 3000, TickHz::Hz30);
-    let saved = Saved::new(&world.named()).expect("just written");
+    let saved = NamedState::new(&world.named()).expect("just written");
     let carried = World::carried(*world.identity(), &saved).expect("the same rules");
     // Only the sequences begin again.
     let (mut expected, mut sequences) = (world.state.clone(), 0);
@@ -437,7 +437,7 @@ fn a_world_is_carried_over_by_the_names_of_its_fields() {
     }
     assert_ne!(sequences, 0);
     assert_eq!(carried.state, expected);
-    assert!(saved.changes(&Saved::new(&carried.named()).expect("just written")).is_empty());
+    assert!(saved.migration_notes(&NamedState::new(&carried.named()).expect("just written")).is_empty());
     // In a smaller map, some would be outside.
     let smaller = Identity { map_size_px: 1500, ..*world.identity() };
     assert!(World::carried(smaller, &saved).is_err());

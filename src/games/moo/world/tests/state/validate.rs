@@ -175,7 +175,7 @@ fn a_projectile_that_nobody_can_have_fired_is_refused() {
         ("kind of a shot", |state| shot(state, |_, shot| shot.kind = 4)),
         ("number of a shot", |state| state.shots[0].id.0 -= 1),
         ("range of a shot", |state| shot(state, |_, shot| shot.left = Fixed::ZERO)),
-        ("range of a shot", |state| shot(state, |_, shot| shot.left = Fixed::from_px(1_000).plus(Fixed(1)))),
+        ("range of a shot", |state| shot(state, |_, shot| shot.left = Fixed::from_px(1_000).saturating_add(Fixed(1)))),
         ("owner of a shot", |state| shot(state, |body, _| body.owner = PlayerId(600))),
         ("origin of a shot", |state| shot(state, |_, shot| shot.by = PlayerId(400).entity())),
         ("origin of a shot", |state| shot(state, |_, shot| shot.by = EntityId(0))),
@@ -188,7 +188,7 @@ fn a_projectile_that_nobody_can_have_fired_is_refused() {
         ("velocity of a shot", |state| shot(state, |body, _| body.vx.0 += 1)),
         ("velocity of a shot", |state| shot(state, |body, _| body.heading.0 ^= 0x4000)),
         ("place", |state| shot(state, |body, _| body.x = Fixed(-1))),
-        ("place", |state| shot(state, |body, _| body.y = Fixed::from_px(1_440).plus(Fixed(1)))),
+        ("place", |state| shot(state, |body, _| body.y = Fixed::from_px(1_440).saturating_add(Fixed(1)))),
     ];
     refuse_each(&rows);
 }

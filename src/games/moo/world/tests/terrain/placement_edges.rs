@@ -303,7 +303,7 @@ fn free_ground_considers_obstacles_of_the_next_cell() {
             put(&mut world, 1, 3_000, 3_000);
             let (wall_x, wall_y) = swapped(at_px(4_008, 5_000));
             let own = body_mut(&mut world, 1);
-            (own.x, own.y) = (wall_x.minus(Fixed::from_px(85)), wall_y);
+            (own.x, own.y) = (wall_x.saturating_sub(Fixed::from_px(85)), wall_y);
             build(&mut world, 1, 3, 0);
             assert_eq!(world.terrain().is_free(x, y, room_px), free, "a wall from {place_px} px");
         }

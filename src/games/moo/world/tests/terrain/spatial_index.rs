@@ -21,8 +21,8 @@ fn anywhere(rng: &mut Rng, size_px: u32) -> (Fixed, Fixed) {
 
 /// Whether a circle reaches into the square of that half side.
 fn reaches(at: (Fixed, Fixed), radius_px: i32, (x, y): (Fixed, Fixed), half: Fixed) -> bool {
-    let reach = half.plus(Fixed::from_px(radius_px)).0.unsigned_abs();
-    at.0.apart(x) <= reach && at.1.apart(y) <= reach
+    let reach = half.saturating_add(Fixed::from_px(radius_px)).0.unsigned_abs();
+    at.0.distance(x) <= reach && at.1.distance(y) <= reach
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_row_is_sorted_however_far_its_entries_moved() {
             1 if places.len() > 20 => {
                 places.remove(rng.below(places.len() as u32) as usize);
             }
-            _ => places.iter_mut().for_each(|x| *x = x.plus(Fixed::from_px(rng.between(-2, 2)))),
+            _ => places.iter_mut().for_each(|x| *x = x.saturating_add(Fixed::from_px(rng.between(-2, 2)))),
         }
         if turn % 20 == 19 {
             places.reverse();
@@ -132,7 +132,7 @@ fn a_row_is_sorted_however_far_its_entries_moved() {
         row.update(places.len(), |at| places[at]);
         let (x, reach) = (Fixed::from_px(rng.between(0, 300)), Fixed::from_px(rng.between(0, 80)));
         let mut expected: Vec<usize> =
-            (0..places.len()).filter(|at| places[*at].apart(x) <= reach.0 as u32).collect();
+            (0..places.len()).filter(|at| places[*at].distance(x) <= reach.0 as u32).collect();
         expected.sort_by_key(|at| (places[*at], *at));
         assert_eq!(row.around(x, reach).collect::<Vec<_>>(), expected, "turn {turn}");
         // As long as nothing is forgotten, nobody is asked.
@@ -155,7 +155,7 @@ fn each_tick_knows_where_the_animals_are_after_they_pushed_each_other() {
         let (a, b) = (rng.below(12) as usize, rng.below(12) as usize);
         let (x, y) = (beast(&world, a).x, beast(&world, a).y);
         let body = &mut world.state.animals[b].body;
-        (body.x, body.y) = (x.plus(Fixed::from_px(1)), y);
+        (body.x, body.y) = (x.saturating_add(Fixed::from_px(1)), y);
         animal_mut(&mut world, b).stirred = true;
         let before = beast(&world, b).x;
         wait(&mut world, 1);
