@@ -17,7 +17,7 @@ use tickwire::game::client_authority::{self, Entities, Fate, Kind, Rules};
 use tickwire::game::simple::{Row, Simple, SimpleGame, Tactics, Turns};
 use tickwire::packet::{DecodedPacket, Value};
 use tickwire::sim::fixed::is_within;
-use tickwire::sim::{WorldParams, PlayerId, fields};
+use tickwire::sim::{PlayerId, WorldParams, fields};
 
 const WIDTH: i32 = 960;
 const HEIGHT: i32 = 600;

@@ -20,7 +20,7 @@ use tickwire::client::lockstep_follower::{Follower, Heard, Report};
 use tickwire::client::url::Url;
 use tickwire::game::Messages;
 use tickwire::game::lockstep_packets::MODE;
-use tickwire::packet::{PacketTables, Dialect, Direction, PacketError, Value};
+use tickwire::packet::{Dialect, Direction, PacketError, PacketTables, Value};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);

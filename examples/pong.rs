@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use tickwire::game::simple::{Row, Simple, SimpleGame, Turns};
 use tickwire::packet::DecodedPacket;
-use tickwire::sim::{WorldParams, PlayerId, fields};
+use tickwire::sim::{PlayerId, WorldParams, fields};
 
 /// The field, in units of the wire: pixels of the page at its natural size.
 const WIDTH: i32 = 800;

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use tickwire::game::simple::{Row, Simple, SimpleGame, Turns};
 use tickwire::packet::DecodedPacket;
-use tickwire::sim::{WorldParams, PlayerId, fields};
+use tickwire::sim::{PlayerId, WorldParams, fields};
 
 const WIDTH: i32 = 640;
 const HEIGHT: i32 = 480;

@@ -19,7 +19,7 @@ use crate::client::{dial, room_list};
 use crate::game::About;
 use crate::game::lockstep_packets::has_lockstep;
 use crate::packet::routes::DEFAULT_PATHS;
-use crate::packet::{PacketTables, Dialect};
+use crate::packet::{Dialect, PacketTables};
 use crate::testing::abuse::attack::{self, Attack};
 use crate::testing::abuse::misbehavior::{self, Endings, Kind};
 use crate::testing::abuse::sink;
@@ -151,7 +151,8 @@ pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
         return misbehave(kind, args, &url, &source.unwrap_or_else(local), time);
     }
     if let Some(attack) = args.attack {
-        let (url, source) = (args.url.clone().for_dialect(&DEFAULT_PATHS, "native"), source.unwrap_or_else(local));
+        let (url, source) =
+            (args.url.clone().for_dialect(&DEFAULT_PATHS, "native"), source.unwrap_or_else(local));
         let addresses = args.addresses.map(|addresses| addresses as usize);
         let plan = attack::Plan { attack, url, source, addresses, count: args.count as usize, time };
         let pressure = attack::run(&plan).map_err(|error| format!("{}: {error}", args.url))?;
@@ -159,7 +160,8 @@ pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
         return Ok(());
     }
     if let Some(per_second) = args.returning {
-        let (url, source) = (args.url.clone().for_dialect(&DEFAULT_PATHS, "native"), source.unwrap_or_else(local));
+        let (url, source) =
+            (args.url.clone().for_dialect(&DEFAULT_PATHS, "native"), source.unwrap_or_else(local));
         return come_back(
             &resume_test::Plan { url, source, count: args.count as usize, per_second, time },
             args,
@@ -190,7 +192,8 @@ pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
     let disconnects: u64 = reports.iter().map(Report::disconnects).sum();
     let absent: usize = reports.iter().map(|report| report.bots - report.playing).sum();
     let all_over = all_over(&reports, time).unwrap_or_default();
-    let (errors, disconnects) = (plural::count_noun(errors, "error"), plural::count_noun(disconnects, "disconnect"));
+    let (errors, disconnects) =
+        (plural::count_noun(errors, "error"), plural::count_noun(disconnects, "disconnect"));
     Err(format!("{all_over}{errors}, {disconnects}, {} that never played", plural::count_noun(absent, "bot")))
 }
 

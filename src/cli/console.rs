@@ -3,7 +3,7 @@
 //!
 //! Lines come from a terminal, a pipe or a file; a terminal gets a prompt. The end of the input
 //! stops only the console: a server started without input keeps running. At most
-//! [`limits::OPERATOR_LINE_BYTES`] of a line are kept, and the console does not read the terminal
+//! [`limits::MAX_OPERATOR_LINE_BYTES`] of a line are kept, and the console does not read the terminal
 //! while another program is in its foreground.
 
 use std::io::{self, ErrorKind, IsTerminal};

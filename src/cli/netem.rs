@@ -11,7 +11,7 @@ use super::output::{Failure, print, warn_of_other_localhost};
 use super::{signals, value_parsers};
 use crate::server::net::Relay;
 use crate::server::net::netem_proxy::{self, Options, Totals};
-use crate::util::netem::{self, Conditions, SegmentCounts, PRESETS, Preset};
+use crate::util::netem::{self, Conditions, PRESETS, Preset, SegmentCounts};
 use crate::util::plural::count_noun;
 
 /// Options of `net`.
@@ -129,11 +129,15 @@ fn banner(args: &NetArgs, conditions: &Conditions, address: SocketAddr) -> Strin
         return format!("{line}\n");
     }
     let words = conditions.to_string().replace('=', " ").replace(',', ", ");
-    let preset = args.preset.map_or(String::new(), |preset| format!(" ({}: {})", preset.name, preset.description));
+    let preset =
+        args.preset.map_or(String::new(), |preset| format!(" ({}: {})", preset.name, preset.description));
     let stall = match conditions.loss_ppm {
         0 => String::new(),
         _ => {
-            format!("; a lost segment stalls its connection for {:.0} ms", milliseconds(conditions.retransmission_timeout()))
+            format!(
+                "; a lost segment stalls its connection for {:.0} ms",
+                milliseconds(conditions.retransmission_timeout())
+            )
         }
     };
     let addresses = if keeps {

@@ -232,7 +232,10 @@ fn restore(
     let failure = |error: &dyn fmt::Display| format!("{flag}{}: {error}", file.display());
     let about = fs::metadata(file).map_err(|error| failure(&error))?;
     if !about.is_file() || about.len() > limits::MAX_RESTORE_BYTES {
-        return Err(failure(&format!("must be a regular file of at most {} bytes", limits::MAX_RESTORE_BYTES)));
+        return Err(failure(&format!(
+            "must be a regular file of at most {} bytes",
+            limits::MAX_RESTORE_BYTES
+        )));
     }
     let bytes = fs::read(file).map_err(|error| failure(&error))?;
     (game.resume)(&bytes, options).map_err(|reason| failure(&reason))

@@ -93,7 +93,8 @@ fn text(args: &SimulateArgs, all: &Counts, cpu: Duration) -> String {
     let (seed, seeds, peers, minutes, rooms) = (args.seed, args.seeds, args.peers, args.minutes, args.rooms);
     let last = seed.saturating_add(seeds - 1);
     let named = if seeds == 1 { format!("seed {seed}") } else { format!("seeds {seed} to {last}") };
-    let mut text = format!("{named}, {}, {minutes} min, {}: ", count_noun(peers, "peer"), count_noun(rooms, "room"));
+    let mut text =
+        format!("{named}, {}, {minutes} min, {}: ", count_noun(peers, "peer"), count_noun(rooms, "room"));
     if let Some(net) = &args.net {
         let _ = write!(text, "{net}: ");
     }
@@ -112,7 +113,7 @@ fn text(args: &SimulateArgs, all: &Counts, cpu: Duration) -> String {
 fn json(args: &SimulateArgs, all: &Counts, cpu: Duration) -> String {
     let [hours, cpu_s, speed] = figures(all, cpu);
     let counts: serde_json::Map<_, _> =
-        all.rows().map(|(name, count)| (name.to_owned(), count_noun.into())).collect();
+        all.rows().map(|(name, count)| (name.to_owned(), count.into())).collect();
     let line = serde_json::json!({
         "seed": args.seed,
         "seeds": args.seeds,

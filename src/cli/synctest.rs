@@ -122,8 +122,10 @@ fn text(args: &SynctestArgs, game: &str, all: &Report) -> String {
     let last = args.seed.saturating_add(args.seeds - 1);
     let seeds =
         if args.seeds == 1 { format!("seed {last}") } else { format!("seeds {} to {last}", args.seed) };
-    let (players, ticks) =
-        (count_noun(args.players, "player"), count_noun(u64::from(args.seeds) * u64::from(args.ticks), "tick"));
+    let (players, ticks) = (
+        count_noun(args.players, "player"),
+        count_noun(u64::from(args.seeds) * u64::from(args.ticks), "tick"),
+    );
     let mut text = format!("{game}, {seeds}, {players}, {ticks}: the same in {} copies\n", all.copies);
     for (kind, number) in &all.commands {
         let _ = writeln!(text, "{number:>12}  {kind}");

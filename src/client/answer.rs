@@ -6,7 +6,7 @@
 //!    └─► status 204, 304 ─► whole      └─► Content-Length, chunks, or the end of the stream ─► whole
 //! ```
 //!
-//! Bytes go in, cut anywhere. The head is at most [`limits::HEAD`], the body at most what the caller
+//! Bytes go in, cut anywhere. The head is at most [`limits::HEAD_LIMITS`], the body at most what the caller
 //! allows. Without I/O and without a clock: the driver limits the time.
 
 use std::fmt;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::connection::Keys;
 use super::url::Url;
 pub use crate::util::os::random;
-use crate::util::os::{self, Readiness, PollInterest};
+use crate::util::os::{self, PollInterest, Readiness};
 
 /// Resolves a URL's host: to its first IPv4 address, since our servers listen on IPv4 by default,
 /// or else to its first address.

@@ -1,7 +1,7 @@
 //! A client that echoes a server's messages: the counterpart of the echo server, and just as small.
 //!
 //! It sends each message back to the server, and reports it to the caller in a few words. The
-//! socket blocks, and one thread does everything. At most [`limits::ECHO_MESSAGE_BYTES_MOST`] of
+//! socket blocks, and one thread does everything. At most [`limits::MAX_ECHO_MESSAGE_BYTES`] of
 //! one message are in memory, and the wait after our close frame is bounded.
 
 use std::io::{self, ErrorKind, Read, Write};
@@ -86,7 +86,11 @@ fn shake_hands(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
 }
 
 /// Handles all pending events, and appends the masked answers to `output`.
-fn echo(conn: &mut Connection, output: &mut Vec<u8>, heard: &mut impl FnMut(&Event<'_>)) -> Result<(), LinkError> {
+fn echo(
+    conn: &mut Connection,
+    output: &mut Vec<u8>,
+    heard: &mut impl FnMut(&Event<'_>),
+) -> Result<(), LinkError> {
     loop {
         let event = conn.next_event();
         if let Ok(Some(event)) = &event {

@@ -224,7 +224,8 @@ impl Follower {
             STATE_SYNC => {
                 self.player = packet.integer("player").map(PlayerId);
                 self.present = packet.integer("tick").unwrap_or(0);
-                self.checksum_ticks = packet.integer("checksum_ticks").filter(|ticks| *ticks > 0).unwrap_or(1);
+                self.checksum_ticks =
+                    packet.integer("checksum_ticks").filter(|ticks| *ticks > 0).unwrap_or(1);
                 Ok(Heard::Noted)
             }
             "spawned" => {

@@ -101,7 +101,8 @@ mod tests {
         let mut link = Link::new("a", "/play", true, Keys { upgrade: [7; 16], mask: || [1, 2, 3, 4] });
         let (mut outgoing, mut socket) = (Outgoing::default(), Socket(1000));
         link.drain_output(outgoing.bytes());
-        let head = HeadReader::new(limits::HEAD_LIMITS).receive(outgoing.bytes()).expect("HTTP").expect("a head");
+        let head =
+            HeadReader::new(limits::HEAD_LIMITS).receive(outgoing.bytes()).expect("HTTP").expect("a head");
         link.receive(&handshake::accept(&head, &[SUBPROTOCOL]).expect("an upgrade").response);
         outgoing.write_to(&mut socket).expect("it fits");
         let mut pings = Vec::new();

@@ -106,7 +106,8 @@ impl Bucket {
         let wanted = (tokens as u64).saturating_mul(1_000_000_000);
         let enough = wanted <= self.tokens_nano;
         self.tokens_nano = self.tokens_nano.saturating_sub(wanted);
-        if self.warning == Warning::NotNeeded && self.tokens_nano < self.burst / limits::RATE_WARNING_DIVISOR {
+        if self.warning == Warning::NotNeeded && self.tokens_nano < self.burst / limits::RATE_WARNING_DIVISOR
+        {
             self.warning = Warning::Due;
         }
         enough

@@ -11,7 +11,7 @@
 //! batch, report with [`Sender::sent`], and repeat this with each batch that `sent` returns, until
 //! it returns `None`. Other threads only add pieces to the queue; the sending thread finds them
 //! before it stops, so no piece is left unsent. Pieces are sent in the order in which they were
-//! offered, nothing follows the close frame, and at most [`limits::OUTBOX_BYTES`] wait.
+//! offered, nothing follows the close frame, and at most [`limits::SEND_QUEUE_BYTES`] wait.
 //!
 //! A [`Piece`] of the queue belongs to this client or is shared with others: one encoding can serve
 //! many clients, and a snapshot is never copied.
@@ -128,7 +128,7 @@ pub enum Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// The bytes for one system call: of many pieces the first [`limits::SEND_PIECES`].
+    /// The bytes for one system call: of many pieces the first [`limits::MAX_IOVECS`].
     pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
         let (offered, waiting) = match self {
             Batch::Offered(frames) => (Some(frames.bytes()), None),
@@ -145,7 +145,7 @@ pub enum Offered<'a> {
     Send(Batch<'a>),
     /// The frames wait for the sender at work.
     Waits,
-    /// They would exceed [`limits::OUTBOX_BYTES`], or shared ones [`limits::SHARED_MESSAGE_BYTES`];
+    /// They would exceed [`limits::SEND_QUEUE_BYTES`], or shared ones [`limits::SHARED_MESSAGE_BYTES`];
     /// nothing was queued.
     Full,
     /// The connection is closing or lost; nothing was queued.
@@ -323,7 +323,7 @@ impl Sender {
     }
 
     /// What is due `now`; see [`Life::poll`]. A queue from which the kernel has taken nothing for
-    /// [`limits::OUTBOX_GRACE`] closes the connection.
+    /// [`limits::SEND_STALL_TIME`] closes the connection.
     pub fn poll(&self, now: Duration) -> Due {
         if !self.life.is_closing() {
             let stuck_since = self.queue.lock().stuck_since;

@@ -8,7 +8,7 @@ use rmpv::Value;
 
 use crate::connection::session::says_hello;
 use crate::packet::routes::{self, RouteError};
-use crate::packet::{PacketTables, Dialect, Direction};
+use crate::packet::{Dialect, Direction, PacketTables};
 use crate::ws::frame;
 use crate::ws::http::RequestHead;
 
@@ -32,8 +32,12 @@ impl Endpoint {
     /// The endpoint that a request selects, by the paths of its room's game. The query may name another dialect and a format.
     ///
     /// # Errors
-    /// [`NoEndpoint`] says what the request got wrong.
-    pub fn find(codes: &PacketTables, paths: &[(&str, &str)], head: &RequestHead) -> Result<Endpoint, RouteError> {
+    /// [`RouteError`] says what the request got wrong.
+    pub fn find(
+        codes: &PacketTables,
+        paths: &[(&str, &str)],
+        head: &RequestHead,
+    ) -> Result<Endpoint, RouteError> {
         let (asked, format) = (head.query("dialect"), head.query("format"));
         let (dialect, is_json) =
             routes::find_dialect(codes, paths, head.path(), asked.as_deref(), format.as_deref())?;

@@ -58,7 +58,8 @@ mod tests {
     fn checked(rows: &[&str]) -> Result<(), String> {
         let rows: String = rows.iter().map(|row| format!("to_client\t{row}\ta meaning\n")).collect();
         let text = format!("direction\tname\tlane\ttest:int\targuments\tmeaning\n{rows}");
-        let codes = PacketTables::from_texts(&[("test.tsv", text.as_str())]).map_err(|error| error.to_string())?;
+        let codes =
+            PacketTables::from_texts(&[("test.tsv", text.as_str())]).map_err(|error| error.to_string())?;
         check(&codes.dialect("test").expect("its dialect"))
     }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tickwire_sim::{Action, EncodedAction, WorldParams, MembershipChange, PlayerId, RawCommand, Sim, command_frame};
+use tickwire_sim::{
+    Action, EncodedAction, MembershipChange, PlayerId, RawCommand, Sim, WorldParams, command_frame,
+};
 
 use super::dyn_tick::Tick;
 use super::game::{ActionOf, Game, Played, Published, Publisher as _, Rates, View as _};

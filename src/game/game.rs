@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use tickwire_sim::state_tree::{FieldDiff, StateTree, corrupt_one_scalar};
-use tickwire_sim::{Command, EncodedAction, WorldParams, PlayerId, Sim, StepResult};
+use tickwire_sim::{Command, EncodedAction, PlayerId, Sim, StepResult, WorldParams};
 
 use super::bots::Bots;
 use super::dyn_tick::{Roster, Tick};
@@ -13,7 +13,7 @@ use super::info::{About, Kill, Order, Replica};
 use super::messages::Messages;
 use super::packet_handler::{Profile, Verbs};
 use super::prediction::StartPredictor;
-use crate::packet::{PacketTables, Dialect};
+use crate::packet::{Dialect, PacketTables};
 
 /// The action of a game's world.
 pub type ActionOf<G> = <<G as Game>::Sim as Sim>::Action;
@@ -84,7 +84,7 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     fn leave(player: PlayerId) -> ActionOf<Self>;
 
     /// The command, of the operator, for a player whose connection is gone while its seat waits for
-    /// another ([`Away`](tickwire_sim::Membership::Away)): the body stops, and the player's sequences begin anew.
+    /// another ([`Away`](tickwire_sim::Membership::Disconnected)): the body stops, and the player's sequences begin anew.
     fn away(player: PlayerId) -> ActionOf<Self>;
 
     /// Whether some of these events are still to be told to a client that comes back to its player after

@@ -7,13 +7,15 @@ use std::sync::Arc;
 use tickwire_sim::Sim;
 use tickwire_sim::command_frame::CommandFrame;
 use tickwire_sim::state_tree::{FieldDiff, StateTree};
-use tickwire_sim::{Command, OptionSpec, EncodedAction, WorldParams, Malformed, MembershipChange, PlayerId, RawCommand};
+use tickwire_sim::{
+    Command, EncodedAction, Malformed, MembershipChange, OptionSpec, PlayerId, RawCommand, WorldParams,
+};
 
 use super::bots::Bots;
 use super::dyn_tick::Tick;
 use super::messages::Messages;
 use super::packet_handler::{Profile, Verbs};
-use crate::packet::{PacketTables, Dialect, Direction};
+use crate::packet::{Dialect, Direction, PacketTables};
 
 /// A game without its types: what hosts, sessions, captures and the console use of it.
 pub struct About {

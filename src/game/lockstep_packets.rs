@@ -92,7 +92,8 @@ mod tests {
         let text = format!(
             "direction\tname\tlane\ttest:int\targuments\tmeaning\nto_client\tpong\treliable\t99\t-\ta meaning\n{rows}"
         );
-        let codes = PacketTables::from_texts(&[("test.tsv", text.as_str())]).map_err(|error| error.to_string())?;
+        let codes =
+            PacketTables::from_texts(&[("test.tsv", text.as_str())]).map_err(|error| error.to_string())?;
         check(&codes.dialect("test").expect("its dialect"))
     }
 

@@ -35,7 +35,7 @@ pub const LOCKSTEP_SYNC_BYTES_PER_SECOND: u32 = 16 * 1024 * 1024;
 /// Time for which a server may send snapshots at that rate at once: 64 MiB, those of some hundred
 /// clients that join together. The second half is for clients that have no world yet.
 pub const LOCKSTEP_SYNC_BURST: Duration = Duration::from_secs(4);
-/// Bytes of one message that is shared and may exceed [`super::OUTBOX_BYTES`], if nothing else waits
+/// Bytes of one message that is shared and may exceed [`super::SEND_QUEUE_BYTES`], if nothing else waits
 /// for its client: a snapshot. Beyond: close 1008 `lockstep_too_large`.
 pub const SHARED_MESSAGE_BYTES: usize = super::CLIENT_MESSAGE_BYTES;
 /// Bytes of command frames and reports, as they are sent, that a client is sent in one turn, besides a
@@ -66,7 +66,7 @@ pub const SELF_CHECK_TICKS: usize = 120;
 /// Bytes that wait for `--self-check`. Beyond: the clients whose bytes are lost are followed no more.
 pub const SELF_CHECK_QUEUE_BYTES: usize = 8 * 1024 * 1024;
 /// Bytes of one message of a room's journal to `--self-check`: a snapshot of the largest world that can be
-/// restored ([`super::RESTORE_BYTES`]), also as text. Beyond: a finding, and the own world begins again.
+/// restored ([`super::MAX_RESTORE_BYTES`]), also as text. Beyond: a finding, and the own world begins again.
 pub const SELF_CHECK_MESSAGE_BYTES: usize = 2 * super::MAX_RESTORE_BYTES as usize;
 /// Longest time until `--self-check` follows the rooms' journals again, when nothing is sent: it is then
 /// as far behind as [`SELF_CHECK_TICKS`] allows by far.

@@ -137,7 +137,7 @@ pub const PING_INTERVAL: Duration = Duration::from_secs(20);
 /// Silence after which a client counts as gone: three unanswered pings. Beyond: close 1011.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(65);
 /// Shortest pause of the server after which rate limits and deadlines allow for the pause. A worker looks
-/// after each client at least every [`WORKER_IDLE`]. Shorter: the bursts of the rate limits cover it.
+/// after each client at least every [`WORKER_IDLE_WAKEUP`]. Shorter: the bursts of the rate limits cover it.
 pub const PAUSE_LEAST: Duration = Duration::from_secs(1);
 /// Time after a pause in which rate limits and deadlines allow for it: until every thread has read what has
 /// waited in its socket, and clients have sent again what was lost. Later: the limits apply as usual.
@@ -231,7 +231,7 @@ pub const ECHO_CLIENTS: usize = 256;
 /// Bytes that a thread of `echo` reads at once: messages are long here.
 pub const ECHO_READ_BYTES: usize = 16 * 1024;
 /// Lowest mean rate, in bytes a second, at which a message to `echo` must arrive: that of a modem.
-/// Slower: close 1011, [`SILENCE`] after the longest message would have arrived.
+/// Slower: close 1011, [`IDLE_TIMEOUT`] after the longest message would have arrived.
 pub const MIN_ECHO_BYTES_PER_SECOND: u64 = 4 * 1024;
 /// How often a thread of `echo` pauses reading to check for shutdown.
 pub const ECHO_POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -300,7 +300,7 @@ pub const MISFIT_LOG_EVERY: Duration = Duration::from_secs(60);
 // ---- the inspector --------------------------------------------------------------------------
 
 /// Watchers of `/wire` at once, half of them for one address: a class at one address. Each has a
-/// thread and at most [`WIRE_TAP_BYTES`] of copies. Beyond: 503.
+/// thread and at most [`INSPECTOR_QUEUE_BYTES`] of copies. Beyond: 503.
 pub const MAX_INSPECTORS: usize = 24;
 /// Bytes that wait in the tap for a watcher: half a second of the most crowded screen. Beyond:
 /// omitted, counted and reported to the watcher.
@@ -465,14 +465,14 @@ pub const TAP_ITEM_BYTES: usize = 160;
 /// gives them, with room to spare. Beyond: close 1013 `full`.
 pub const PLAYERS: u16 = 20_000;
 /// Players introduced to one client in one turn; the others follow in the next turns. In a crowd,
-/// all of them at once would not fit [`OUTBOX_BYTES`], and a client that reads promptly would be
+/// all of them at once would not fit [`SEND_QUEUE_BYTES`], and a client that reads promptly would be
 /// closed as slow.
 pub const ENTERS_PER_UPDATE: usize = 64;
 /// Time before a player number is reused: longer than any packet about its first owner can be in
 /// flight.
 pub const PLAYER_ID_COOLDOWN: Duration = Duration::from_secs(10);
 /// Time before a player number is reused when no other is left: a command of the first owner can
-/// wait for [`COMMAND_AHEAD_MS`] and must not reach the second. At this value, 7,000 joins and
+/// wait for [`MAX_COMMAND_LEAD_MS`] and must not reach the second. At this value, 7,000 joins and
 /// leaves a second (measured, one address) lock nobody out.
 pub const MIN_PLAYER_ID_COOLDOWN: Duration = Duration::from_secs(2);
 /// Player commands that wait for the world, over all clients: 2,000 clients that send 120 messages

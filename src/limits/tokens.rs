@@ -19,12 +19,12 @@ pub const TOKEN_FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// Time after which a client with a wrong token is closed. It is the same whether the token was
 /// compared or not, and for every wrong token.
 pub const WRONG_TOKEN_DELAY: Duration = Duration::from_secs(1);
-/// Wrong tokens of one address, or one /64 of IPv6, within [`ADMIN_FAILURE_TIME`], over all its
+/// Wrong tokens of one address, or one /64 of IPv6, within [`WRONG_TOKEN_WINDOW`], over all its
 /// connections; `/admin` and players are counted separately. Beyond: another wrong token is refused
 /// with 429 by `/admin`, and a player is closed with 1008 `token_too_often`; the tokens of the
 /// address are compared no faster than [`TOKENS_TRIED_PER_SECOND`].
 pub const MAX_WRONG_TOKENS: u32 = 10;
-/// Tokens a second that are compared for an address beyond [`ADMIN_FAILURES`]. A right token is thus let in
+/// Tokens a second that are compared for an address beyond [`MAX_WRONG_TOKENS`]. A right token is thus let in
 /// although others behind the address guess, and a guesser needs 10^7 years for 16 digits. Beyond the burst:
 /// as a wrong token, right or not.
 pub const TOKENS_TRIED_PER_SECOND: u32 = 20;

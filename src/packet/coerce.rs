@@ -1,5 +1,5 @@
 //! Fits values to types: a [`Type`] and any value give the value in canonical form (as our own
-//! encoder would write it), or a [`WrongArgument`].
+//! encoder would write it), or a [`ArgumentError`].
 //!
 //! Canonical form removes the variations that the types tolerate: a float without a fraction
 //! becomes an integer, 1 becomes true, missing trailing arguments become nil, a text that is too
@@ -12,7 +12,7 @@ use rmpv::Value;
 use crate::limits;
 
 use super::grammar::{Argument, Shape, Type};
-use super::msgpack::as_integer;
+use super::msgpack::float_to_integer;
 use crate::util::plural::count_noun;
 
 /// A value that does not fit its type.
@@ -209,7 +209,9 @@ fn truncate(text: Value, most: Option<usize>) -> Value {
 /// Accepts any value except NaN and infinities.
 fn fit_any(value: Value) -> Result<Value, ArgumentError> {
     match value {
-        Value::F32(_) | Value::F64(_) => as_finite(&value).ok_or_else(|| wrong_value("a finite number", &value)),
+        Value::F32(_) | Value::F64(_) => {
+            as_finite(&value).ok_or_else(|| wrong_value("a finite number", &value))
+        }
         Value::Array(values) => fit_each(values, 1, |_, value| fit_any(value)),
         Value::Map(pairs) => {
             let pairs = pairs.into_iter().enumerate();
@@ -229,14 +231,14 @@ fn as_finite(value: &Value) -> Option<Value> {
         return Some(value.clone());
     }
     let number = value.as_f64().filter(|number| number.is_finite())?;
-    Some(as_integer(number).map_or(Value::F64(number), Value::from))
+    Some(float_to_integer(number).map_or(Value::F64(number), Value::from))
 }
 
 /// The value as an integer, if it is an integer or a float without a fraction.
 pub(super) fn as_integer(value: &Value) -> Option<i64> {
     match value {
         Value::Integer(number) => number.as_i64(),
-        Value::F32(_) | Value::F64(_) => value.as_f64().and_then(as_integer),
+        Value::F32(_) | Value::F64(_) => value.as_f64().and_then(float_to_integer),
         _ => None,
     }
 }

@@ -42,7 +42,7 @@ impl DecodedPacket<'_> {
         self.get(name)?.as_str().map(str::to_owned)
     }
 
-    /// An argument that is a `bool`, or a `flag`, which is 0 or 1.
+    /// An argument that is a `bool`, or a `bool`, which is 0 or 1.
     pub fn bool_value(&self, name: &str) -> Option<bool> {
         let value = self.get(name)?;
         value.as_bool().or_else(|| value.as_i64().map(|number| number != 0))

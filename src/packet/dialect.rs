@@ -192,14 +192,20 @@ impl Dialect {
     }
 
     /// Opens the envelope and checks the arguments against the row.
-    fn read_envelope(&self, direction: Direction, value: Value, by_name: bool) -> Result<DecodedPacket<'_>, PacketError> {
+    fn read_envelope(
+        &self,
+        direction: Direction,
+        value: Value,
+        by_name: bool,
+    ) -> Result<DecodedPacket<'_>, PacketError> {
         let envelope = || PacketError::Malformed(DecodeError::new(Rule::Envelope, 0));
         let Value::Array(parts) = value else { return Err(envelope()) };
         let mut parts = parts.into_iter();
         let code = parts.next().as_ref().and_then(parse_code).ok_or_else(envelope)?;
         let side = &self.sides[direction as usize];
         let entry = side.by_code.get(&code).map(|place| &side.entries[*place]);
-        let entry = entry.or_else(|| if by_name { self.entry_by_name(direction, &code.to_string()) } else { None });
+        let entry =
+            entry.or_else(|| if by_name { self.entry_by_name(direction, &code.to_string()) } else { None });
         let unknown = || PacketError::UnknownCode { code: coerce::excerpt(&code.to_string()) };
         let row = &*entry.ok_or_else(unknown)?.row;
         let values = match parts.next() {

@@ -30,7 +30,7 @@
 //! This module opens no file, reads no clock and keeps no state between two messages. Its decoded
 //! values contain no NaN, no number outside its bound, and no text longer than its bound.
 //!
-//! [`Codes`] are the tables, with a [`Row`] for each packet, whose arguments [`grammar`] describes. A
+//! [`PacketTables`] are the tables, with a [`Row`] for each packet, whose arguments [`grammar`] describes. A
 //! [`Dialect`] is one column of the tables. A game says what its packets mean.
 
 pub(crate) mod angle;

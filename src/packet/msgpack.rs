@@ -287,7 +287,7 @@ pub fn write_map_len(out: &mut Vec<u8>, pairs: usize) {
 /// Appends a number: as an integer if it has no fraction, else as a 64-bit float.
 #[inline]
 pub fn write_number(out: &mut Vec<u8>, number: f64) {
-    match as_integer(number) {
+    match float_to_integer(number) {
         Some(whole) => write_int(out, whole),
         None => drop(rmp::encode::write_f64(out, number)),
     }
@@ -295,7 +295,7 @@ pub fn write_number(out: &mut Vec<u8>, number: f64) {
 
 /// The integer that a number is, if it has no fraction.
 #[inline]
-pub(super) fn as_integer(number: f64) -> Option<i64> {
+pub(super) fn float_to_integer(number: f64) -> Option<i64> {
     // Beyond 2^53 a float no longer identifies a single integer.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{PacketTables, Dialect};
+use super::{Dialect, PacketTables};
 use crate::limits;
 
 /// The paths of a game with the MooMoo dialects, where nothing says which game is played.
@@ -38,7 +38,7 @@ pub fn public_alias(name: &str, number: u64) -> String {
     format!("{shown}{number:x>width$}", width = name.len() - shown.len())
 }
 
-/// Whether a name has the form of an [`alias`]. No path makes a room of such a name: a log line, and an
+/// Whether a name has the form of an [`public_alias`]. No path makes a room of such a name: a log line, and an
 /// operator command that repeats it, would mean either of two rooms.
 pub fn is_alias(name: &str) -> bool {
     let rest = name.get(PRIVATE_PREFIX.len() + limits::PRIVATE_NAME_VISIBLE_CHARS..).unwrap_or_default();
@@ -77,7 +77,10 @@ fn cut_short(segment: &str) -> Option<String> {
     let shown = match (start, escape) {
         (Some(start), _) => {
             let name = plain[start..].chars();
-            let kept: usize = name.take(PRIVATE_PREFIX.len() + limits::PRIVATE_NAME_VISIBLE_CHARS).map(char::len_utf8).sum();
+            let kept: usize = name
+                .take(PRIVATE_PREFIX.len() + limits::PRIVATE_NAME_VISIBLE_CHARS)
+                .map(char::len_utf8)
+                .sum();
             &plain[..start + kept]
         }
         (None, Some(_)) => plain,
@@ -148,10 +151,10 @@ pub fn find_dialect<'c, T: AsRef<str>>(
     }
 }
 
-/// As [`find`], by the paths of the room if the tables know them, otherwise by [`PATHS`].
+/// As [`find_dialect`], by the paths of the room if the tables know them, otherwise by [`DEFAULT_PATHS`].
 ///
 /// # Errors
-/// As [`find`].
+/// As [`find_dialect`].
 pub fn find_by_room_tables<'c>(
     codes: &'c PacketTables,
     path: &str,

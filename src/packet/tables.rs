@@ -141,7 +141,7 @@ impl PacketTables {
         }
     }
 
-    /// The tables as file name and text, as [`Codes::from_texts`] reads them again.
+    /// The tables as file name and text, as [`PacketTables::from_texts`] reads them again.
     pub fn texts(&self) -> Vec<(&str, &str)> {
         self.tables.iter().map(|table| (table.name(), &*table.text)).collect()
     }

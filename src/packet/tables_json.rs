@@ -14,10 +14,10 @@ use super::tables::Table;
 /// All tables: `hash`, and of each table its file, its dialects and its rows.
 pub fn tables_json(codes: &PacketTables) -> Json {
     let tables: Vec<Json> = codes.tables.iter().map(json_table).collect();
-    tables_json!({ "hash": hash_text(codes), "tables": tables })
+    json!({ "hash": hash_text(codes), "tables": tables })
 }
 
-/// The same as [`json()`], with a line for each row: the file `codes.json`.
+/// The same as [`tables_json()`], with a line for each row: the file `codes.json`.
 pub fn tables_json_lines(codes: &PacketTables) -> String {
     let table = |table: &Table| {
         let rows: Vec<String> = table.rows.iter().map(|row| json_row(row).to_string()).collect();
@@ -35,7 +35,7 @@ fn hash_text(codes: &PacketTables) -> String {
 
 fn json_table(table: &Table) -> Json {
     let rows: Vec<Json> = table.rows.iter().map(|row| json_row(row)).collect();
-    tables_json!({ "file": table.name(), "dialects": table.dialects, "rows": rows })
+    json!({ "file": table.name(), "dialects": table.dialects, "rows": rows })
 }
 
 fn json_row(row: &Row) -> Json {
@@ -45,7 +45,7 @@ fn json_row(row: &Row) -> Json {
     };
     let codes: Map<String, Json> =
         row.codes.iter().map(|(dialect, own)| (dialect.clone(), code(own))).collect();
-    tables_json!({
+    json!({
         "direction": row.direction.name(),
         "name": row.name,
         "lane": row.lane.name(),
@@ -56,12 +56,11 @@ fn json_row(row: &Row) -> Json {
 }
 
 fn json_argument(argument: &Argument) -> Json {
-    let mut json = tables_json!({ "name": argument.name, "type": argument.ty.to_string() });
-    if let Shape::Map(members) | Shape::Tuple(members) | Shape::Groups { members, .. } = &argument.ty.shape
-    {
-        tables_json["members"] = members.iter().map(json_argument).collect();
+    let mut json = json!({ "name": argument.name, "type": argument.ty.to_string() });
+    if let Shape::Map(members) | Shape::Tuple(members) | Shape::Groups { members, .. } = &argument.ty.shape {
+        json["members"] = members.iter().map(json_argument).collect();
     }
-    tables_json
+    json
 }
 
 fn hash<'a>(rows: impl Iterator<Item = &'a Row>) -> u64 {
@@ -90,13 +89,13 @@ impl PacketTables {
         hash(self.rows().filter(|row| row.codes.iter().any(|(name, _)| name == dialect)))
     }
     /// The first packet that these tables and others do not have alike, in words; `None` if they
-    /// agree on everything that [`Codes::hash`] covers.
+    /// agree on everything that [`PacketTables::hash`] covers.
     pub fn first_difference(&self, other: &PacketTables) -> Option<String> {
         let lines = |codes: &PacketTables| codes.rows().map(row_signature).collect::<Vec<_>>();
-        let (own, others) = (tables_json_lines(self), tables_json_lines(other));
+        let (own, others) = (lines(self), lines(other));
         let at = (0..own.len().max(others.len())).find(|at| own.get(*at) != others.get(*at))?;
         let shown =
-            |lines: &[String]| tables_json_lines.get(at).map_or("no packet".to_owned(), |line| format!("`{line}`"));
+            |lines: &[String]| lines.get(at).map_or("no packet".to_owned(), |line| format!("`{line}`"));
         Some(format!("{} in place of {}", shown(&own), shown(&others)))
     }
 }

@@ -37,7 +37,7 @@ impl<Action> Default for CommandFrame<Action> {
     }
 }
 
-/// Appends a text as an action has it: its length in a byte, then UTF-8, cut to [`TEXT_BYTES`].
+/// Appends a text as an action has it: its length in a byte, then UTF-8, cut to [`MAX_TEXT_BYTES`].
 pub fn write_text(text: &str, out: &mut Vec<u8>) {
     let end = text.floor_char_boundary(MAX_TEXT_BYTES);
     out.push(end as u8);
@@ -59,7 +59,7 @@ fn write_command<A>(command: &Command<A>, out: &mut Vec<u8>) {
 /// Appends a frame with these commands.
 ///
 /// # Errors
-/// [`Malformed::TooMany`] if there are more than [`FRAME_COMMANDS`]; then nothing is appended.
+/// [`Malformed::TooMany`] if there are more than [`MAX_COMMANDS`]; then nothing is appended.
 pub fn encode_raw(tick: u32, commands: &[RawCommand], out: &mut Vec<u8>) -> Result<(), Malformed> {
     write_header(tick, commands.len(), out)?;
     for command in commands {

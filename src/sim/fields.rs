@@ -100,7 +100,7 @@ impl Sink for ByteSink {
 macro_rules! fields {
     (enum $type:ident: $($variant:ident { $($field:ident: $kind:ty),* $(,)? }),+ $(,)?) => {
         impl $crate::fields::Field for $type {
-            const LEAST_BYTES: usize = 1;
+            const MIN_BYTES: usize = 1;
 
             fn write(&self, sink: &mut impl $crate::fields::Sink) {
                 #[allow(dead_code)]
@@ -142,7 +142,7 @@ macro_rules! fields {
     };
     ($type:ident: $($field:ident: $kind:ty),+ $(,)?) => {
         impl $crate::fields::Field for $type {
-            const LEAST_BYTES: usize = 0 $(+ <$kind as $crate::fields::Field>::LEAST_BYTES)+;
+            const MIN_BYTES: usize = 0 $(+ <$kind as $crate::fields::Field>::MIN_BYTES)+;
 
             fn write(&self, sink: &mut impl $crate::fields::Sink) {
                 let $type { $($field),+ } = self;
@@ -176,7 +176,7 @@ macro_rules! scalar {
     };
     (@ $type:ty, $bytes:literal, $put:ident $number:ty, $to:expr, $from:expr) => {
         impl $crate::fields::Field for $type {
-            const LEAST_BYTES: usize = $bytes;
+            const MIN_BYTES: usize = $bytes;
 
             fn write(&self, sink: &mut impl $crate::fields::Sink) {
                 let to: fn(&$type) -> $number = $to;

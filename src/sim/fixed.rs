@@ -111,7 +111,7 @@ pub fn unit_direction(dx: i64, dy: i64) -> (i64, i64, i64) {
     (dx, dy, square_root((dx * dx + dy * dy) as u64) as i64)
 }
 
-/// The number of bits of the longer component of a [`ray`]: the relative error of its length is
+/// The number of bits of the longer component of a [`unit_direction`]: the relative error of its length is
 /// 2^-28, which is invisible at any distance on a map.
 const RAY_BITS: u32 = 28;
 

@@ -8,7 +8,7 @@
 //!                                                             └─► checksum, snapshot
 //! ```
 //!
-//! A [`Sim`] is a function of its [`Identity`] and the commands of each tick. Equal identities and
+//! A [`Sim`] is a function of its [`WorldParams`] and the commands of each tick. Equal identities and
 //! equal commands give equal worlds in debug and release, on every machine and in the browser: a
 //! world uses integers only, and has no clock, no globals, no hash maps and no dependencies. What
 //! worlds compute with is here too: [`rng`], [`fixed`] (lengths, angles, roots) and [`trig`].
@@ -52,4 +52,4 @@ pub use command_frame::{MAX_COMMANDS, MAX_TEXT_BYTES};
 pub use encoded_action::EncodedAction;
 pub use reader::{Malformed, Reader};
 pub use rng::Rng;
-pub use sim::{Action, OptionSpec, WorldParams, MembershipChange, RejectedCommand, Sim, StepResult};
+pub use sim::{Action, MembershipChange, OptionSpec, RejectedCommand, Sim, StepResult, WorldParams};

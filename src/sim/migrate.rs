@@ -2,8 +2,8 @@
 //!
 //! A snapshot is read by the rules that wrote it. While a game is being written its rules change with
 //! every build, and its players want to stay. So a state can also be written with its names
-//! ([`Writer`]) and read by whatever fields there are then ([`Saved`]): fields that still exist keep
-//! their value, new ones have that of a world that begins, and [`Saved::changes`] says what became of
+//! ([`NamedWriter`]) and read by whatever fields there are then ([`NamedState`]): fields that still exist keep
+//! their value, new ones have that of a world that begins, and [`NamedState::migration_notes`] says what became of
 //! the others.
 //!
 //! ```text
@@ -45,7 +45,7 @@ impl NamedWriter {
         self.leave();
     }
 
-    /// The state of a game as bytes, for [`Saved::new`].
+    /// The state of a game as bytes, for [`NamedState::new`].
     pub fn bytes(&self, game: &str) -> Vec<u8> {
         let name = &game.as_bytes()[..game.len().min(255)];
         let mut out = MAGIC.to_vec();
@@ -141,7 +141,7 @@ pub struct NamedState {
 }
 
 impl NamedState {
-    /// Reads the bytes of [`Writer::bytes`].
+    /// Reads the bytes of [`NamedWriter::bytes`].
     ///
     /// # Errors
     /// They are no such bytes.
@@ -166,7 +166,7 @@ impl NamedState {
         &self.game
     }
 
-    /// A field of the state by its name, with the values of `fresh` where it has none.
+    /// A field of the state by its name, with the values of `defaults` where it has none.
     ///
     /// # Errors
     /// A value that was carried over cannot be one of the field's type.
@@ -175,7 +175,8 @@ impl NamedState {
         writer.field(name, fresh);
         let fresh = NamedState::new(&writer.bytes(""))?;
         let carried = Migration { saved: self, defaults: &fresh, levels: RefCell::default() };
-        let level = MigrationLevel { saved: Some(&self.root), fresh: Some(&fresh.root), ..MigrationLevel::default() };
+        let level =
+            MigrationLevel { saved: Some(&self.root), fresh: Some(&fresh.root), ..MigrationLevel::default() };
         carried.levels.borrow_mut().push(level);
         let mut reader = Reader::migrating(&carried);
         reader.enter(name);
@@ -219,7 +220,11 @@ impl<'a> Migration<'a> {
     pub(crate) fn enter(&self, name: &str) {
         self.descend(|level| {
             let within = |node: Option<&'a NamedNode>| node.and_then(|node| node.field(name));
-            MigrationLevel { saved: within(level.saved), fresh: within(level.fresh), ..MigrationLevel::default() }
+            MigrationLevel {
+                saved: within(level.saved),
+                fresh: within(level.fresh),
+                ..MigrationLevel::default()
+            }
         });
     }
 

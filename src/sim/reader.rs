@@ -7,7 +7,7 @@ use crate::migrate::Migration;
 /// Why bytes are not an action, a command frame or a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// This number of commands is more than [`crate::FRAME_COMMANDS`].
+    /// This number of commands is more than [`crate::MAX_COMMANDS`].
     TooMany(usize),
     /// The bytes end before the last command does.
     Truncated,

@@ -190,7 +190,7 @@ pub trait Sim: Sized + Debug + Send + 'static {
     /// Why the bytes are no snapshot of this world and these rules, in words.
     fn restore(bytes: &[u8]) -> Result<Self, String>;
 
-    /// The state as bytes with the names of its fields ([`carry::Writer`](crate::migrate::Writer)), for a program whose fields and
+    /// The state as bytes with the names of its fields ([`carry::Writer`](crate::migrate::NamedWriter)), for a program whose fields and
     /// rules may differ.
     fn save_named(&self) -> Vec<u8>;
 

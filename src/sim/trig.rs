@@ -87,7 +87,7 @@ const OCTANT_TABLE: [u16; 257] = {
     angles
 };
 
-/// The result of `first_eighth`, found by bisection where possible.
+/// The result of `octant_angle`, found by bisection where possible.
 pub const fn octant_angle_by_search(along: i64, across: i64) -> u16 {
     let (mut low, mut high) = (0, 0x2000);
     while high - low > 1 {

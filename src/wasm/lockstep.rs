@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tickwire::client::lockstep_follower::{Follower, Heard, Report};
 use tickwire::game::Messages;
 use tickwire::internal::server::embedded;
-use tickwire::packet::{self, PacketTables, Dialect, Direction};
+use tickwire::packet::{self, Dialect, Direction, PacketTables};
 use tickwire::sim::PlayerId;
 
 use super::buffers::with;

@@ -34,7 +34,8 @@ pub extern "C" fn server_start(now: f64) -> usize {
         let output = match started {
             Ok(server) => {
                 SERVER.set(Some(server));
-                let presets = PRESETS.map(|preset| json!({ "name": preset.name, "about": preset.description }));
+                let presets =
+                    PRESETS.map(|preset| json!({ "name": preset.name, "about": preset.description }));
                 json!({ "presets": presets })
             }
             Err(error) => json!({ "error": error }),

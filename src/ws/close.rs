@@ -24,7 +24,7 @@ pub const MAX_REASON_BYTES: usize = MAX_CONTROL_PAYLOAD_BYTES - CODE_BYTES;
 pub struct Close<'a> {
     /// The close code; `None` if the body is empty.
     pub code: Option<CloseCode>,
-    /// A reason for the log, at most [`REASON_BYTES`]; empty if the peer gave none.
+    /// A reason for the log, at most [`MAX_REASON_BYTES`]; empty if the peer gave none.
     pub reason: &'a str,
 }
 
@@ -42,7 +42,7 @@ pub fn decode(body: &[u8]) -> Result<Close<'_>, Violation> {
     Ok(Close { code: Some(code), reason })
 }
 
-/// Appends the body of a close frame to `out`. A reason longer than [`REASON_BYTES`] is truncated
+/// Appends the body of a close frame to `out`. A reason longer than [`MAX_REASON_BYTES`] is truncated
 /// at a character boundary; a reason without a code cannot be represented and is omitted.
 pub fn encode(code: Option<CloseCode>, reason: &str, out: &mut Vec<u8>) {
     if let Some(code) = code {

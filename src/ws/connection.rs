@@ -21,7 +21,7 @@ use std::mem;
 
 use super::Side;
 use super::close::{self, Close, CloseCode};
-use super::frame::{self, MAX_CONTROL_PAYLOAD_BYTES, MASK_KEY_BYTES, Opcode};
+use super::frame::{self, MASK_KEY_BYTES, MAX_CONTROL_PAYLOAD_BYTES, Opcode};
 use super::message::{Limits, Message, MessageReader};
 use super::violation::Violation;
 
@@ -112,13 +112,13 @@ impl Connection {
     }
 
     /// Returns a buffer of at least this many bytes, for a driver that reads into it directly and
-    /// then reports with [`Conn::received`] how many bytes arrived. This is [`Conn::receive`]
+    /// then reports with [`Connection::commit`] how many bytes arrived. This is [`Connection::receive`]
     /// without a copy.
     pub fn recv_buffer(&mut self, bytes: usize) -> &mut [u8] {
         self.reader.recv_buffer(bytes)
     }
 
-    /// Takes the first `bytes` of the buffer that [`Conn::room`] last returned.
+    /// Takes the first `bytes` of the buffer that [`Connection::recv_buffer`] last returned.
     pub fn commit(&mut self, bytes: usize) {
         if self.send_half.is_reading() {
             self.reader.commit(bytes);
@@ -141,11 +141,11 @@ impl Connection {
         Ok(self.next_event_with_sender()?.map(|(event, _)| event))
     }
 
-    /// As [`Conn::next_event`], with the sending half: an event borrows only the receiving half, so
+    /// As [`Connection::next_event`], with the sending half: an event borrows only the receiving half, so
     /// it can be answered before the next one is read.
     ///
     /// # Errors
-    /// As [`Conn::next_event`].
+    /// As [`Connection::next_event`].
     pub fn next_event_with_sender(&mut self) -> Result<Option<(Event<'_>, &mut SendHalf)>, Violation> {
         let Connection { reader, send_half: sending, eof } = self;
         if sending.is_reading() {
@@ -201,22 +201,22 @@ impl Connection {
         self.send_half.is_open()
     }
 
-    /// [`Sending::text`].
+    /// [`SendHalf::text`].
     pub fn send_text(&mut self, text: &str) {
         self.send_half.text(text);
     }
 
-    /// [`Sending::binary`].
+    /// [`SendHalf::binary`].
     pub fn send_binary(&mut self, payload: &[u8]) {
         self.send_half.binary(payload);
     }
 
-    /// [`Sending::ping`].
+    /// [`SendHalf::ping`].
     pub fn send_ping(&mut self, payload: &[u8]) {
         self.send_half.ping(payload);
     }
 
-    /// [`Sending::close`].
+    /// [`SendHalf::close`].
     pub fn close(&mut self, code: CloseCode, reason: &str) {
         self.send_half.close(code, reason);
     }
@@ -241,7 +241,7 @@ impl SendHalf {
         self.send(Opcode::Binary, payload);
     }
 
-    /// Sends a ping with the first [`CONTROL_PAYLOAD_BYTES`] of `payload`.
+    /// Sends a ping with the first [`MAX_CONTROL_PAYLOAD_BYTES`] of `payload`.
     pub fn ping(&mut self, payload: &[u8]) {
         self.send(Opcode::Ping, &payload[..payload.len().min(MAX_CONTROL_PAYLOAD_BYTES)]);
     }

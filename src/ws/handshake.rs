@@ -22,10 +22,10 @@ use super::violation::Violation;
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// The protocol version that RFC 6455 defines, and the only supported one.
 const VERSION: &str = "13";
-/// The consequence of [`Accepted::declined`], for a log.
+/// The consequence of [`AcceptedUpgrade::declined`], for a log.
 pub const DECLINED: &str = "no offered subprotocol is known here, so a browser closes this connection with 1006; a client must \
                             offer a known subprotocol or none";
-/// Characters of each element of [`Accepted::declined`].
+/// Characters of each element of [`AcceptedUpgrade::declined`].
 const DECLINED_CHARS: usize = 64;
 /// Subprotocols that a client may offer. Beyond: [`Violation::TooManySubprotocols`].
 pub const MAX_SUBPROTOCOLS: usize = 16;
@@ -111,7 +111,10 @@ fn check_key(key: &str) -> Result<(), Refusal> {
 }
 
 /// The first offered subprotocol that is known, or else the offered ones, cut to a length for a log. Takes time linear in the bounded size of the offer.
-fn select_subprotocol<'a>(headers: &Headers, known: &[&'a str]) -> Result<(Option<&'a str>, Vec<String>), Violation> {
+fn select_subprotocol<'a>(
+    headers: &Headers,
+    known: &[&'a str],
+) -> Result<(Option<&'a str>, Vec<String>), Violation> {
     let (mut chosen, mut declined) = (None, Vec::new());
     for (index, offered) in headers.list("Sec-WebSocket-Protocol").enumerate() {
         if index == MAX_SUBPROTOCOLS {

@@ -226,7 +226,7 @@ impl HeadReader {
         HeadReader::with_body_rule(limits, |_| false)
     }
 
-    /// A reader that accepts a body on requests for which `takes_body` returns true, but never on
+    /// A reader that accepts a body on requests for which `body_allowed` returns true, but never on
     /// an upgrade. The body follows in [`HeadReader::rest`] and on the connection; its length is
     /// [`RequestHead::content_length`].
     pub fn with_body_rule(limits: HeadLimits, takes_body: fn(&RequestHead) -> bool) -> HeadReader {

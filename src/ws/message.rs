@@ -11,7 +11,7 @@
 //!                                            └────► out at once
 //! ```
 //!
-//! The reader never reserves more than [`Limits::ahead_bytes`] for a length that is only
+//! The reader never reserves more than [`Limits::read_ahead_bytes`] for a length that is only
 //! declared, and reports a violation without waiting for the end of the message. It sends nothing,
 //! and must not be called again after an error: [`conn`](super::connection) handles both.
 
@@ -21,7 +21,7 @@ use std::str;
 
 use super::Side;
 use super::close::{self, Close};
-use super::frame::{self, MAX_HEADER_BYTES, Header, Opcode};
+use super::frame::{self, Header, MAX_HEADER_BYTES, Opcode};
 use super::utf8::{InvalidUtf8, Utf8Validator};
 use super::violation::Violation;
 
@@ -165,7 +165,7 @@ impl MessageReader {
         &mut self.input[self.end..self.end + bytes]
     }
 
-    /// Takes the first `bytes` of the buffer that [`Reader::room`] last returned: the peer has sent
+    /// Takes the first `bytes` of the buffer that [`MessageReader::recv_buffer`] last returned: the peer has sent
     /// them.
     pub fn commit(&mut self, bytes: usize) {
         self.end = self.input.len().min(self.end + bytes);
@@ -184,17 +184,22 @@ impl MessageReader {
         Ok(self.next_received()?.map(|read| read.message))
     }
 
-    /// As [`Reader::next_message`], with the message's place among the bytes of the connection.
+    /// As [`MessageReader::next_message`], with the message's place among the bytes of the connection.
     ///
     /// # Errors
-    /// As [`Reader::next_message`].
+    /// As [`MessageReader::next_message`].
     pub fn next_received(&mut self) -> Result<Option<ReceivedMessage<'_>>, Violation> {
         let Some(ready) = self.next_ready()? else { return Ok(None) };
         let (mut wire_bytes, is_boundary) = (mem::take(&mut self.used), self.open.is_none());
         if is_boundary {
             wire_bytes += mem::take(&mut self.ahead);
         }
-        Ok(Some(ReceivedMessage { message: self.borrow_message(ready)?, wire_bytes, fragment_bytes_before: self.ahead, is_message_boundary: is_boundary }))
+        Ok(Some(ReceivedMessage {
+            message: self.borrow_message(ready)?,
+            wire_bytes,
+            fragment_bytes_before: self.ahead,
+            is_message_boundary: is_boundary,
+        }))
     }
 
     fn next_ready(&mut self) -> Result<Option<CompleteMessage>, Violation> {
@@ -276,7 +281,11 @@ impl MessageReader {
     }
 
     /// The message or control frame that a complete frame completes, if any.
-    fn end_frame(&mut self, header: Header, payload: Range<usize>) -> Result<Option<CompleteMessage>, Violation> {
+    fn end_frame(
+        &mut self,
+        header: Header,
+        payload: Range<usize>,
+    ) -> Result<Option<CompleteMessage>, Violation> {
         if header.opcode.is_control() {
             return Ok(Some(CompleteMessage::Control(header.opcode, payload)));
         }

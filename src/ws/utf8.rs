@@ -27,7 +27,7 @@ impl Utf8Validator {
     /// Takes the next piece of the text.
     ///
     /// # Errors
-    /// [`NotUtf8`] as soon as no continuation can make the text valid.
+    /// [`InvalidUtf8`] as soon as no continuation can make the text valid.
     pub fn receive(&mut self, piece: &[u8]) -> Result<(), InvalidUtf8> {
         let mut rest = piece;
         while self.open_length > 0 {

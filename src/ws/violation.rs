@@ -1,4 +1,4 @@
-//! Every rule that a peer can break, in one table: name, section, our response, and a sentence.
+//! Every rule that a peer can break, in one table: name, section, our response, and a description.
 //!
 //! Close frame, HTTP status, log line, metric label and test name all come from this table. A rule
 //! is a row; a row without a test fails `tests/rfc6455/coverage.rs`. Rules of the packets and of
@@ -33,11 +33,11 @@ struct Rule {
 /// Generates [`Violation`], [`Violation::ALL`] and the table of rules from the rows, so that no
 /// rule can be forgotten.
 macro_rules! violations {
-    ($($variant:ident $name:ident $rfc:literal $section:literal $answer:expr, $sentence:literal;)+) => {
+    ($($variant:ident $name:ident $rfc:literal $section:literal $answer:expr, $description:literal;)+) => {
         /// A broken rule of RFC 6455, or of the HTTP RFCs on which its handshake depends.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Violation {
-            $(#[doc = $sentence] $variant,)+
+            $(#[doc = $description] $variant,)+
         }
 
         impl Violation {
@@ -51,7 +51,7 @@ macro_rules! violations {
             rfc: $rfc,
             section: $section,
             answer: $answer,
-            sentence: $sentence,
+            description: $description,
         }),+];
     };
 }

@@ -31,7 +31,7 @@ use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
 use tickwire::internal::testing::source_addresses::Source;
 use tickwire::internal::util::os::Poller;
-use tickwire::packet::{PacketTables, Dialect};
+use tickwire::packet::{Dialect, PacketTables};
 
 /// Between two arrivals of one update, when a send came in two pieces.
 const SAME_UPDATE: Duration = Duration::from_millis(5);
@@ -102,7 +102,8 @@ struct Load {
 
 fn main() -> std::io::Result<()> {
     let options = Options::parse();
-    let dialect = PacketTables::builtin().dialect(&options.dialect).expect("a dialect of the built-in tables");
+    let dialect =
+        PacketTables::builtin().dialect(&options.dialect).expect("a dialect of the built-in tables");
     let (seconds, to) = (Duration::from_secs(options.seconds.into()), dial::resolve(&options.url)?);
     let before_kib = rss_kib(options.pid);
     let mut load = Load {

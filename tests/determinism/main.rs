@@ -92,7 +92,10 @@ fn run_twice(seed: u32, counts: &mut Counts) -> u64 {
         assert_eq!(first.outcome(), second.outcome(), "seed {seed}, tick {tick}");
         counts.add(first.outcome());
         if tick % COMPARE_EVERY == COMPARE_EVERY - 1 && first.checksum() != second.checksum() {
-            panic!("seed {seed}, tick {tick}: {}", StateTree::of(&first).differences(&StateTree::of(&second), 1)[0]);
+            panic!(
+                "seed {seed}, tick {tick}: {}",
+                StateTree::of(&first).differences(&StateTree::of(&second), 1)[0]
+            );
         }
     }
     assert_eq!(first, second, "seed {seed}: equal checksums of unequal worlds");

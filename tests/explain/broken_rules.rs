@@ -14,7 +14,7 @@ use tickwire::game::Breach;
 use tickwire::internal::packet::routes::{self, WRONG_FRAME_TYPE};
 use tickwire::limits;
 use tickwire::packet::msgpack::Rule;
-use tickwire::packet::{PacketTables, Dialect, Direction};
+use tickwire::packet::{Dialect, Direction, PacketTables};
 use tickwire::ws::connection::{Connection, Event, Role};
 use tickwire::ws::http::{HeadReader, ResponseReader};
 use tickwire::ws::{Side, Violation, close, handshake};
@@ -156,7 +156,8 @@ fn endpoint_of(target: &str) -> (Arc<Dialect>, bool) {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let format = query.strip_prefix("format=");
     let codes = PacketTables::builtin();
-    let (dialect, json) = routes::find_dialect(&codes, &routes::DEFAULT_PATHS, path, None, format).expect("one of ours");
+    let (dialect, json) =
+        routes::find_dialect(&codes, &routes::DEFAULT_PATHS, path, None, format).expect("one of ours");
     (dialect.clone(), json)
 }
 
@@ -168,8 +169,10 @@ fn judged_frames(row: &Row, target: &str) -> Option<(String, String)> {
         Side::Client => (Role::Server, Direction::ToServer),
         Side::Server => (Role::Client { mask_key: || [0; 4] }, Direction::ToClient),
     };
-    let mut conn =
-        Connection::new(role, if row.from == Side::Client { limits::CLIENT_MESSAGE_LIMITS } else { limits::SERVER_MESSAGE_LIMITS });
+    let mut conn = Connection::new(
+        role,
+        if row.from == Side::Client { limits::CLIENT_MESSAGE_LIMITS } else { limits::SERVER_MESSAGE_LIMITS },
+    );
     conn.receive(&row.bytes);
     let violation = loop {
         let decoded = match conn.next_event() {

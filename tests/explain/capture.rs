@@ -14,7 +14,7 @@ use tickwire::internal::tools::capture::packet::{self, ACK, FIN, Head, LINK_RAW,
 use tickwire::internal::tools::capture::pcapng::{self, About};
 use tickwire::internal::tools::capture::writer;
 use tickwire::internal::util::os::thread_cpu_time;
-use tickwire::packet::{PacketTables, Direction, Value};
+use tickwire::packet::{Direction, PacketTables, Value};
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::{Side, handshake};
 

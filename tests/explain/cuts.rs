@@ -12,7 +12,7 @@ use tickwire::explain::capture_walk::{self, What};
 use tickwire::explain::{Content, Explanation};
 use tickwire::internal::tools::explain::dialect_guess::Guess;
 use tickwire::limits;
-use tickwire::packet::{PacketTables, Dialect, Direction};
+use tickwire::packet::{Dialect, Direction, PacketTables};
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};
 
@@ -66,7 +66,12 @@ struct Reading<'c> {
 }
 
 /// Reads a connection, of whose sides so many bytes were skipped.
-fn read<'c>(capture: &Capture<'_>, codes: &'c PacketTables, number: usize, skipped: [usize; 2]) -> Reading<'c> {
+fn read<'c>(
+    capture: &Capture<'_>,
+    codes: &'c PacketTables,
+    number: usize,
+    skipped: [usize; 2],
+) -> Reading<'c> {
     let native = codes.dialects().find(|dialect| dialect.name() == "native").expect("built in");
     let (mut items, mut guess) = (Vec::new(), None);
     let tallies =

@@ -13,7 +13,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use tickwire::explain::tree::Node;
 use tickwire::explain::{self, Problem};
-use tickwire::packet::{PacketTables, Direction, Value};
+use tickwire::packet::{Direction, PacketTables, Value};
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::{Side, Violation};
 

@@ -2,7 +2,7 @@
 //! dissector also runs.
 
 use tickwire::internal::tools::explain::dialect_guess::{Guess, LIKELY};
-use tickwire::packet::{PacketTables, Dialect, Direction};
+use tickwire::packet::{Dialect, Direction, PacketTables};
 use tickwire::ws::Side;
 use tickwire::ws::frame::Opcode;
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 use tickwire::explain::tree::Node;
 use tickwire::explain::{self, Content, Conversation, Explanation, Problem};
-use tickwire::packet::{PacketTables, Dialect, Direction, Value, json};
+use tickwire::packet::{Dialect, Direction, PacketTables, Value, json};
 use tickwire::ws::frame::{self, Header, Opcode};
 use tickwire::ws::message::{Limits, MessageReader};
 use tickwire::ws::{Side, handshake};
@@ -249,8 +249,10 @@ fn fragmented(from: Side, messages: &[(bool, Vec<u8>, Vec<usize>, bool)]) -> Vec
 
 /// The rule of the wire that is broken first, as the reader of the server has it.
 fn verdict(from: Side, bytes: &[u8]) -> Option<&'static str> {
-    let mut reader =
-        MessageReader::new(from, Limits { message_bytes: usize::MAX, fragments: usize::MAX, ..Limits::DEFAULT });
+    let mut reader = MessageReader::new(
+        from,
+        Limits { message_bytes: usize::MAX, fragments: usize::MAX, ..Limits::DEFAULT },
+    );
     reader.receive(bytes);
     loop {
         match reader.next_message() {

@@ -11,7 +11,7 @@ use tickwire::internal::games::moo::world::{
     Action, AnimalKind, Command, Event, Identity, PlayerId, Spawned, TickHz, World,
 };
 use tickwire::internal::games::moo::{Moo, Publisher};
-use tickwire::packet::{PacketTables, Direction, Value};
+use tickwire::packet::{Direction, PacketTables, Value};
 
 use crate::told::Client;
 
@@ -36,7 +36,8 @@ impl Game {
         let publisher = Publisher::new(&world, Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 });
         let join = Action::Join { player: PlayerId(OWN), name: "ann".to_owned(), skin: 0 };
         world.step(&mut vec![Command { player: PlayerId(0), sequence: 1, action: join }]);
-        let mut session = Session::new(Moo::ABOUT, &PacketTables::builtin().dialect(dialect).expect("built in"));
+        let mut session =
+            Session::new(Moo::ABOUT, &PacketTables::builtin().dialect(dialect).expect("built in"));
         session.joined(PlayerId(OWN));
         Game { world, publisher, session, client: Client::new(OWN, dialect), dialect, sequence: 0 }
     }

@@ -11,7 +11,7 @@ use tickwire::internal::games::moo::world::{
 };
 use tickwire::internal::games::moo::{Moo, Publisher};
 use tickwire::internal::packet::tables::BUILTIN;
-use tickwire::packet::{PacketTables, Direction, Value};
+use tickwire::packet::{Direction, PacketTables, Value};
 
 use crate::told::{Client, Published};
 

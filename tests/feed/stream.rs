@@ -11,7 +11,7 @@ use tickwire::internal::games::moo::feed::interest::{Thing, Window};
 use tickwire::internal::games::moo::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
 use tickwire::internal::games::moo::{Publisher, Scratch, View};
 use tickwire::limits;
-use tickwire::packet::{PacketTables, DecodedPacket, Dialect, Direction, Value};
+use tickwire::packet::{DecodedPacket, Dialect, Direction, PacketTables, Value};
 
 /// A stream of numbers that a seed repeats.
 struct Random(u64);

@@ -32,7 +32,8 @@ fn tick(handle: &Handle, now: Duration) {
 
 /// A client enters from a connection; its join does nothing, because there is no world.
 fn enter(handle: &Handle, key: Option<SeatKey>, connection: u64, now: Duration) -> PlayerId {
-    let client = Entering { key, connection, from: AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into()) };
+    let client =
+        Entering { key, connection, from: AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into()) };
     handle.enter(client, now, |_| Vec::new()).expect("there are many").player
 }
 

@@ -6,7 +6,7 @@
 
 use tickwire::internal::games::moo::client_packet::ClientPacket;
 use tickwire::packet::Direction::{self, ToClient, ToServer};
-use tickwire::packet::{PacketTables, PacketError, Value, json};
+use tickwire::packet::{PacketError, PacketTables, Value, json};
 
 /// The message that JSON text describes, in MessagePack with floats as they are written.
 fn message(text: &str) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! Packets encoded by the libraries of MooMoo clients (`tests/fixtures/clients.cjs`): values that JavaScript
 //! converts, and text that was cut within an emoji.
 
-use tickwire::packet::{PacketTables, Direction, Value, json};
+use tickwire::packet::{Direction, PacketTables, Value, json};
 
 use crate::rows::hex;
 

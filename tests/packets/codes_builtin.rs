@@ -1,7 +1,7 @@
 //! The built-in tables: they load, they contain the protocol's packets, and their codes are the
 //! documented ones.
 
-use tickwire::packet::{Code, PacketTables, Direction, Lane};
+use tickwire::packet::{Code, Direction, Lane, PacketTables};
 
 #[test]
 fn the_five_dialects_are_there() {

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 
 use tickwire::game::Breach;
 use tickwire::internal::cli::tables::print::{Format, print};
-use tickwire::packet::grammar::{parse_arguments, format_arguments};
+use tickwire::packet::grammar::{format_arguments, parse_arguments};
 use tickwire::packet::msgpack::Rule;
-use tickwire::packet::{PacketTables, Direction};
+use tickwire::packet::{Direction, PacketTables};
 
 const BEGIN: &str = "<!-- codes:begin -->\n";
 const END: &str = "<!-- codes:end -->";

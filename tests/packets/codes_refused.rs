@@ -236,7 +236,8 @@ fn packets_that_the_server_speaks_or_needs_must_fit() {
 
 #[test]
 fn other_tables_may_leave_packets_out_and_name_others() {
-    let codes = PacketTables::from_texts(&[("mine.tsv", table(&["to_server | wave | reliable | w | 1 | - | x"]))]);
+    let codes =
+        PacketTables::from_texts(&[("mine.tsv", table(&["to_server | wave | reliable | w | 1 | - | x"]))]);
     let codes = codes.expect("a good table");
     let legacy = codes.dialect("legacy").expect("its column");
     assert_eq!(legacy.prefix(tickwire::packet::Direction::ToClient, "update_players"), None);
@@ -286,8 +287,10 @@ fn a_capture_brings_its_tables_and_others_are_refused() {
         table(&["to_server | wave | reliable | w | 1 | - | x"]),
         table(&["to_server | wave | reliable | w | 2 | - | x"]),
     );
-    let given = |text: &str| Some(PacketTables::from_texts(&[("given.tsv", text)]).expect("a good table").into());
-    let of = |carried, given| PacketTables::for_capture(carried, given).map(|codes| codes.tables[0].file.clone());
+    let given =
+        |text: &str| Some(PacketTables::from_texts(&[("given.tsv", text)]).expect("a good table").into());
+    let of =
+        |carried, given| PacketTables::for_capture(carried, given).map(|codes| codes.tables[0].file.clone());
     assert_eq!(of(None, None).as_deref(), Ok("moomoo.tsv"));
     assert_eq!(of(None, given(&good)).as_deref(), Ok("given.tsv"));
     assert_eq!(of(Some(own(&good)), None).as_deref(), Ok("mine.tsv"));

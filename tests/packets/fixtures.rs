@@ -6,7 +6,7 @@
 use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
 use tickwire::internal::games::moo::feed::outgoing_packet::{AddPlayer, ServerPacket, Welcome};
 use tickwire::packet::Direction;
-use tickwire::packet::{PacketTables, Dialect, Value, json};
+use tickwire::packet::{Dialect, PacketTables, Value, json};
 
 struct Fixture {
     dialect: &'static str,

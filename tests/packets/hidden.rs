@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tickwire::internal::util::escape::{is_hidden, escape_line, escape_output};
+use tickwire::internal::util::escape::{escape_line, escape_output, is_hidden};
 
 #[test]
 fn control_format_and_invisible_characters_are_hidden_and_letters_are_not() {

@@ -2,7 +2,7 @@
 
 use tickwire::limits;
 use tickwire::packet::msgpack::Rule;
-use tickwire::packet::{PacketTables, Direction, json};
+use tickwire::packet::{Direction, PacketTables, json};
 
 /// what, text, rule; offsets are told apart in the one test below
 const REFUSED: [(&str, &str, Rule); 21] = [

@@ -7,7 +7,7 @@ use crate::rows::hex;
 use crate::rows::messages::{ACCEPTED, ENVELOPES, REFUSED};
 use tickwire::limits;
 use tickwire::packet::msgpack::{self, Rule};
-use tickwire::packet::{PacketTables, Direction, PacketError, Value, json};
+use tickwire::packet::{Direction, PacketError, PacketTables, Value, json};
 
 #[test]
 fn each_refused_row_names_rule_and_offset() {

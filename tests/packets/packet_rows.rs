@@ -7,7 +7,7 @@ use crate::rows::packets::{Outcome, ROWS};
 use crate::rows::{hex, wrong};
 use std::collections::BTreeSet;
 use tickwire::internal::games::moo::client_packet::ClientPacket;
-use tickwire::packet::{PacketTables, Direction};
+use tickwire::packet::{Direction, PacketTables};
 
 #[test]
 fn each_row_is_the_packet_that_it_says_or_is_refused_as_it_says() {

@@ -6,7 +6,7 @@ use crate::rows::values::for_every_row;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 use tickwire::internal::games::moo::client_packet::ClientPacket;
-use tickwire::packet::{PacketTables, DecodedPacket, Direction, PacketError, msgpack};
+use tickwire::packet::{DecodedPacket, Direction, PacketError, PacketTables, msgpack};
 
 #[test]
 fn every_row_round_trips_as_messagepack_and_as_json() {

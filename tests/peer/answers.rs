@@ -21,7 +21,7 @@ use tickwire::internal::server::room::lockstep::Rules;
 use tickwire::internal::server::room::{Entered, Entering, Handle, Options, Room, SeatKey, Ticked, Wants};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
-use tickwire::packet::{PacketTables, Direction};
+use tickwire::packet::{Direction, PacketTables};
 use tickwire::sim::{Action as _, EncodedAction, RawCommand};
 use tickwire::ws::Side;
 use tickwire::ws::frame::Header;

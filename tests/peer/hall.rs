@@ -21,7 +21,7 @@ use tickwire::internal::server::clients::update_group::{Audience as _, Desk, Mem
 use tickwire::internal::server::room::lockstep::{Access, Counts, Rules};
 use tickwire::internal::server::room::{Options, Room, Wants};
 use tickwire::internal::util::address_prefix::AddressPrefix;
-use tickwire::packet::{PacketTables, Direction, Value};
+use tickwire::packet::{Direction, PacketTables, Value};
 use tickwire::sim::{Action as _, RawCommand};
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Header, Opcode};

@@ -11,7 +11,7 @@ use tickwire::game::bots::{Agent, Outcome, Sight};
 use tickwire::game::lockstep_packets::{COMMAND_FRAME, SNAPSHOT, STATE_SYNC};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, TickHz, World};
-use tickwire::packet::{PacketTables, DecodedPacket, Direction, Value};
+use tickwire::packet::{DecodedPacket, Direction, PacketTables, Value};
 use tickwire::sim::{Command, command_frame};
 
 const ANN: PlayerId = PlayerId(1);

@@ -8,7 +8,7 @@ use tickwire::internal::connection::receiver::{At, Books, Denied, Piece, RoomFac
 use tickwire::internal::connection::{Driver, Ending, Endpoint, Receiver};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
-use tickwire::packet::{PacketTables, PacketError};
+use tickwire::packet::{PacketError, PacketTables};
 use tickwire::sim::RawCommand;
 use tickwire::ws::frame::{self, Opcode};
 

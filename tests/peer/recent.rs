@@ -9,8 +9,8 @@ use tickwire::internal::server::room::lockstep::Rules;
 use tickwire::internal::server::room::{Entering, Handle, Options, Room, Wants};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
-use tickwire::packet::{PacketTables, DecodedPacket, Direction};
-use tickwire::sim::{WorldParams, PlayerId, Sim as _, fields};
+use tickwire::packet::{DecodedPacket, Direction, PacketTables};
+use tickwire::sim::{PlayerId, Sim as _, WorldParams, fields};
 
 const NOW: Duration = Duration::from_secs(1);
 /// Values of each event.

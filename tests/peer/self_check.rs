@@ -20,7 +20,7 @@ use tickwire::internal::server::room::{Options, Room, Wants};
 use tickwire::internal::server::self_check::{Finding, SelfCheck};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
-use tickwire::packet::{PacketTables, Direction, Value};
+use tickwire::packet::{Direction, PacketTables, Value};
 use tickwire::sim::command_frame::encode_raw;
 use tickwire::sim::fixed::Angle;
 use tickwire::sim::{Action as _, RawCommand};

@@ -9,7 +9,7 @@ use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mo
 use tickwire::internal::games::moo::packet_handler::Look;
 use tickwire::internal::games::moo::world::{Action, PlayerId};
 use tickwire::limits;
-use tickwire::packet::{PacketTables, DecodedPacket, Dialect, Direction, Value};
+use tickwire::packet::{DecodedPacket, Dialect, Direction, PacketTables, Value};
 
 const START: Duration = Duration::from_secs(100);
 

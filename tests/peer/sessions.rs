@@ -20,7 +20,7 @@ use tickwire::internal::games;
 use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
 use tickwire::internal::server::net::recorder::Target;
 use tickwire::internal::tools::replay;
-use tickwire::packet::{PacketTables, Dialect, Direction};
+use tickwire::packet::{Dialect, Direction, PacketTables};
 use tickwire::ws::frame::{self, Opcode};
 
 use crate::raw::Raw;

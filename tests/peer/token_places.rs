@@ -2,7 +2,7 @@
 
 use tickwire::internal::connection::{Ending, Receiver};
 use tickwire::limits;
-use tickwire::packet::{PacketTables, Direction, Value};
+use tickwire::packet::{Direction, PacketTables, Value};
 use tickwire::ws::frame::{self, Opcode};
 
 use crate::tokens::{

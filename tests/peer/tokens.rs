@@ -13,7 +13,7 @@ use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
 use tickwire::internal::server::admission::tokens::{Guard, Holder, Pass, Players, Tokens};
 use tickwire::limits;
-use tickwire::packet::{PacketTables, Direction, Value};
+use tickwire::packet::{Direction, PacketTables, Value};
 use tickwire::sim::RawCommand;
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};

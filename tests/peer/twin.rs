@@ -19,7 +19,7 @@ use tickwire::internal::server::room::lockstep::Rules;
 use tickwire::internal::server::room::{Entered, Entering, Room, Ticked, Wants};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
-use tickwire::packet::{PacketTables, Direction, Lane};
+use tickwire::packet::{Direction, Lane, PacketTables};
 use tickwire::sim::Action as _;
 use tickwire::ws::Side;
 use tickwire::ws::message::{Limits, Message, MessageReader};

@@ -7,7 +7,7 @@ use proptest::test_runner::{Config, TestRunner};
 use tickwire::client::local_worlds::{Moo, Tanks};
 use tickwire::game::prediction::{LocalWorld, Prediction};
 use tickwire::internal::server::embedded::game;
-use tickwire::packet::{PacketTables, DecodedPacket, Dialect, Direction, Value};
+use tickwire::packet::{DecodedPacket, Dialect, Direction, PacketTables, Value};
 
 use crate::values::arguments;
 

@@ -8,7 +8,7 @@ use tickwire::client::predicting_client::Player;
 use tickwire::game::prediction::{LocalWorld, Prediction, Shown};
 use tickwire::internal::server::embedded::{Options, Server, game};
 use tickwire::internal::util::netem::Conditions;
-use tickwire::packet::{PacketTables, DecodedPacket, Dialect, Direction, Value};
+use tickwire::packet::{DecodedPacket, Dialect, Direction, PacketTables, Value};
 
 /// Time from one frame of a client's display to the next.
 pub const FRAME: Duration = Duration::from_micros(16_667);
@@ -55,8 +55,8 @@ pub struct Client<W: LocalWorld> {
 
 impl<W: LocalWorld> Client<W> {
     pub fn new(server: &mut Server, name: &str, game_name: &str) -> Client<W> {
-        let codes =
-            PacketTables::from_texts(game(Some(game_name)).expect("a game").about.tables).expect("good tables");
+        let codes = PacketTables::from_texts(game(Some(game_name)).expect("a game").about.tables)
+            .expect("good tables");
         let dialect = codes.dialect(name).expect("the dialect");
         let link = Link::new("tab", "/play", true, keys());
         let player = Player::new(link, Arc::clone(&dialect), &[("name", "ann".into())]);

@@ -68,7 +68,9 @@ fn every_rule_has_an_address_an_answer_and_one_sentence() {
             ViolationResponse::Status(status) => {
                 assert!(matches!(status, 400 | 403 | 405 | 426 | 431 | 505), "{status}")
             }
-            ViolationResponse::Drop => assert!(violation.status().is_none() && violation.close_code().is_none()),
+            ViolationResponse::Drop => {
+                assert!(violation.status().is_none() && violation.close_code().is_none())
+            }
         }
     }
 }
@@ -80,11 +82,17 @@ fn section_7_4_every_number() {
         assert_eq!(CloseCode::new(number).is_some(), allowed, "{number}");
         assert_eq!(close::decode(&number.to_be_bytes()).is_ok(), allowed, "{number}");
     }
-    for code in [CloseCode::NORMAL, CloseCode::GOING_AWAY, CloseCode::PROTOCOL_ERROR, CloseCode::UNSUPPORTED_DATA]
+    for code in
+        [CloseCode::NORMAL, CloseCode::GOING_AWAY, CloseCode::PROTOCOL_ERROR, CloseCode::UNSUPPORTED_DATA]
     {
         assert_eq!(CloseCode::new(code.get()), Some(code));
     }
-    for code in [CloseCode::INVALID_PAYLOAD, CloseCode::POLICY_VIOLATION, CloseCode::MESSAGE_TOO_BIG, CloseCode::INTERNAL_ERROR] {
+    for code in [
+        CloseCode::INVALID_PAYLOAD,
+        CloseCode::POLICY_VIOLATION,
+        CloseCode::MESSAGE_TOO_BIG,
+        CloseCode::INTERNAL_ERROR,
+    ] {
         assert_eq!(CloseCode::new(code.get()), Some(code));
     }
 }

@@ -73,7 +73,8 @@ impl Pair {
         let handshake =
             ClientHandshake::start(wire.clone(), request.into_client_request().unwrap(), None).unwrap();
         let Err(HandshakeError::Interrupted(waiting)) = handshake.handshake() else { panic!("too early") };
-        let head = HeadReader::new(limits::HEAD_LIMITS).receive(&wire.to_us.take()).unwrap().expect("a whole head");
+        let head =
+            HeadReader::new(limits::HEAD_LIMITS).receive(&wire.to_us.take()).unwrap().expect("a whole head");
         let accepted = handshake::accept(&head, &[]).unwrap();
         wire.to_peer.borrow_mut().extend(accepted.response);
         let (peer, _) = waiting.handshake().expect("accepted by the peer");
@@ -87,8 +88,10 @@ impl Pair {
         wire.to_peer.borrow_mut().extend(handshake::request("localhost", "/", &key, &[]));
         let handshake = ServerHandshake::start(wire.clone(), NoCallback, None);
         let peer = handshake.handshake().expect("accepted by the peer");
-        let head =
-            ResponseReader::new(limits::HEAD_LIMITS).receive(&wire.to_us.take()).unwrap().expect("a whole head");
+        let head = ResponseReader::new(limits::HEAD_LIMITS)
+            .receive(&wire.to_us.take())
+            .unwrap()
+            .expect("a whole head");
         assert_eq!(handshake::check_response(&head, &key, &[]), Ok(None));
         let ours = Connection::new(Role::Client { mask_key: || [0x37, 0xfa, 0x21, 0x3d] }, LIMITS);
         Pair { ours, peer, wire }

@@ -2,7 +2,7 @@
 //! is the same.
 
 use tickwire::limits::READ_AHEAD_BYTES;
-use tickwire::ws::frame::{MAX_HEADER_BYTES, Header, MASK_KEY_BYTES, Opcode, mask};
+use tickwire::ws::frame::{Header, MASK_KEY_BYTES, MAX_HEADER_BYTES, Opcode, mask};
 use tickwire::ws::{Connection, Limits, Role};
 
 const LIMITS: Limits = Limits { message_bytes: 16 << 20, fragments: 1_000, ..Limits::DEFAULT };

@@ -195,8 +195,9 @@ fn head(target: &str, more: &str) -> RequestHead {
 #[test]
 fn section_6_3_a_body_is_accepted_where_expected_and_never_after_an_upgrade() {
     let read = |bytes: &[u8], size: usize| {
-        let mut reader =
-            HeadReader::with_body_rule(limits::HEAD_LIMITS, |head| head.method == "POST" && head.path() == "/in");
+        let mut reader = HeadReader::with_body_rule(limits::HEAD_LIMITS, |head| {
+            head.method == "POST" && head.path() == "/in"
+        });
         let mut found = None;
         for piece in bytes.chunks(size) {
             found = reader.receive(piece).map_err(|refusal| refusal.violation)?;

@@ -10,7 +10,7 @@
 
 use super::{frames_close, frames_limits, frames_text, hex};
 use tickwire::ws::Violation::{self, *};
-use tickwire::ws::frame::{self, MASK_KEY_BYTES, LENGTH, LENGTH_MARKER_16, LENGTH_MARKER_64, MASK};
+use tickwire::ws::frame::{self, LENGTH, LENGTH_MARKER_16, LENGTH_MARKER_64, MASK, MASK_KEY_BYTES};
 
 /// The key of every frame that a test masks.
 pub const KEY: [u8; MASK_KEY_BYTES] = [0x37, 0xfa, 0x21, 0x3d];

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tickwire::packet::grammar::{Argument, Shape, Type};
-use tickwire::packet::{PacketTables, Direction, Value};
+use tickwire::packet::{Direction, PacketTables, Value};
 
 /// Canonical values of a type.
 fn values_of(kind: &Type) -> BoxedStrategy<Value> {

@@ -214,7 +214,10 @@ fn requests_that_are_wrong_are_refused_with_the_right_status() {
     assert!(allowed.contains("\r\nAllow: GET, HEAD, POST\r\n"), "{allowed}");
     assert_eq!(status(&send_commands(server.address(), &"\n".repeat(limits::ADMIN_BODY_BYTES))), "200");
     assert_eq!(status(&send_commands(server.address(), &"bans\n".repeat(limits::MAX_ADMIN_LINES))), "200");
-    assert_eq!(status(&send_commands(server.address(), &"bans\n".repeat(limits::MAX_ADMIN_LINES + 1))), "413");
+    assert_eq!(
+        status(&send_commands(server.address(), &"bans\n".repeat(limits::MAX_ADMIN_LINES + 1))),
+        "413"
+    );
     server.stop();
 }
 

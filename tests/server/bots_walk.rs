@@ -13,7 +13,7 @@ use tickwire::internal::server::net::{Config, Server};
 use tickwire::internal::testing::abuse::misbehavior::Talk;
 use tickwire::internal::testing::load::crowd::{self, Manner, Plan};
 use tickwire::internal::testing::load::report::Report;
-use tickwire::packet::{PacketTables, Dialect};
+use tickwire::packet::{Dialect, PacketTables};
 
 /// Long enough for anything that happens at all, on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);

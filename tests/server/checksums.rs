@@ -18,7 +18,7 @@ use tickwire::game::ActionOf;
 use tickwire::game::simple::{Deed, Simple};
 use tickwire::game::{Game, Profile};
 use tickwire::internal::games::tanks::{Control, Kind, Tanks};
-use tickwire::sim::{Command, EncodedAction, WorldParams, PlayerId, Rng, Sim, StepResult, command_frame};
+use tickwire::sim::{Command, EncodedAction, PlayerId, Rng, Sim, StepResult, WorldParams, command_frame};
 
 use crate::program_of_pong::{Paddle, Pong};
 

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 
 use crate::support::{PATIENCE, Peer, server, server_with};
 use tickwire::limits;
-use tickwire::packet::{PacketTables, Direction, Value};
+use tickwire::packet::{Direction, PacketTables, Value};
 
 /// Sends a request as it stands and reads the answer to its end.
 fn ask(address: SocketAddr, request: &str) -> String {

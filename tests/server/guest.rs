@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tickwire::game::Game;
 use tickwire::internal::server::net::{Config, Kind, Server};
-use tickwire::packet::{PacketTables, DecodedPacket, Dialect, Direction, Value};
+use tickwire::packet::{DecodedPacket, Dialect, Direction, PacketTables, Value};
 
 use crate::support::Peer;
 

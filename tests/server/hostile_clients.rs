@@ -16,7 +16,7 @@ use tickwire::internal::testing::abuse::misbehavior::Talk;
 use tickwire::internal::testing::abuse::misbehavior::{self, Kind};
 use tickwire::internal::testing::source_addresses::Source;
 use tickwire::limits;
-use tickwire::packet::{PacketTables, Dialect};
+use tickwire::packet::{Dialect, PacketTables};
 use tickwire::ws::frame::{self, Opcode};
 
 /// Long enough for anything that happens at all, on any machine.

@@ -2,8 +2,8 @@
 
 use tickwire::game::simple::{Deed, Row, Simple, SimpleGame as _, World};
 use tickwire::game::{Dice, Game, client_authority};
-use tickwire::packet::{PacketTables, DecodedPacket, Direction, Value};
-use tickwire::sim::{Command, WorldParams, PlayerId, Rng, Sim, StepResult, command_frame};
+use tickwire::packet::{DecodedPacket, Direction, PacketTables, Value};
+use tickwire::sim::{Command, PlayerId, Rng, Sim, StepResult, WorldParams, command_frame};
 
 use crate::guest::{Guest, server_of};
 use crate::program_of_kites::{Act, Kite, Kites};

@@ -10,7 +10,7 @@ use tickwire::internal::server::net::{Config, Server};
 use tickwire::internal::server::room::lockstep::{Access, Rules};
 use tickwire::limits;
 use tickwire::packet::{DecodedPacket, Direction, Value, json};
-use tickwire::sim::{WorldParams, PlayerId, fields};
+use tickwire::sim::{PlayerId, WorldParams, fields};
 
 use crate::clients::Native;
 use crate::guest::config_of;

@@ -13,7 +13,7 @@ use tickwire::internal::server::net::recorder::Target;
 use tickwire::internal::testing::load::crowd;
 use tickwire::internal::testing::simulate;
 use tickwire::internal::tools::replay;
-use tickwire::packet::{PacketTables, DecodedPacket, Value};
+use tickwire::packet::{DecodedPacket, PacketTables, Value};
 use tickwire::sim::{Rng, Sim};
 
 use crate::guest::{Guest, server_of};
@@ -155,7 +155,8 @@ fn a_snapshot_of_another_game_or_other_rules_is_refused() {
 #[test]
 fn a_table_that_does_not_fit_the_game_is_refused_at_the_start_by_name() {
     let (file, text) = ABOUT.tables[0];
-    let checked = |text: &str| ABOUT.check_tables(&PacketTables::from_texts(&[(file, text)]).expect("a table"));
+    let checked =
+        |text: &str| ABOUT.check_tables(&PacketTables::from_texts(&[(file, text)]).expect("a table"));
     assert_eq!(checked(text), Ok(()));
     for (from, to, says) in [
         ("ball_x:u16.px ", "", "a state that does not fit: state has no argument ball_x"),

@@ -17,7 +17,7 @@ use tickwire::internal::server::net::recorder::{Rotation, Target};
 use tickwire::internal::server::net::{Config, Server};
 use tickwire::internal::testing::load::crowd::{self, Manner, Plan};
 use tickwire::internal::tools::replay::{self, Asked, Pass, Worlds};
-use tickwire::packet::{PacketTables, Direction};
+use tickwire::packet::{Direction, PacketTables};
 use tickwire::ws::Side;
 use tickwire::ws::frame::{Header, Opcode, mask};
 

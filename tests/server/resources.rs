@@ -16,7 +16,7 @@ use tickwire::client::dial;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
 use tickwire::internal::util::os::MachineCapacity;
 use tickwire::limits;
-use tickwire::packet::{PacketTables, Direction};
+use tickwire::packet::{Direction, PacketTables};
 use tickwire::ws::frame::{self, Opcode};
 
 const UPGRADE: &str = "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\

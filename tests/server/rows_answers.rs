@@ -5,7 +5,7 @@
 //! or broken MessagePack ends the connection with the rule that this breaks.
 
 use tickwire::limits;
-use tickwire::packet::{PacketTables, Direction};
+use tickwire::packet::{Direction, PacketTables};
 use tickwire::ws::Violation;
 use tickwire::ws::handshake;
 use tickwire::ws::http::{HeadReader, Refusal};
@@ -242,9 +242,13 @@ fn masked_message(message: &[u8]) -> Vec<u8> {
 /// Wrong types and counts, many to a connection: it stays open, and the server counts each.
 fn wrong_lists() -> Vec<Ask> {
     let mut lists = Vec::new();
-    for (dialect, name) in
-        PacketTables::builtin().dialects().zip(["legacy", "letters-2023", "letters-2024", "letters", "native"])
-    {
+    for (dialect, name) in PacketTables::builtin().dialects().zip([
+        "legacy",
+        "letters-2023",
+        "letters-2024",
+        "letters",
+        "native",
+    ]) {
         assert_eq!(dialect.name(), name, "the dialects in the order of the tables");
         let cases = wrong::cases(dialect, Direction::ToServer);
         lists.extend(

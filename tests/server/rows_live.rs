@@ -15,7 +15,7 @@ use tickwire::internal::games::moo::bot::received::Heard;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
 use tickwire::internal::server::net::Server;
 use tickwire::internal::testing::abuse::misbehavior::Talk;
-use tickwire::packet::{PacketTables, Direction};
+use tickwire::packet::{Direction, PacketTables};
 
 use crate::rows::heads::ALLOWED;
 use crate::rows::pieces;

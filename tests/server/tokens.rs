@@ -17,7 +17,7 @@ use tickwire::internal::server::net::{Players, Server, Tokens};
 use tickwire::internal::server::room::saved_rooms;
 use tickwire::internal::tools::replay;
 use tickwire::limits;
-use tickwire::packet::{PacketTables, Direction, Value};
+use tickwire::packet::{Direction, PacketTables, Value};
 use tungstenite::Message;
 use tungstenite::client::IntoClientRequest as _;
 
@@ -238,7 +238,8 @@ fn a_wrong_token_is_closed_after_a_constant_delay_and_many_do_not_shut_out_the_r
     assert!(asked.elapsed() >= limits::WRONG_TOKEN_DELAY);
     watch(address, "/play", None).hear("welcome");
     let metrics = server.metrics_text();
-    let counted = format!("tickwire_clients_closed_total{{rule=\"token_wrong\"}} {}", limits::MAX_WRONG_TOKENS);
+    let counted =
+        format!("tickwire_clients_closed_total{{rule=\"token_wrong\"}} {}", limits::MAX_WRONG_TOKENS);
     assert!(metrics.contains(&counted), "{metrics}");
     assert!(metrics.contains("tickwire_clients_closed_total{rule=\"token_too_often\"} 1"), "{metrics}");
     server.stop();

@@ -9,8 +9,8 @@ use tickwire::game::simple::{Deed, Simple};
 use tickwire::game::{Game, Profile};
 use tickwire::internal::server::net::Server;
 use tickwire::packet::msgpack::write_value;
-use tickwire::packet::{PacketTables, DecodedPacket, Value};
-use tickwire::sim::{Command, EncodedAction, WorldParams, PlayerId, Rng, Sim, StepResult};
+use tickwire::packet::{DecodedPacket, PacketTables, Value};
+use tickwire::sim::{Command, EncodedAction, PlayerId, Rng, Sim, StepResult, WorldParams};
 
 use crate::guest::{Guest, config_of, server_of};
 use crate::program_of_units::{March, Units};
@@ -48,8 +48,9 @@ fn units_of_others_are_refused_one_by_one_and_the_own_ones_march() {
         let refused = ann.hear("refused", |_| true);
         assert_eq!((refused.integer("unit"), refused.text("rule")), (Some(unit), Some(rule.to_owned())));
     }
-    let x_of =
-        |state: &DecodedPacket<'_>, number| units(state).iter().find(|unit| unit.0 == number).map(|unit| unit.2);
+    let x_of = |state: &DecodedPacket<'_>, number| {
+        units(state).iter().find(|unit| unit.0 == number).map(|unit| unit.2)
+    };
     bob.hear("state", |state| x_of(state, own[0]) == Some(600) && x_of(state, own[1]) == Some(600));
     let others_stay = |state: &DecodedPacket<'_>| {
         others.iter().zip(0..).all(|(unit, at)| x_of(state, *unit) == Some(40 + at * 40))

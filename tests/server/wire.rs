@@ -11,7 +11,7 @@ use tickwire::internal::server::net::Server;
 use tickwire::internal::server::net::console::admin_token::Token;
 use tickwire::internal::tools::inspector::{Inspector, Whose};
 use tickwire::limits;
-use tickwire::packet::{PacketTables, Direction, Value};
+use tickwire::packet::{Direction, PacketTables, Value};
 use tickwire::ws::frame::{self, Opcode};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
@@ -371,7 +371,8 @@ fn each_watcher_has_its_own_client_and_there_are_so_many_places() {
     let address = server.address();
     let [mut ada, mut bob] = ["Ada", "Bob"].map(|name| Player::play(address, name));
     // One address has half of the places; `one_address_has_half_of_the_watchers` has the others.
-    let mut watchers: Vec<Watcher> = (0..limits::MAX_INSPECTORS / 2).map(|_| Watcher::here(address)).collect();
+    let mut watchers: Vec<Watcher> =
+        (0..limits::MAX_INSPECTORS / 2).map(|_| Watcher::here(address)).collect();
     assert_eq!(status(address, &format!("Host: localhost\r\n{UPGRADE}")), "503");
     let (first, rest) = watchers.split_at_mut(1);
     let (one, two) = (&mut first[0], &mut rest[0]);

@@ -2,7 +2,7 @@
 
 use tickwire::game::ActionOf;
 use tickwire::game::{Game, Profile};
-use tickwire::sim::{Command, EncodedAction, WorldParams, PlayerId, Rng, Sim, StepResult, command_frame};
+use tickwire::sim::{Command, EncodedAction, PlayerId, Rng, Sim, StepResult, WorldParams, command_frame};
 
 /// Players who come and go.
 const PLAYERS: u32 = 6;

@@ -9,7 +9,7 @@ use tickwire::game::{self, Messages, View as _};
 use tickwire::internal::games::moo::feed::Events;
 use tickwire::internal::games::moo::world::PlayerId;
 use tickwire::internal::games::moo::{Moo, Scratch, View};
-use tickwire::packet::{PacketTables, Dialect, Direction, Value};
+use tickwire::packet::{Dialect, Direction, PacketTables, Value};
 use tickwire::ws::frame;
 
 /// A tick of the game.

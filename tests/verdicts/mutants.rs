@@ -2,7 +2,7 @@
 //! formats. A seed determines them.
 
 use tickwire::explain::hex;
-use tickwire::packet::{PacketTables, Direction, Value, json};
+use tickwire::packet::{Direction, PacketTables, Value, json};
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Header, Opcode};
 

@@ -23,7 +23,7 @@ use crate::client::connection::SUBPROTOCOL;
 use crate::client::dial;
 use crate::client::url::Url;
 use crate::limits;
-use crate::packet::{PacketTables, Dialect, routes};
+use crate::packet::{Dialect, PacketTables, routes};
 use crate::tools::explain::{Content, Conversation, Explanation, Problem};
 use crate::util::os::PollInterest;
 use crate::ws::frame::{self, Opcode};
@@ -82,8 +82,8 @@ impl<'c> Live<'c> {
         };
         let (path, query) = url.target.split_once('?').unwrap_or((&url.target, ""));
         live.json = query.split('&').any(|field| field == "format=json");
-        let is_native =
-            routes::find_by_room_tables(codes, path, None, None).is_ok_and(|(dialect, _)| dialect.name() == "native");
+        let is_native = routes::find_by_room_tables(codes, path, None, None)
+            .is_ok_and(|(dialect, _)| dialect.name() == "native");
         let offered: &[&str] = if is_native { &[SUBPROTOCOL] } else { &[] };
         let key = handshake::encode_key(dial::random());
         live.send_bytes(&handshake::request(&url.authority(), &url.target, &key, offered))?;

@@ -25,7 +25,7 @@ use crate::cli::connect::input::{Input, Speech};
 use crate::client::url::Url;
 use crate::client::{dial, room_list};
 use crate::limits;
-use crate::packet::{PacketTables, Dialect, Direction, Row, grammar};
+use crate::packet::{Dialect, Direction, PacketTables, Row, grammar};
 use crate::tools::explain::color::Paint;
 use crate::util::escape;
 use crate::util::os::{self, PollableStdin};

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 
 use super::super::output::{Failure, print};
-use crate::packet::{PacketTables, Dialect};
+use crate::packet::{Dialect, PacketTables};
 use crate::tools::capture::{Capture, Untrusted};
 use crate::tools::explain::capture_walk::{self, Found, Tally, What};
 use crate::tools::explain::color::Paint;
@@ -90,8 +90,11 @@ fn heading(capture: &Capture<'_>, notes: &[String]) -> String {
         0 => String::new(),
         records => format!(", {} of the world", count_noun(records, "record")),
     };
-    let heading =
-        format!("{}, {}{records}\n", count_noun(packets, "packet"), count_noun(connections, "TCP connection"));
+    let heading = format!(
+        "{}, {}{records}\n",
+        count_noun(packets, "packet"),
+        count_noun(connections, "TCP connection")
+    );
     let notes: String = notes.iter().map(|note| format!("{note}\n")).collect();
     format!("{heading}{notes}\n  packet     seconds  client\n")
 }

@@ -18,7 +18,7 @@ use super::game_list::Games;
 use super::output::{Failure, print, tell_error};
 use super::tables;
 use crate::limits;
-use crate::packet::{PacketTables, Dialect};
+use crate::packet::{Dialect, PacketTables};
 use crate::tools::capture;
 use crate::tools::explain::color::Paint;
 use crate::tools::explain::input::{self, Piece};
@@ -123,7 +123,11 @@ fn dialect<'c>(args: &ExplainArgs, codes: &'c PacketTables) -> Result<&'c Dialec
 }
 
 /// A capture, by the packet tables that it carries, or else the given ones.
-fn explain_capture(args: &ExplainArgs, contents: &[u8], given: Option<Arc<PacketTables>>) -> Result<(), Failure> {
+fn explain_capture(
+    args: &ExplainArgs,
+    contents: &[u8],
+    given: Option<Arc<PacketTables>>,
+) -> Result<(), Failure> {
     let capture = capture::read(contents).map_err(|error| error.to_string())?;
     let codes = capture_walk::codes(&capture, given)?;
     let dialect = dialect(args, &codes)?;

@@ -3,7 +3,7 @@
 //! Any thread can log, and lines are written in order. A logging thread never waits: a terminal
 //! paused with Ctrl-S, or a pipe that nobody drains, stops only the writing thread, not the game.
 //! Lines over the rate limit of their kind are dropped and counted ([`rate_limit`]). At most
-//! [`limits::LOG_LINES`] wait; further lines are dropped and counted, and the last quarter of the
+//! [`limits::MAX_QUEUED_LOG_LINES`] wait; further lines are dropped and counted, and the last quarter of the
 //! queue takes only warnings and errors. A closed standard error causes no panic.
 
 mod rate_limit;
@@ -67,7 +67,11 @@ impl MakeWriter<'_> for Queue {
     /// A stalled queue must keep room for errors among less important lines.
     fn make_writer_for(&self, about: &Metadata<'_>) -> Queue {
         let matters = *about.level() <= Level::WARN;
-        let room = if matters { limits::MAX_QUEUED_LOG_LINES } else { limits::MAX_QUEUED_LOG_LINES - limits::LOG_LINES_RESERVED };
+        let room = if matters {
+            limits::MAX_QUEUED_LOG_LINES
+        } else {
+            limits::MAX_QUEUED_LOG_LINES - limits::LOG_LINES_RESERVED
+        };
         Queue { room, ..self.clone() }
     }
 }
@@ -248,8 +252,10 @@ mod tests {
         let (lines, queued) = sync_channel(limits::MAX_QUEUED_LOG_LINES);
         let queue = Queue::new(lines);
         let of_level = |room: usize| Queue { room, ..queue.clone() };
-        let (mut infos, mut warnings) =
-            (of_level(limits::MAX_QUEUED_LOG_LINES - limits::LOG_LINES_RESERVED), of_level(limits::MAX_QUEUED_LOG_LINES));
+        let (mut infos, mut warnings) = (
+            of_level(limits::MAX_QUEUED_LOG_LINES - limits::LOG_LINES_RESERVED),
+            of_level(limits::MAX_QUEUED_LOG_LINES),
+        );
         (0..limits::MAX_QUEUED_LOG_LINES).for_each(|_| infos.write_all(b"info\n").expect("never fails"));
         warnings.write_all(b"warning\n").expect("never fails");
         let waiting: Vec<Vec<u8>> = queued.try_iter().collect();

@@ -343,7 +343,7 @@ fn is_ours(mut part: &File) -> bool {
     let mut head = [0; saved_rooms::MAGIC.len()];
     let read = part.read(&mut head);
     read.is_ok_and(|count| {
-        count_noun == 0 || head.starts_with(saved_rooms::MARK) || head == [0; saved_rooms::MAGIC.len()]
+        count == 0 || head.starts_with(saved_rooms::MARK) || head == [0; saved_rooms::MAGIC.len()]
     })
 }
 

@@ -17,7 +17,7 @@ use super::output::{Failure, print};
 use crate::client::url::Url;
 use crate::connection::Endpoint;
 use crate::limits;
-use crate::packet::{PacketTables, Dialect};
+use crate::packet::{Dialect, PacketTables};
 use crate::tools::capture;
 use crate::ws::http::{Headers, RequestHead};
 
@@ -183,7 +183,8 @@ mod tests {
     use crate::packet::routes::DEFAULT_PATHS;
 
     fn asked_at(url: &str, asked: Option<&str>) -> Result<(String, bool), Failure> {
-        let (dialect, json) = spoken(&PacketTables::builtin(), &DEFAULT_PATHS, &url.parse().expect("a URL"), asked)?;
+        let (dialect, json) =
+            spoken(&PacketTables::builtin(), &DEFAULT_PATHS, &url.parse().expect("a URL"), asked)?;
         Ok((dialect.name().to_owned(), json))
     }
 

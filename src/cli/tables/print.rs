@@ -1,12 +1,12 @@
 //! Prints the packet tables: for a terminal, for PROTOCOL.md, or for programs.
 //!
-//! The text of [`Codes`] in a [`Format`] ends in a newline. PROTOCOL.md contains the Markdown form
+//! The text of [`PacketTables`] in a [`Format`] ends in a newline. PROTOCOL.md contains the Markdown form
 //! between markers, and a test compares the two.
 
 use super::{typescript, wireshark};
 use crate::packet::grammar::format_arguments;
 use crate::packet::tables::Table;
-use crate::packet::{Code, PacketTables, Direction, Row, tables_json};
+use crate::packet::{Code, Direction, PacketTables, Row, tables_json};
 
 /// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use crate::packet::grammar::{Argument, Shape, Type, Unit};
 use crate::packet::tables::Table;
-use crate::packet::{Code, PacketTables, Direction, Row};
+use crate::packet::{Code, Direction, PacketTables, Row};
 
 /// The beginning of the file: what a message is, and the types that all packets share. `TO_SERVER` and
 /// `TO_CLIENT` stand for the types of the first dialect.

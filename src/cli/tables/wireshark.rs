@@ -9,7 +9,7 @@ use crate::packet::PacketTables;
 use crate::packet::msgpack::Rule;
 use crate::packet::tables::Table;
 use crate::ws::close::CloseCode;
-use crate::ws::violation::{ViolationResponse, Violation};
+use crate::ws::violation::{Violation, ViolationResponse};
 
 macro_rules! parts {
     ($($name:literal)+) => {

@@ -15,7 +15,7 @@ use core::ops::Range;
 use self::texts::COVER;
 
 use crate::limits;
-use crate::packet::msgpack::{self, ValueKind, ValueHead};
+use crate::packet::msgpack::{self, ValueHead, ValueKind};
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketError};
 use crate::ws::Side;
 use crate::ws::frame::{self, Header, Opcode};

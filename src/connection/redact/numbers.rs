@@ -1,13 +1,13 @@
 //! Numbers inside of payloads that may be a token of digits: where they are, and how they are overwritten
 //! in the same length by another number.
 //!
-//! A token has at least [`limits::TOKEN_CHARS_LEAST`] characters, so a number with fewer digits is none.
+//! A token has at least [`limits::MIN_TOKEN_CHARS`] characters, so a number with fewer digits is none.
 
 use core::ops::Range;
 
 use super::texts;
 use crate::limits;
-use crate::packet::msgpack::{self, ValueKind, ValueHead};
+use crate::packet::msgpack::{self, ValueHead, ValueKind};
 
 /// Bytes of the content of a 64-bit number in MessagePack.
 const WIDE: usize = 8;

@@ -6,7 +6,7 @@
 //! What is overwritten does not depend on which tokens are right: otherwise a client that observes its own
 //! bytes could try tokens there.
 //!
-//! A text that the packet takes in [`limits::TOKEN_CHARS_LEAST`] characters and more stays, such as chat:
+//! A text that the packet takes in [`limits::MIN_TOKEN_CHARS`] characters and more stays, such as chat:
 //! it is meant for others. What the packet cuts off is overwritten. An argument without text for people, such as a
 //! checksum, stays only if it has the form that its packet wants. An argument that is a number stays.
 

@@ -143,7 +143,7 @@ impl Asked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{PacketTables, Direction};
+    use crate::packet::{Direction, PacketTables};
 
     /// Whether the answers to commands 1 to 6, of which the fourth names tick 20, are right.
     fn is_right(packets: &[&str]) -> bool {

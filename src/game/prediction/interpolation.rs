@@ -62,7 +62,7 @@ impl Track {
     }
 
     /// The same, but behind the newest sample it is run on by its controller, for at most
-    /// [`limits::RECKONED_MOST`].
+    /// [`limits::MAX_EXTRAPOLATION`].
     ///
     /// `walk_on` is that of [`LocalWorld`](super::LocalWorld), and there are so many ticks in a second
     /// and between two updates.

@@ -35,7 +35,7 @@ use random_packet::COMMON;
 pub use rewind::Past;
 use simple_game::Told;
 pub use simple_game::{SimpleGame, Turns};
-use tickwire_sim::{Action as _, EncodedAction, WorldParams, PlayerId};
+use tickwire_sim::{Action as _, EncodedAction, PlayerId, WorldParams};
 use world::code_hash;
 pub use world::{Deed, World};
 
@@ -48,7 +48,7 @@ use super::messages::{Messages, Writer};
 use super::packet_handler::{Ask, Profile, Verbs};
 use super::prediction::StartPredictor;
 use crate::limits;
-use crate::packet::{PacketTables, DecodedPacket, Dialect, Direction, Lane};
+use crate::packet::{DecodedPacket, Dialect, Direction, Lane, PacketTables};
 
 /// The packet that tells one client the exact state of its player.
 const OWN: &str = "own";

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tickwire_sim::{Command, WorldParams, PlayerId, Sim as _, StepResult};
+use tickwire_sim::{Command, PlayerId, Sim as _, StepResult, WorldParams};
 
 use super::simple_game::SimpleGame;
 use super::world::{Deed, Seat, World, code_hash};

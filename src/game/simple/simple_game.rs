@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use super::bot_policy::Tactics;
 use super::named_values::Row;
 use tickwire_sim::fields::Field;
-use tickwire_sim::{OptionSpec, WorldParams, PlayerId, Rng};
+use tickwire_sim::{OptionSpec, PlayerId, Rng, WorldParams};
 
 use crate::game::info::Kill;
 use crate::game::prediction::StartPredictor;

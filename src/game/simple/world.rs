@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tickwire_sim::fields::{ByteSink, Field, Sink};
 use tickwire_sim::migrate::{NamedState, NamedWriter};
 use tickwire_sim::{
-    Action, Command, OptionSpec, WorldParams, Malformed, MembershipChange, PlayerId, Reader, RejectedCommand, Rng, Sim,
-    StepResult, command_frame,
+    Action, Command, Malformed, MembershipChange, OptionSpec, PlayerId, Reader, RejectedCommand, Rng, Sim,
+    StepResult, WorldParams, command_frame,
 };
 
 use super::simple_game::{SimpleGame, Told, Turns};

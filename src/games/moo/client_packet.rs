@@ -1,7 +1,7 @@
 //! Typed client packets: one enum for all dialects, so that [`verbs`](super::packet_handler) do not
 //! depend on any dialect.
 //!
-//! A [`Decoded`] packet becomes a [`ClientPacket`], in which radians are converted to binary angles,
+//! A [`DecodedPacket`] packet becomes a [`ClientPacket`], in which radians are converted to binary angles,
 //! and the map of a MooMoo `enter_game` becomes the same variant as the native list. The reverse, which only clients
 //! need, is in `client::said`. Arguments are found by name in the table, never by position; `packet::needs`
 //! checks that the table has the arguments that each packet requires.

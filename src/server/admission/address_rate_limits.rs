@@ -6,7 +6,7 @@
 //!
 //! Each kind of spending has a token bucket, stored as the time at which the bucket is full again:
 //! taking a token moves that time forward. An address whose buckets are full is forgotten. If
-//! [`limits::BUDGET_ADDRESSES`] are known and none of them has only full buckets, the addresses
+//! [`limits::MAX_TRACKED_ADDRESSES`] are known and none of them has only full buckets, the addresses
 //! whose buckets would be full soonest are forgotten: they have spent the least.
 
 use std::collections::HashMap;

@@ -8,7 +8,7 @@
 //! unlimited attempts is a token bucket per address, [`limits::TOKENS_TRIED_PER_SECOND`], independent of the
 //! other budgets: an attempt beyond it is refused without a comparison. A request without a token is not counted, because any page in the operator's browser can
 //! send such requests and would lock the operator out. The gate remembers at most
-//! [`limits::ADMIN_FAILURE_ADDRESSES`] addresses.
+//! [`limits::MAX_WRONG_TOKEN_ADDRESSES`] addresses.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -29,11 +29,11 @@ pub struct Gate {
 struct Failures {
     since: Duration,
     count: u32,
-    /// When the bucket of the attempts beyond [`limits::ADMIN_FAILURES`] is full again.
+    /// When the bucket of the attempts beyond [`limits::MAX_WRONG_TOKENS`] is full again.
     full_at: Duration,
 }
 
-/// The bucket of the attempts beyond [`limits::ADMIN_FAILURES`].
+/// The bucket of the attempts beyond [`limits::MAX_WRONG_TOKENS`].
 fn tried() -> Rate {
     Rate {
         every: Duration::from_secs(1) / limits::TOKENS_TRIED_PER_SECOND,

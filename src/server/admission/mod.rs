@@ -162,7 +162,7 @@ impl Admission {
     /// Returns a place for a connection whose request is yet to be read. `household` is `None` for a
     /// connection from a trusted proxy, whose client is set later by [`Permit::belongs_to`]. If
     /// only displaced connections occupy the remaining places, waits at most
-    /// [`limits::DISPLACED_TIME`] for one of them to end: their threads have nothing left to do. No
+    /// [`limits::DISPLACED_WAIT`] for one of them to end: their threads have nothing left to do. No
     /// other call of this layer waits.
     ///
     /// # Errors
@@ -186,7 +186,7 @@ impl Admission {
         Ok(Admitted { permit, displaced })
     }
 
-    /// Bans this household. Returns whether the ban is new; `None` if [`limits::BANS`] is reached.
+    /// Bans this household. Returns whether the ban is new; `None` if [`limits::MAX_BANS`] is reached.
     pub fn ban(&self, household: AddressPrefix) -> Option<bool> {
         let banned = &mut self.counts.lock().banned;
         let has_room = banned.len() < limits::MAX_BANS || banned.contains(&household);

@@ -25,7 +25,7 @@ const WORD: usize = size_of::<u64>();
 const WORDS: usize = limits::MAX_TOKEN_CHARS.div_ceil(WORD);
 
 impl Secret {
-    /// A secret of [`limits::TOKEN_CHARS_LEAST`] to [`limits::TOKEN_CHARS_MOST`] characters that are
+    /// A secret of [`limits::MIN_TOKEN_CHARS`] to [`limits::MAX_TOKEN_CHARS`] characters that are
     /// valid in a header and in a URL without escaping.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ impl Secret {
 }
 
 impl Padded {
-    /// A text that was said. Only its first [`limits::TOKEN_CHARS_MOST`] bytes are kept: a longer one
+    /// A text that was said. Only its first [`limits::MAX_TOKEN_CHARS`] bytes are kept: a longer one
     /// equals no secret by its length.
     pub fn new(text: &str) -> Padded {
         let mut words = [0; WORDS];

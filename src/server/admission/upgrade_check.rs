@@ -52,7 +52,7 @@ pub struct Entry {
     pub is_local: bool,
     /// The response.
     pub response: Vec<u8>,
-    /// The offered subprotocols, if none is known: see [`Accepted::declined`].
+    /// The offered subprotocols, if none is known: see [`AcceptedUpgrade::declined`].
     pub declined: Vec<String>,
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 #[cfg(not(target_family = "wasm"))]
 use tickwire_sim::migrate::NamedState;
-use tickwire_sim::{WorldParams, Sim};
+use tickwire_sim::{Sim, WorldParams};
 
 use super::client::Line;
 use super::update_group::{Audience, Members};

@@ -173,7 +173,7 @@ fn read(text: &str) -> Option<Request> {
     }
 }
 
-/// At most [`limits::INJECTED_BYTES`] bytes of an even number of hex digits.
+/// At most [`limits::MAX_INJECTED_BYTES`] bytes of an even number of hex digits.
 fn hex(digits: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
     let is_short = digits.len() <= 2 * limits::MAX_INJECTED_BYTES && digits.len().is_multiple_of(2);

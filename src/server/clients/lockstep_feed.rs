@@ -71,7 +71,7 @@ impl Relay {
         client.room.lockstep.sent(client.id, &next, place);
     }
 
-    /// Appends the parts as far as they are within [`limits::LOCKSTEP_TURN_BYTES`]. One that is longer by
+    /// Appends the parts as far as they are within [`limits::LOCKSTEP_UPDATE_BYTES`]. One that is longer by
     /// itself is sent at once, if it is the first. Returns the place behind them.
     fn append<L: Line>(&self, client: &Client<L>, next: &Next, frames: &mut Vec<u8>, now: Duration) -> u64 {
         let most = frames.len() + limits::LOCKSTEP_UPDATE_BYTES;

@@ -136,7 +136,8 @@ impl Connection {
         let (codes, budgets) = (&*host.codes, &host.budgets);
         let room = Some(&host.room).filter(|_| split_room_path(head.path()).0.is_empty());
         let door = Door { origins: &[], codes, room, is_full: false, budgets, is_stopping: false };
-        let entry = door.enter(head, AddressPrefix::from_ip(self.address.ip()), &mut self.permit, host.now)?;
+        let entry =
+            door.enter(head, AddressPrefix::from_ip(self.address.ip()), &mut self.permit, host.now)?;
         self.enter(entry, raw, rest, host);
         Ok(())
     }

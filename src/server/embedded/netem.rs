@@ -1,10 +1,10 @@
-//! Network conditions of the program's own connections: each has a [`Link`]. Bots have none, and a
+//! Network conditions of the program's own connections: each has a [`DuplexLink`]. Bots have none, and a
 //! watcher's conditions are perfect, since it looks at the server and does not play.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::util::netem::{Conditions, DuplexLink, Arrival};
+use crate::util::netem::{Arrival, Conditions, DuplexLink};
 
 struct Line {
     link: DuplexLink,

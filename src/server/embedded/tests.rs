@@ -83,7 +83,8 @@ impl Watcher {
         assert!(server.take(connection, &mut bytes));
         let head = reader.receive(&bytes).expect("a response").expect("a whole one");
         assert_eq!(head.status, 101);
-        let mut conn = Connection::new(Role::Client { mask_key: || [4, 3, 2, 1] }, limits::SERVER_MESSAGE_LIMITS);
+        let mut conn =
+            Connection::new(Role::Client { mask_key: || [4, 3, 2, 1] }, limits::SERVER_MESSAGE_LIMITS);
         conn.receive(reader.rest());
         Watcher { connection, conn, texts: Vec::new(), seen: Vec::new() }
     }

@@ -10,7 +10,7 @@
 //!                                      └─ Upgrade ─► endpoint, origin, place? ─► 101 ─► conversation
 //! ```
 //!
-//! A head that takes longer than [`limits::HEAD_TIME`] to arrive is refused, a place is never kept
+//! A head that takes longer than [`limits::HEAD_TIMEOUT`] to arrive is refused, a place is never kept
 //! after the connection ends, and a panic never leaves this thread.
 
 use std::net::{Shutdown, SocketAddr, TcpStream};

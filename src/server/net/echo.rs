@@ -13,8 +13,8 @@
 //! Each client gets its own messages back, pongs, and a close frame at the end. One thread serves
 //! one client, and blocks in reading or in writing; the game server uses the same code of `ws/`
 //! with much smaller limits. The server closes a client whose head takes longer than
-//! [`limits::HEAD_TIME`], a client to which a write takes longer than [`limits::ECHO_WRITE_TIME`],
-//! and a client that completes no message for [`limits::SILENCE`], or for longer while a message is
+//! [`limits::HEAD_TIMEOUT`], a client to which a write takes longer than [`limits::ECHO_WRITE_TIME`],
+//! and a client that completes no message for [`limits::IDLE_TIMEOUT`], or for longer while a message is
 //! unfinished. It admits only as many clients as [`limits::ECHO_MEMORY_BYTES`] has room for with
 //! their longest messages.
 
@@ -72,7 +72,11 @@ impl EchoServer {
         os::widen_backlog(&listener)?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
-            limits: Limits { message_bytes, fragments: limits::ECHO_FRAGMENTS, ..limits::CLIENT_MESSAGE_LIMITS },
+            limits: Limits {
+                message_bytes,
+                fragments: limits::ECHO_FRAGMENTS,
+                ..limits::CLIENT_MESSAGE_LIMITS
+            },
             admission: Admission::new(caps(message_bytes, connections)),
             is_stopping: AtomicBool::new(false),
             connections: Registry::default(),

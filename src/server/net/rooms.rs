@@ -433,7 +433,12 @@ impl Rooms {
     ///
     /// # Errors
     /// The reason if the address may make no other room.
-    pub fn begin_making(&self, name: &str, by: AddressPrefix, most: Most) -> Result<Option<Making<'_>>, Unmade> {
+    pub fn begin_making(
+        &self,
+        name: &str,
+        by: AddressPrefix,
+        most: Most,
+    ) -> Result<Option<Making<'_>>, Unmade> {
         let mut listed = self.listed.lock();
         while listed.making.contains_key(name) {
             self.made.wait(&mut listed);

@@ -2,7 +2,7 @@
 //! seats; the operator queues commands and asks questions.
 //!
 //! One lock guards all of this state; the room never holds it during a step. A question is answered
-//! when the next tick has run; at most [`limits::INQUIRIES`] questions wait.
+//! when the next tick has run; at most [`limits::MAX_ROOM_QUERIES`] questions wait.
 
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
-use tickwire_sim::{EncodedAction, WorldParams, PlayerId, RawCommand, Sim, StepResult};
+use tickwire_sim::{EncodedAction, PlayerId, RawCommand, Sim, StepResult, WorldParams};
 
 use super::acks::Batch;
 use super::inbox::{Inbox, Rejected, Ticket};
@@ -163,7 +163,7 @@ pub struct Kept {
     pub keys: Vec<Keyed>,
 }
 
-/// [`limits::INQUIRIES`] questions are waiting.
+/// [`limits::MAX_ROOM_QUERIES`] questions are waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Busy;
 
@@ -226,7 +226,12 @@ impl Handle {
     /// # Errors
     /// [`Rejected`] when a bound is reached, or another connection has the seat; the command is then
     /// lost, and the connection gets an answer.
-    pub fn push(&self, from: (AddressPrefix, u64), command: RawCommand, intended: Option<u32>) -> Result<(), Rejected> {
+    pub fn push(
+        &self,
+        from: (AddressPrefix, u64),
+        command: RawCommand,
+        intended: Option<u32>,
+    ) -> Result<(), Rejected> {
         let intake = &mut *self.intake.lock();
         if intake.seats.get(command.player) == Some(Seat::Connected(from.1)) {
             return intake.inbox.push(from, command, intended);

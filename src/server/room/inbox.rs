@@ -159,7 +159,12 @@ impl Inbox {
     /// Notes the answer to a command that is not executed: the next tick has it. Of the
     /// [`limits::COMMAND_REJECTIONS`] of a tick an address may have as many as there is room left, as of
     /// the commands that wait; beyond that there is no answer.
-    pub fn reject(&mut self, (address, connection): (AddressPrefix, u64), sequence: u64, reason: &'static str) {
+    pub fn reject(
+        &mut self,
+        (address, connection): (AddressPrefix, u64),
+        sequence: u64,
+        reason: &'static str,
+    ) {
         let own = self.rejected_of.entry(address).or_default();
         if *own < limits::COMMAND_REJECTIONS - self.rejected.len() {
             *own += 1;

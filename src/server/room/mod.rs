@@ -32,7 +32,9 @@ use handle::Question;
 pub use handle::{Busy, Entered, Entering, Handle, Kept, Options, Snapshot};
 pub use inbox::Rejected;
 pub use seat_keys::{Keyed, SeatKey};
-use tickwire_sim::{Action as _, Command, MembershipChange, PlayerId, RawCommand, Sim, StepResult, command_frame};
+use tickwire_sim::{
+    Action as _, Command, MembershipChange, PlayerId, RawCommand, Sim, StepResult, command_frame,
+};
 
 use crate::game::{ActionOf, Game, Publisher as _, Tick};
 use crate::limits;

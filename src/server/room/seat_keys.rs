@@ -77,7 +77,7 @@ impl Keys {
     }
 
     /// The connection of a seat has ended. Returns whether the seat may wait. It needs a key, a free one of
-    /// [`limits::ABSENT_SEATS`], fewer than `per_address` absent seats of its address, and fewer of these
+    /// [`limits::MAX_SUSPENDED_SEATS`], fewer than `per_address` absent seats of its address, and fewer of these
     /// than are free in all: addresses with many leave some for addresses with none. `usize::MAX` lifts
     /// both limits per address.
     pub fn set_absent(&mut self, player: PlayerId, per_address: usize) -> bool {
@@ -185,7 +185,8 @@ mod tests {
     fn absent_of_each(addresses: u32, each: u32, per_address: usize) -> Keys {
         let mut keys = Keys::default();
         for number in 0..addresses * each {
-            let from = AddressPrefix::from_ip(std::net::Ipv4Addr::from(0x0a00_0000 + number % addresses).into());
+            let from =
+                AddressPrefix::from_ip(std::net::Ipv4Addr::from(0x0a00_0000 + number % addresses).into());
             let player = PlayerId(number as u16);
             keys.insert(Keyed { key: u128::from(number).to_le_bytes(), player, from }, 1);
             keys.set_absent(player, per_address);
@@ -198,7 +199,10 @@ mod tests {
         for (addresses, each, per_address) in [(160, 64, 64), (1, 10_000, 10_000), (300, 40, 64)] {
             let mut keys = absent_of_each(addresses, each, per_address);
             let spare = limits::MAX_SUSPENDED_SEATS - keys.absent;
-            assert!(spare >= limits::MAX_SUSPENDED_SEATS / (addresses as usize + 1), "{spare} of {addresses}");
+            assert!(
+                spare >= limits::MAX_SUSPENDED_SEATS / (addresses as usize + 1),
+                "{spare} of {addresses}"
+            );
             keys.insert(keyed(60_000, 1, 1), 1);
             assert!(keys.set_absent(PlayerId(60_000), per_address), "{addresses} addresses");
         }

@@ -121,8 +121,8 @@ impl Seats {
         [self.taken.len(), self.free.len(), self.resting.len(), self.highest.into()]
     }
 
-    /// Gives a number back. It can be reused after [`limits::PLAYER_NUMBER_REST`] or, if no other
-    /// number is free, after [`limits::PLAYER_NUMBER_REST_LEAST`].
+    /// Gives a number back. It can be reused after [`limits::PLAYER_ID_COOLDOWN`] or, if no other
+    /// number is free, after [`limits::MIN_PLAYER_ID_COOLDOWN`].
     pub fn give_back(&mut self, player: PlayerId, now: Duration) {
         if self.taken.remove(&player.0).is_some() {
             self.resting.push_back((now, player.0));

@@ -30,7 +30,13 @@ pub fn corrupt_one_scalar<S: Sim>(sim: &S, random: &mut Rng) -> Option<(S, Field
         let place = places.swap_remove(random.below(places.len() as u32) as usize);
         for _ in 0..MAX_ATTEMPTS {
             let (at, bytes, value, changed) = place.change(random);
-            let mut altered = PatchingWriter { at, bytes, value, out: ByteSink(head.to_vec()), ..PatchingWriter::default() };
+            let mut altered = PatchingWriter {
+                at,
+                bytes,
+                value,
+                out: ByteSink(head.to_vec()),
+                ..PatchingWriter::default()
+            };
             sim.write(&mut altered);
             let checksum = altered.checksum.get();
             altered.out.put(checksum, CHECKSUM_BYTES);

@@ -106,7 +106,7 @@ impl StateTree {
         self.entities().map(|(entity, node)| (entity, node.hash())).collect()
     }
 
-    /// The fields of an entity and their values, as in a [`Difference`]; none if there is no such entity.
+    /// The fields of an entity and their values, as in a [`FieldDiff`]; none if there is no such entity.
     pub fn fields(&self, entity: &str) -> Vec<(String, String)> {
         self.entities().find(|(name, _)| name == entity).map(|(_, node)| values(node)).unwrap_or_default()
     }

@@ -20,7 +20,7 @@ use crate::game::Dice;
 use crate::games::moo::bot::received::Heard;
 use crate::games::moo::client_packet::{ClientPacket, Mode};
 use crate::limits;
-use crate::packet::{PacketTables, Dialect};
+use crate::packet::{Dialect, PacketTables};
 use crate::testing::source_addresses::Source;
 use crate::util::os::{self, PollInterest};
 use crate::ws::frame::{self, Header, Opcode};

@@ -55,7 +55,7 @@ impl Histogram {
         let wanted = (all as f64 * share).ceil().max(1.0) as u64;
         let mut so_far = 0;
         let class = self.classes.iter().position(|count| {
-            so_far += count_noun;
+            so_far += count;
             so_far >= wanted
         });
         class.unwrap_or(0)
@@ -196,7 +196,7 @@ impl Tally {
             mine.examples.extend(errors.examples.iter().take(room).cloned());
         }
         for (reason, count) in &other.disconnects {
-            *self.disconnects.entry(reason.clone()).or_default() += count_noun;
+            *self.disconnects.entry(reason.clone()).or_default() += count;
         }
     }
 }
@@ -302,7 +302,7 @@ impl Report {
             line["returns"] = self.tally.returns.into();
         }
         for (name, _, count) in &self.tally.deeds.0 {
-            line[*name] = (*count_noun).into();
+            line[*name] = (*count).into();
         }
         line.to_string()
     }
@@ -327,7 +327,7 @@ impl fmt::Display for Report {
             tally.messages_in, tally.updates, tally.messages_out
         )?;
         writeln!(out, "  in view       {} (median of other players)", self.in_view())?;
-        let lines = tally.deeds.0.chunks(5).filter(|deeds| deeds.iter().any(|(.., count)| *count_noun > 0));
+        let lines = tally.deeds.0.chunks(5).filter(|deeds| deeds.iter().any(|(.., count)| *count > 0));
         for (line, deeds) in lines.enumerate() {
             let deeds: Vec<String> =
                 deeds.iter().map(|(_, words, count)| format!("{words} {count}")).collect();

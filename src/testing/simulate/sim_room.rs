@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use tickwire_sim::{Command, EncodedAction, WorldParams, PlayerId};
+use tickwire_sim::{Command, EncodedAction, PlayerId, WorldParams};
 
 use super::counts::Counts;
 use super::failure::Broken;

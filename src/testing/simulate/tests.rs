@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use tickwire_sim::fields::Field;
-use tickwire_sim::{WorldParams, PlayerId, fields};
+use tickwire_sim::{PlayerId, WorldParams, fields};
 
 use super::*;
 use crate::game::simple::{Row, SimpleGame, Turns};

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use crate::game::Dice;
 use crate::server::clients::client::{Client, Line};
-use crate::util::netem::{SegmentScheduler, Conditions, SegmentCounts, Direction};
+use crate::util::netem::{Conditions, Direction, SegmentCounts, SegmentScheduler};
 use crate::util::sync::Mutex;
 
 /// Capacity of both kernels' buffers in one direction, in bytes.

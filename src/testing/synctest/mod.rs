@@ -152,7 +152,7 @@ impl From<String> for Failure {
 /// # tickwire::sim::fields!(enum Act: Press {});
 /// # #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)] enum Act { Press }
 /// # impl tickwire::sim::fields::Field for MyRules {
-/// #     const LEAST_BYTES: usize = 0;
+/// #     const MIN_BYTES: usize = 0;
 /// #     fn write(&self, _: &mut impl tickwire::sim::fields::Sink) {}
 /// #     fn read(_: &mut tickwire::sim::Reader<'_>) -> Result<MyRules, tickwire::sim::Malformed> { Ok(MyRules {}) }
 /// # }

@@ -242,8 +242,8 @@ pub fn encode(out: &mut Vec<u8>, room: &str, record: &Record<'_>) {
 /// Their count in a byte, then name and value of each. No game has 256 of them.
 fn write_pairs<T: Copy>(out: &mut Vec<u8>, pairs: &[(Text<'_>, T)], write: impl Fn(&mut Vec<u8>, T)) {
     let count = u8::try_from(pairs.len()).unwrap_or(u8::MAX);
-    out.push(count_noun);
-    for (name, value) in pairs.iter().take(count_noun.into()) {
+    out.push(count);
+    for (name, value) in pairs.iter().take(count.into()) {
         write_text(out, *name);
         write(out, *value);
     }
@@ -306,7 +306,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn take(&mut self, count: usize) -> Result<&'a [u8], RecordError> {
-        let (taken, rest) = self.bytes.split_at_checked(count_noun).ok_or(RecordError::Truncated)?;
+        let (taken, rest) = self.bytes.split_at_checked(count).ok_or(RecordError::Truncated)?;
         self.bytes = rest;
         Ok(taken)
     }
@@ -342,7 +342,7 @@ impl<'a> Reader<'a> {
         read: impl Fn(&mut Self) -> Result<T, RecordError>,
     ) -> Result<Vec<(Text<'a>, T)>, RecordError> {
         let [count] = self.array()?;
-        (0..count_noun).map(|_| Ok((self.text()?, read(self)?))).collect()
+        (0..count).map(|_| Ok((self.text()?, read(self)?))).collect()
     }
 
     fn world(&mut self, version: u8) -> Result<Record<'a>, RecordError> {

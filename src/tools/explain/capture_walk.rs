@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::Conversation;
 use super::dialect_guess::Guess;
 use super::explanation::{Explanation, Problem};
-use crate::packet::{PacketTables, Dialect};
+use crate::packet::{Dialect, PacketTables};
 use crate::tools::capture::{self, Capture, Connection, End, Hole, Piece, packet};
 use crate::util::plural::count_noun;
 use crate::ws::Side;
@@ -233,7 +233,8 @@ pub(crate) fn truncated(capture: &Capture<'_>) -> Option<String> {
         .filter(|missing| *missing > 0)
         .fold((0, 0), |(packets, bytes), missing| (packets + 1, bytes + missing));
     (packets > 0).then(|| {
-        let (packets, all, bytes) = (packets, count_noun(capture.packets.len(), "packet"), count_noun(bytes, "byte"));
+        let (packets, all, bytes) =
+            (packets, count_noun(capture.packets.len(), "packet"), count_noun(bytes, "byte"));
         let own = if capture.has_truncated_tables() {
             "; the packet tables in it are not complete, so others are used"
         } else {

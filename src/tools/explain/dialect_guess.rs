@@ -13,7 +13,7 @@
 //!    every dialect is a candidate.
 //! 5. The **best guess** is the first of the candidates in the order of [`LIKELY`]. The format is
 //!    that of most messages that were read.
-//! 6. A dialect that has read [`EXPLAIN_GUESS_BEHIND`](limits::EXPLAIN_GUESS_BEHIND) messages fewer
+//! 6. A dialect that has read [`DIALECT_GUESS_MAX_DEFICIT`](limits::DIALECT_GUESS_MAX_DEFICIT) messages fewer
 //!    than the best is no longer tried.
 //! 7. A message **reads alike** if all candidates read it as the same packet with the same values,
 //!    or none of them reads it. Its content is then certain. Otherwise the best guess is shown, and
@@ -23,7 +23,7 @@
 //! that both programs run.
 
 use crate::limits;
-use crate::packet::{PacketTables, DecodedPacket, Dialect, Direction, PacketError};
+use crate::packet::{DecodedPacket, Dialect, Direction, PacketError, PacketTables};
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 

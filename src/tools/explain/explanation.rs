@@ -252,7 +252,11 @@ impl Frame<'_> {
         let mut before: Vec<String> = self.header.iter().map(ToString::to_string).collect();
         if let Some(Whole { frames, opcode, payload, .. }) = &self.whole {
             let bytes = count_noun(payload.len(), "byte");
-            before.push(format!("ends a {} message, {}, {bytes}", opcode.name(), count_noun(*frames, "frame")));
+            before.push(format!(
+                "ends a {} message, {}, {bytes}",
+                opcode.name(),
+                count_noun(*frames, "frame")
+            ));
         }
         let before = paint.ink(Ink::Header, &before.join(": "));
         let says = match (&self.problem, &self.content) {

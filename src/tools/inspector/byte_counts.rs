@@ -1,7 +1,7 @@
 //! Counts bytes by packet and by field, from the explainer's trees.
 //!
 //! The input is explanations of single frames; the output is, for each packet, its count, its
-//! bytes, and the bytes of each field. It holds at most [`limits::INSPECTOR_KINDS`] packets, and as many
+//! bytes, and the bytes of each field. It holds at most [`limits::INSPECTOR_PACKET_KINDS`] packets, and as many
 //! fields per packet. Names invented by a client are never used: bytes without a name in a table
 //! are counted as `payload`.
 
@@ -48,7 +48,9 @@ impl Named {
         let at = at.or_else(|| is_full.then(|| self.0.len() - 1));
         match at {
             Some(at) => self.0[at].1 += bits,
-            None if self.0.len() + 1 == limits::INSPECTOR_PACKET_KINDS => self.0.push((OTHER.to_owned(), bits)),
+            None if self.0.len() + 1 == limits::INSPECTOR_PACKET_KINDS => {
+                self.0.push((OTHER.to_owned(), bits))
+            }
             None => self.0.push((name.to_owned(), bits)),
         }
     }
@@ -223,7 +225,10 @@ mod tests {
             named.add(&number.to_string(), 8);
         }
         assert_eq!(named.0.len(), limits::INSPECTOR_PACKET_KINDS);
-        assert_eq!(named.0.last(), Some(&(OTHER.to_owned(), 8 * (2 * limits::INSPECTOR_PACKET_KINDS as u64 + 1))));
+        assert_eq!(
+            named.0.last(),
+            Some(&(OTHER.to_owned(), 8 * (2 * limits::INSPECTOR_PACKET_KINDS as u64 + 1)))
+        );
         let mut fields = Fields::default();
         for number in 0..3 * limits::INSPECTOR_PACKET_KINDS {
             fields.kind(&number.to_string(), Side::Client).count += 1;

@@ -9,7 +9,7 @@ use super::observed_format::Opened;
 use super::ping_pairs::Pairs;
 use super::ring::{Kept, Ring};
 use crate::limits;
-use crate::packet::{PacketTables, Dialect};
+use crate::packet::{Dialect, PacketTables};
 use crate::tools::explain::{Conversation, Explanation};
 use crate::ws::Side;
 use crate::ws::frame::Header;

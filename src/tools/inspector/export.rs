@@ -122,7 +122,8 @@ mod tests {
         let tables = read.tables().expect("whole").expect("they are carried");
         assert!(tables.iter().map(|(file, text)| (&**file, &**text)).eq(PacketTables::builtin().texts()));
         let codes = capture_walk::codes(&read, None).expect("good tables");
-        let dialect = |path| routes::find_by_room_tables(&codes, path, None, None).map(|(dialect, _)| dialect.name());
+        let dialect =
+            |path| routes::find_by_room_tables(&codes, path, None, None).map(|(dialect, _)| dialect.name());
         assert_eq!([dialect("/r/arena/play"), dialect("/play")], [Ok("letters"), Ok("native")]);
         let connections = read.connections();
         let [connection] = &connections[..] else { panic!("{} connections", connections.len()) };

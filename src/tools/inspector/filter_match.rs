@@ -97,7 +97,7 @@ fn detail(part: &Part, tally: &Tally, names: &Names) -> String {
     match &part.test {
         Test::Field(path, ..) => {
             let field = path.join(".");
-            let has = |count: usize| if count_noun == 1 { "has" } else { "have" };
+            let has = |count: usize| if count == 1 { "has" } else { "have" };
             let with = tally.asked - tally.without;
             let them = if tally.without == 0 { "every frame" } else { "the others" };
             let without = match tally.without {
@@ -249,7 +249,7 @@ fn number(node: &Node, unit: Option<Unit>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{PacketTables, Direction, Value};
+    use crate::packet::{Direction, PacketTables, Value};
     use crate::tools::explain::{explain, hex};
 
     /// Frames of the native dialect: those that pass, and why none does.

@@ -195,9 +195,9 @@ impl List {
         let is_done = self.judged == self.entries.len();
         let mut count = json!({ "all": self.entries.len(), "seen": self.seen.len(), "judged": self.judged });
         if is_done && self.seen.is_empty() && !self.entries.is_empty() {
-            count_noun["why"] = self.why().into();
+            count["why"] = self.why().into();
         }
-        count_noun
+        count
     }
 
     fn why(&self) -> String {
@@ -217,7 +217,7 @@ impl List {
 
     /// The seen entries from this place on, as JSON.
     pub fn rows(&self, first: usize, count: usize) -> Json {
-        let wanted = self.seen.iter().skip(first).take(count_noun.min(limits::INSPECTOR_ROWS));
+        let wanted = self.seen.iter().skip(first).take(count.min(limits::INSPECTOR_ROWS));
         let rows = wanted.filter_map(|n| self.get(*n)).map(|entry| entry.json(&self.names));
         Json::from(rows.collect::<Vec<_>>())
     }
@@ -252,12 +252,12 @@ impl List {
                 && (entry.is_gap()
                     || matches!(self.names.name(entry.packet), Some("update" | "update_players")))
         };
-        let count = count_noun.min(limits::INSPECTOR_ROWS) + 1;
+        let count = count.min(limits::INSPECTOR_ROWS) + 1;
         let before = self.entries.range(..end).rev().take(limits::INSPECTOR_SEARCH_ENTRIES).filter(is_update);
-        let mut updates: Vec<&Entry> = before.take(count_noun).collect();
+        let mut updates: Vec<&Entry> = before.take(count).collect();
         updates.reverse();
         let after = self.entries.range(end..).take(limits::INSPECTOR_SEARCH_ENTRIES).filter(is_update);
-        updates.extend(after.take(count_noun - updates.len()));
+        updates.extend(after.take(count - updates.len()));
         let is_after_gap = |pair: &[&Entry]| pair[0].is_gap() || pair[1].is_gap();
         let gap_ms = |pair: &[&Entry]| pair[1].at_us.saturating_sub(pair[0].at_us) as f64 / 1000.0;
         let mut gaps: Vec<f64> = updates.windows(2).filter(|pair| !is_after_gap(pair)).map(gap_ms).collect();

@@ -45,7 +45,13 @@ impl Tape {
     ///
     /// # Errors
     /// Why it cannot follow the last one, in words.
-    pub fn add(&mut self, tick: u32, at_ns: u64, checksum: u64, frame: &[u8]) -> Result<Vec<RawCommand>, String> {
+    pub fn add(
+        &mut self,
+        tick: u32,
+        at_ns: u64,
+        checksum: u64,
+        frame: &[u8],
+    ) -> Result<Vec<RawCommand>, String> {
         if tick != self.last() {
             return Err(format!("tick {tick} does not follow the previous tick"));
         }

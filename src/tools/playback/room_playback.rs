@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tickwire_sim::{WorldParams, MembershipChange, PlayerId};
+use tickwire_sim::{MembershipChange, PlayerId, WorldParams};
 
 use super::recorded_ticks::Tape;
 use super::snapshot_cache::Store;
@@ -241,7 +241,7 @@ impl Show {
         Work { more: open.seek.is_some() || open.indexed() < tape.last(), welcome }
     }
 
-    /// Runs what is seen on by so many ticks, at most [`limits::WATCH_PLAY_TICKS`] of those that have come,
+    /// Runs what is seen on by so many ticks, at most [`limits::PLAYBACK_MAX_TICKS_PER_CALL`] of those that have come,
     /// and appends what the client is told of them. Returns how many it were.
     pub fn play(&mut self, ticks: u32, messages: &mut Messages) -> u32 {
         let Show { tape, open: Some(open), .. } = self else { return 0 };
@@ -401,7 +401,11 @@ struct Marks<'a> {
 }
 
 /// Who was killed by whom, if a packet tells of a kill: their names, empty if there is none.
-fn killed(kill: Kill, packet: &DecodedPacket<'_>, names: &BTreeMap<PlayerId, String>) -> Option<(String, String)> {
+fn killed(
+    kill: Kill,
+    packet: &DecodedPacket<'_>,
+    names: &BTreeMap<PlayerId, String>,
+) -> Option<(String, String)> {
     let is_true = |name| packet.get(name).and_then(Value::as_bool).unwrap_or_default();
     let who = |name| {
         let value = packet.get(name)?;

@@ -11,7 +11,7 @@ mod cases {
     use crate::game::{Game as _, Messages};
     use crate::games::moo::Moo;
     use crate::games::moo::world::{Action, Angle, Identity, TickHz, World};
-    use crate::packet::{PacketTables, Dialect, Direction};
+    use crate::packet::{Dialect, Direction, PacketTables};
     use crate::tools::capture::pcapng::{About as PacketAbout, write_interface, write_packet, write_section};
 
     const TICKS: u32 = 700;
@@ -175,7 +175,8 @@ mod cases {
         let mut told = Messages::default();
         assert_eq!(show.play(5, &mut told), 0, "nothing is seen yet");
         seek(show, 100, 64);
-        for (ticks, run, now) in [(1, 1, 101), (8, 8, 109), (300, limits::PLAYBACK_MAX_TICKS_PER_CALL, 365), (0, 0, 365)]
+        for (ticks, run, now) in
+            [(1, 1, 101), (8, 8, 109), (300, limits::PLAYBACK_MAX_TICKS_PER_CALL, 365), (0, 0, 365)]
         {
             told.clear();
             assert_eq!(show.play(ticks, &mut told), run);

@@ -2,7 +2,7 @@
 //! program makes of them, or in the recorded checksums.
 
 use tickwire_sim::state_tree::FieldDiff as Place;
-use tickwire_sim::{WorldParams, RawCommand};
+use tickwire_sim::{RawCommand, WorldParams};
 
 use super::field_diff::NAMED;
 use super::recording::{Recording, Tick};

@@ -20,7 +20,11 @@ const SHOWN_BYTES: usize = 64;
 ///
 /// # Errors
 /// One line that says why the file cannot be read.
-pub fn of_file(bytes: &[u8], games: &[&'static About], given: Option<Arc<PacketTables>>) -> Result<Value, String> {
+pub fn of_file(
+    bytes: &[u8],
+    games: &[&'static About],
+    given: Option<Arc<PacketTables>>,
+) -> Result<Value, String> {
     let capture = capture::read(bytes).map_err(|error| error.to_string())?;
     let replayed = codes(&capture, given).and_then(|codes| {
         replay(

@@ -50,7 +50,10 @@ pub use streaming::{Kept, Pass, Ran, Unfit, Worlds, at_once};
 ///
 /// # Errors
 /// [`NotReplayable`]: they cannot be used, or others were given.
-pub fn codes(capture: &Capture<'_>, given: Option<Arc<PacketTables>>) -> Result<Arc<PacketTables>, NotReplayable> {
+pub fn codes(
+    capture: &Capture<'_>,
+    given: Option<Arc<PacketTables>>,
+) -> Result<Arc<PacketTables>, NotReplayable> {
     let codes = capture.tables().and_then(|carried| PacketTables::for_capture(carried, given));
     codes.map_err(|reason| NotReplayable { reason: reason.into(), place: None, client: None })
 }

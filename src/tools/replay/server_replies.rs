@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::connection::Endpoint;
 use crate::connection::receiver::RoomFacts;
 use crate::game::{Breach, PLAYER_GONE};
-use crate::packet::{PacketTables, DecodedPacket, Dialect, Direction};
+use crate::packet::{DecodedPacket, Dialect, Direction, PacketTables};
 use crate::tools::capture::{Connection, End};
 use crate::ws::Side;
 use crate::ws::close;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::units::{parse_loss, parse_rate, format_loss, format_rate, format_time, parse_time};
+use super::units::{format_loss, format_rate, format_time, parse_loss, parse_rate, parse_time};
 use crate::limits;
 
 /// What a line does. The default does nothing.
@@ -58,7 +58,7 @@ impl Conditions {
     /// # Errors
     /// The first figure that is out of its bounds, with the bounds.
     pub fn check(&self) -> Result<(), String> {
-        let shown = |time: Duration| format_time(parse_time);
+        let shown = |time: Duration| format_time(time);
         if self.delay > limits::NETEM_MAX_DELAY {
             let most = shown(limits::NETEM_MAX_DELAY);
             return Err(format!("delay {}: must be at most {most}", shown(self.delay)));
@@ -72,9 +72,9 @@ impl Conditions {
             return Err(format!("loss {loss}: must be at most {most}"));
         }
         let (least, most) = (limits::NETEM_MIN_RATE, limits::NETEM_MAX_RATE);
-        let is_wrong = |rate: &u64| !(least..=most).contains(parse_rate);
+        let is_wrong = |rate: &u64| !(least..=most).contains(rate);
         if let Some(rate) = self.up.into_iter().chain(self.down).find(is_wrong) {
-            let [rate, least, most] = [parse_rate, least, most].map(|rate| format_rate(Some(parse_rate)));
+            let [rate, least, most] = [rate, least, most].map(|rate| format_rate(Some(rate)));
             return Err(format!("rate {rate}: must be from {least} to {most} a second"));
         }
         Ok(())
@@ -92,7 +92,7 @@ impl Conditions {
             "loss" => self.loss_ppm = parse_loss(value).map_err(named)?,
             "rate-up" => self.up = parse_rate(value).map_err(named)?,
             "rate-down" => self.down = parse_rate(value).map_err(named)?,
-            "rate" => (self.up, self.down) = parse_rate(value).map(|rate| (parse_rate, parse_rate)).map_err(named)?,
+            "rate" => (self.up, self.down) = parse_rate(value).map(|rate| (rate, rate)).map_err(named)?,
             _ => return Err(format!("{name}: {SYNTAX_HINT}")),
         }
         Ok(())

@@ -24,8 +24,8 @@ mod units;
 pub use conditions::{Conditions, Direction};
 pub use delay_histogram::DelayHistogram;
 pub use presets::{PRESETS, Preset, preset};
-pub use segment_scheduler::{SegmentScheduler, SegmentCounts};
-pub use stream::{DuplexLink, Arrival, DelayedStream};
+pub use segment_scheduler::{SegmentCounts, SegmentScheduler};
+pub use stream::{Arrival, DelayedStream, DuplexLink};
 pub use units::{parse_loss, parse_rate, parse_time};
 
 #[cfg(test)]

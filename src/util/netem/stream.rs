@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::{SegmentScheduler, Conditions, Direction};
+use super::{Conditions, Direction, SegmentScheduler};
 use crate::limits;
 
 /// What has arrived.
@@ -42,7 +42,7 @@ impl DelayedStream {
         queue.min(limits::LINK_WINDOW_BYTES.saturating_sub(self.bytes.len()))
     }
 
-    /// Sends bytes. All are taken; [`Stream::space`] says how many should be.
+    /// Sends bytes. All are taken; [`DelayedStream::writable_bytes`] says how many should be.
     pub fn write(&mut self, bytes: &[u8], now: Duration) {
         if bytes.is_empty() {
             return;

@@ -34,7 +34,7 @@ fn delays_are_even_around_their_mean_within_the_jitter() {
     let mean = mean(&times);
     assert!(mean.abs_diff(150 * MS) < MS, "{mean:?}");
     assert!(times.iter().all(|time| time.abs_diff(150 * MS) <= 30 * MS));
-    let quarter = times.iter().filter(|time| **parse_time < 135 * MS).count();
+    let quarter = times.iter().filter(|time| **time < 135 * MS).count();
     assert!((4_800..5_200).contains(&quarter), "{quarter} of 20,000 in the lowest quarter");
 }
 
@@ -50,7 +50,7 @@ fn a_lost_segment_stalls_everything_behind_it_for_the_timeout() {
     // Lost twice: 380 + 760 ms more.
     assert!(worst(&times) >= (380 + 760 + 120) * MS, "{:?}", worst(&times));
     // What is sent 10 ms after a lost segment arrives with it, 10 ms less late.
-    let first = times.iter().position(|time| *parse_time > 180 * MS).expect("a loss");
+    let first = times.iter().position(|time| *time > 180 * MS).expect("a loss");
     let stall = times[first];
     assert!((380 + 120) * MS <= stall && stall <= (380 + 180) * MS, "{stall:?}");
     assert_eq!(times[first + 1], stall - 10 * MS);
@@ -62,7 +62,7 @@ fn a_short_line_waits_for_the_least_timeout_which_doubles_with_each_loss() {
     let (times, _) = times("delay=1ms,loss=50%", 3, 4_000, Duration::from_secs(60));
     for losses in 0..6_u32 {
         let exactly = MS + limits::NETEM_MIN_RTO * (2_u32.pow(losses) - 1);
-        let count = times.iter().filter(|time| **parse_time == exactly).count() as f64;
+        let count = times.iter().filter(|time| **time == exactly).count() as f64;
         let expected = 4_000.0 / 2_f64.powi(losses as i32 + 1);
         assert!((count - expected).abs() < 4.0 * expected.sqrt(), "{losses} losses: {count} of {expected}");
     }
@@ -186,7 +186,7 @@ fn every_preset_is_valid_and_worse_than_the_one_before() {
 
 fn any_conditions() -> impl Strategy<Value = Conditions> {
     let rate = || prop::option::of(limits::NETEM_MIN_RATE..=limits::NETEM_MAX_RATE);
-    (0..10_000_000_u64, 0..=1000_u64, 0..=limits::NETEM_MAX_LOSS_PPM, parse_rate(), parse_rate()).prop_map(
+    (0..10_000_000_u64, 0..=1000_u64, 0..=limits::NETEM_MAX_LOSS_PPM, rate(), rate()).prop_map(
         |(delay_us, jitter_per_mille, loss_ppm, up, down)| Conditions {
             delay: Duration::from_micros(delay_us),
             jitter: Duration::from_micros(delay_us * jitter_per_mille / 1000),

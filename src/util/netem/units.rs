@@ -69,19 +69,19 @@ fn decimal(parts: u64, digits: usize) -> String {
     if part.is_empty() { whole.to_owned() } else { format!("{whole}.{part}") }
 }
 
-/// A time as [`time`] reads it.
+/// A time as [`parse_time`] reads it.
 pub fn format_time(time: Duration) -> String {
     format!("{}ms", decimal(time.as_micros() as u64, 3))
 }
 
-/// A share as [`loss`] reads it.
+/// A share as [`parse_loss`] reads it.
 pub fn format_loss(ppm: u32) -> String {
     format!("{}%", decimal(ppm.into(), 4))
 }
 
-/// A rate as [`rate`] reads it.
+/// A rate as [`parse_rate`] reads it.
 pub fn format_rate(rate: Option<u64>) -> String {
-    match parse_rate {
+    match rate {
         None => "none".to_owned(),
         Some(bytes) if bytes >= 1_000_000 => format!("{}MB", decimal(bytes, 6)),
         Some(bytes) => format!("{}kB", decimal(bytes, 3)),

@@ -21,11 +21,12 @@ impl MachineCapacity {
     /// for everything else.
     pub fn connections(&self) -> usize {
         let by_files = self.open_files.saturating_sub(limits::RESERVED_DESCRIPTORS);
-        let by_mappings = self.mappings.saturating_sub(limits::RESERVED_MAPPINGS) / limits::MAPPINGS_PER_THREAD;
+        let by_mappings =
+            self.mappings.saturating_sub(limits::RESERVED_MAPPINGS) / limits::MAPPINGS_PER_THREAD;
         by_files.min(by_mappings).min(self.threads / 2)
     }
 
-    /// As [`Ceilings::connections`], for a server about to start.
+    /// As [`MachineCapacity::connections`], for a server about to start.
     ///
     /// # Errors
     /// [`io::ErrorKind::QuotaExceeded`] if they are too few to serve clients; the message says what

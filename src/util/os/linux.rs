@@ -18,7 +18,7 @@ use rustix::process::Resource;
 use rustix::rand::GetRandomFlags;
 
 use super::capacity::MachineCapacity;
-use super::readiness::{Readiness, PollInterest};
+use super::readiness::{PollInterest, Readiness};
 use super::signals;
 use crate::limits;
 
@@ -59,7 +59,7 @@ pub fn try_send<'a>(stream: &TcpStream, slices: impl Iterator<Item = &'a [u8]>) 
     }
 }
 
-/// Reads from a blocking socket whose other half another thread uses with [`send_now`].
+/// Reads from a blocking socket whose other half another thread uses with [`try_send`].
 ///
 /// # Errors
 /// `WouldBlock` or `TimedOut` after the socket's read timeout, or any error of the socket.
@@ -106,16 +106,20 @@ pub fn wait_until_closed(stream: &TcpStream, time: Duration) {
 }
 
 /// Connects, from `from` if it is given, within [`limits::DIAL_TIME`]. The socket is non-blocking,
-/// and sends small writes at once. `room_bytes` is the size of the kernel's receive buffer, to limit
+/// and sends small writes at once. `recv_buffer_bytes` is the size of the kernel's receive buffer, to limit
 /// what a peer can send to a client that does not read.
 ///
 /// # Errors
 /// The error of `socket`, `bind` or `connect`, or `TimedOut`.
-pub fn connect(to: SocketAddr, from: Option<IpAddr>, room_bytes: Option<usize>) -> io::Result<TcpStream> {
+pub fn connect(
+    to: SocketAddr,
+    from: Option<IpAddr>,
+    recv_buffer_bytes: Option<usize>,
+) -> io::Result<TcpStream> {
     let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
-    if let Some(bytes) = room_bytes {
+    if let Some(bytes) = recv_buffer_bytes {
         sockopt::set_socket_recv_buffer_size(&socket, bytes)?;
     }
     if let Some(address) = from {
@@ -156,7 +160,11 @@ fn file<'a>(socket: &PollInterest<'a>) -> PollFd<'a> {
 
 fn ready(happened: PollFlags) -> Readiness {
     let ended = happened.intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR);
-    Readiness { is_readable: happened.contains(PollFlags::IN), is_writable: happened.contains(PollFlags::OUT), is_closed: ended }
+    Readiness {
+        is_readable: happened.contains(PollFlags::IN),
+        is_writable: happened.contains(PollFlags::OUT),
+        is_closed: ended,
+    }
 }
 
 fn wait(files: &mut [PollFd<'_>], time: Duration) -> io::Result<()> {

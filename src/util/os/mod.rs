@@ -28,11 +28,12 @@ use linux as system;
 use portable as system;
 
 pub use capacity::MachineCapacity;
-pub use readiness::{Readiness, PollInterest};
+pub use readiness::{PollInterest, Readiness};
 pub use system::{
-    CAN_BIND_SOURCE, Poller, PollableStdin, ceilings, connect, create_private, is_world_readable, is_at,
-    is_foreground, is_named_pipe, on_stop, open_private, poll, poll_with_input, configure_accepted, enable_ansi,
-    random, read, set_reset_on_close, try_send, wake_acceptor, thread_cpu_time, wait_until_closed, widen_backlog,
+    CAN_BIND_SOURCE, PollableStdin, Poller, ceilings, configure_accepted, connect, create_private,
+    enable_ansi, is_at, is_foreground, is_named_pipe, is_world_readable, on_stop, open_private, poll,
+    poll_with_input, random, read, set_reset_on_close, thread_cpu_time, try_send, wait_until_closed,
+    wake_acceptor, widen_backlog,
 };
 
 use std::fs::File;

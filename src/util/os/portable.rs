@@ -9,7 +9,7 @@
 //! - **Ignored signals** of the parent are not known: SIGHUP stops the server also under `nohup`.
 //! - **A private file** is private on Unix; on Windows it has the rights of its folder.
 //!
-//! A room's thread waits for no client here either: see [`send_now`].
+//! A room's thread waits for no client here either: see [`try_send`].
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
@@ -21,11 +21,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::capacity::MachineCapacity;
-use super::readiness::{Readiness, PollInterest};
+use super::readiness::{PollInterest, Readiness};
 use crate::limits;
 
 /// Whether [`connect`] can choose the source address.
-pub const CHOOSES_SOURCE: bool = false;
+pub const CAN_BIND_SOURCE: bool = false;
 
 /// Sends as many bytes of these slices as the kernel accepts now; 0 if it accepts none.
 ///
@@ -39,7 +39,7 @@ pub const CHOOSES_SOURCE: bool = false;
 ///
 /// # Errors
 /// Any error of the socket except "would block": the peer is gone.
-pub fn send_now<'a>(mut stream: &TcpStream, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+pub fn try_send<'a>(mut stream: &TcpStream, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
     let mut all = [IoSlice::new(&[]); limits::MAX_IOVECS];
     let mut count = 0;
     for (place, bytes) in all.iter_mut().zip(slices) {
@@ -58,7 +58,7 @@ pub fn send_now<'a>(mut stream: &TcpStream, slices: impl Iterator<Item = &'a [u8
     taken
 }
 
-/// Reads from a blocking socket whose other half another thread uses with [`send_now`].
+/// Reads from a blocking socket whose other half another thread uses with [`try_send`].
 ///
 /// It waits in `peek`, which takes no bytes: on Windows, a read that times out may lose some. It
 /// looks up every [`limits::PLAIN_READ`], because there a shutdown by another thread does not wake
@@ -100,7 +100,7 @@ pub fn widen_backlog(_: &TcpListener) -> io::Result<()> {
 ///
 /// # Errors
 /// The peer has gone already.
-pub fn prepare(stream: &TcpStream) -> io::Result<()> {
+pub fn configure_accepted(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)
 }
 
@@ -108,12 +108,12 @@ pub fn prepare(stream: &TcpStream) -> io::Result<()> {
 ///
 /// # Errors
 /// The connection has ended already.
-pub fn reset(stream: &TcpStream) -> io::Result<()> {
+pub fn set_reset_on_close(stream: &TcpStream) -> io::Result<()> {
     stream.shutdown(Shutdown::Both)
 }
 
 /// Wakes a thread that is blocked in `accept` on this listener, by a connection of our own.
-pub fn shut_listener(listener: &TcpListener) {
+pub fn wake_acceptor(listener: &TcpListener) {
     let Ok(mut address) = listener.local_addr() else { return };
     match address.ip() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => address.set_ip(Ipv4Addr::LOCALHOST.into()),
@@ -145,7 +145,11 @@ pub fn wait_until_closed(stream: &TcpStream, time: Duration) {
 ///
 /// # Errors
 /// The error of `connect`, or `TimedOut`; `Unsupported` with a source address.
-pub fn connect(to: SocketAddr, from: Option<IpAddr>, _room_bytes: Option<usize>) -> io::Result<TcpStream> {
+pub fn connect(
+    to: SocketAddr,
+    from: Option<IpAddr>,
+    _recv_buffer_bytes: Option<usize>,
+) -> io::Result<TcpStream> {
     if from.is_some() {
         let rule = "the source address of a connection can be chosen only on Linux";
         return Err(io::Error::new(ErrorKind::Unsupported, rule));
@@ -164,7 +168,10 @@ pub fn connect(to: SocketAddr, from: Option<IpAddr>, _room_bytes: Option<usize>)
 pub fn poll(sockets: &[PollInterest<'_>], time: Duration) -> io::Result<Vec<Readiness>> {
     let (deadline, mut has_paused) = (Instant::now() + time, false);
     loop {
-        let look = |socket: &PollInterest<'_>| Readiness { is_writable: socket.writes && has_paused, ..check_readiness(socket) };
+        let look = |socket: &PollInterest<'_>| Readiness {
+            is_writable: socket.writes && has_paused,
+            ..check_readiness(socket)
+        };
         let found: Vec<Readiness> = sockets.iter().map(look).collect();
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() || found.iter().any(|ready| ready.is_ready()) {
@@ -221,7 +228,8 @@ impl Poller {
         let deadline = Instant::now() + time;
         loop {
             self.sockets.retain(|(_, stream)| stream.strong_count() > 0);
-            let is_ready = |stream: Arc<TcpStream>| check_readiness(&PollInterest::readable(&stream)).is_ready();
+            let is_ready =
+                |stream: Arc<TcpStream>| check_readiness(&PollInterest::readable(&stream)).is_ready();
             let is_ready = |stream: &Weak<TcpStream>| stream.upgrade().is_some_and(is_ready);
             let found = self.sockets.iter().filter(|(_, stream)| is_ready(stream));
             let found: Vec<usize> = found.map(|(number, _)| *number).collect();
@@ -236,22 +244,22 @@ impl Poller {
 
 /// Standard input, read by a thread of its own, since `std` can only wait for it by reading.
 #[derive(Debug)]
-pub struct StandardInput {
+pub struct PollableStdin {
     pieces: Receiver<io::Result<Vec<u8>>>,
     /// The piece that is read next; an empty one is the end.
     piece: Option<io::Result<Vec<u8>>>,
 }
 
-impl StandardInput {
+impl PollableStdin {
     /// Opens standard input.
     ///
     /// # Errors
     /// No thread can be started.
-    pub fn open() -> io::Result<StandardInput> {
-        StandardInput::of(io::stdin())
+    pub fn open() -> io::Result<PollableStdin> {
+        PollableStdin::of(io::stdin())
     }
 
-    pub(super) fn of(mut source: impl Read + Send + 'static) -> io::Result<StandardInput> {
+    pub(super) fn of(mut source: impl Read + Send + 'static) -> io::Result<PollableStdin> {
         let (sender, pieces) = sync_channel(1);
         let read_all = move || {
             let mut buffer = [0; limits::READ_BYTES];
@@ -266,7 +274,7 @@ impl StandardInput {
             }
         };
         thread::Builder::new().name("input".to_owned()).spawn(read_all)?;
-        Ok(StandardInput { pieces, piece: None })
+        Ok(PollableStdin { pieces, piece: None })
     }
 
     /// Waits at most this long until a read would not block, because of data or the end. Returns
@@ -304,12 +312,13 @@ impl StandardInput {
 /// None.
 pub fn poll_with_input(
     stream: Option<&TcpStream>,
-    mut input: Option<&mut StandardInput>,
+    mut input: Option<&mut PollableStdin>,
     time: Duration,
 ) -> io::Result<(bool, bool)> {
     let deadline = Instant::now() + time;
     loop {
-        let is_heard = stream.is_some_and(|stream| check_readiness(&PollInterest::readable(stream)).is_ready());
+        let is_heard =
+            stream.is_some_and(|stream| check_readiness(&PollInterest::readable(stream)).is_ready());
         let is_typed = input.as_mut().map_or(Ok(false), |input| input.wait(Duration::ZERO))?;
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() || is_heard || is_typed {
@@ -320,12 +329,12 @@ pub fn poll_with_input(
 }
 
 /// Always true: whether this program is in the foreground of its terminal is unknown.
-pub fn is_in_front() -> bool {
+pub fn is_foreground() -> bool {
     true
 }
 
 /// Lets the console of Windows show colours, which others do by themselves.
-pub fn prepare_terminal() {
+pub fn enable_ansi() {
     #[cfg(windows)]
     anstyle_query::windows::enable_ansi_colors();
 }
@@ -387,7 +396,7 @@ pub fn on_stop(handler: impl FnMut() + Send + 'static) -> io::Result<()> {
 }
 
 /// Whether every user of the machine may read this file; not known except on Unix.
-pub fn everyone_reads(about: &Metadata) -> bool {
+pub fn is_world_readable(about: &Metadata) -> bool {
     #[cfg(unix)]
     return std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o004 != 0;
     #[cfg(not(unix))]

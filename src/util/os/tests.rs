@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::readiness::{Readiness, PollInterest};
+use super::readiness::{PollInterest, Readiness};
 
 /// Long enough for anything that happens at all.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -37,12 +37,12 @@ macro_rules! tests {
             #[test]
             fn a_send_takes_what_fits_and_waits_for_no_reader() {
                 let (near, mut far) = pair();
-                system::prepare(&near).expect("a socket");
+                system::configure_accepted(&near).expect("a socket");
                 let (block, mut taken) = ([7; 100_000], 0);
                 loop {
                     let began = Instant::now();
                     let pieces = [&block[..60_000], &block[60_000..]];
-                    let count = system::send_now(&near, pieces.into_iter()).expect("the peer is there");
+                    let count = system::try_send(&near, pieces.into_iter()).expect("the peer is there");
                     assert!(began.elapsed() < PATIENCE / 4, "it waited");
                     taken += count;
                     if count == 0 {
@@ -60,7 +60,7 @@ macro_rules! tests {
                 let (near, far) = pair();
                 drop(far);
                 let began = Instant::now();
-                while system::send_now(&near, [&b"x"[..]].into_iter()).is_ok() {
+                while system::try_send(&near, [&b"x"[..]].into_iter()).is_ok() {
                     assert!(began.elapsed() < PATIENCE, "it was never said");
                 }
             }
@@ -73,7 +73,7 @@ macro_rules! tests {
                 let (sends, ends) = (Arc::clone(&near), Arc::clone(&is_over));
                 let sender = thread::spawn(move || {
                     while !ends.load(Ordering::Acquire) {
-                        system::send_now(&sends, [&b"tick"[..]].into_iter()).expect("the peer is there");
+                        system::try_send(&sends, [&b"tick"[..]].into_iter()).expect("the peer is there");
                     }
                 });
                 let mut drains = far.try_clone().expect("a clone");
@@ -133,7 +133,7 @@ macro_rules! tests {
                     let accepts = Arc::clone(&listener);
                     let waiting = thread::spawn(move || drop(accepts.accept()));
                     thread::sleep(A_MOMENT);
-                    system::shut_listener(&listener);
+                    system::wake_acceptor(&listener);
                     waiting.join().expect("it ends");
                 }
             }
@@ -142,11 +142,11 @@ macro_rules! tests {
             fn the_end_of_the_peer_ends_the_wait_for_it() {
                 let (near, far) = pair();
                 let began = Instant::now();
-                system::wait_until_gone(&near, A_MOMENT);
+                system::wait_until_closed(&near, A_MOMENT);
                 assert!(began.elapsed() >= A_MOMENT / 2, "the peer is there");
                 near.shutdown(Shutdown::Write).expect("open");
                 drop(far);
-                system::wait_until_gone(&near, PATIENCE);
+                system::wait_until_closed(&near, PATIENCE);
                 assert!(began.elapsed() < PATIENCE, "the peer is gone");
             }
 
@@ -163,7 +163,7 @@ macro_rules! tests {
                 assert_eq!(kind, io::ErrorKind::ConnectionRefused);
                 let from = Some(IpAddr::from(Ipv4Addr::LOCALHOST));
                 let kind = system::connect(address, from, None).expect_err("nobody listens").kind();
-                assert_eq!(kind == io::ErrorKind::Unsupported, !system::CHOOSES_SOURCE);
+                assert_eq!(kind == io::ErrorKind::Unsupported, !system::CAN_BIND_SOURCE);
             }
 
             #[test]
@@ -173,18 +173,18 @@ macro_rules! tests {
                 let other = system::connect(address, None, None).expect("a connection");
                 let (mut far, _other) =
                     (listener.accept().expect("one").0, listener.accept().expect("two").0);
-                let both = [Watched::reading(&near), Watched::reading(&other)];
+                let both = [PollInterest::readable(&near), PollInterest::readable(&other)];
                 let silence = system::poll(&both, A_MOMENT).expect("sockets");
-                assert_eq!(silence, [Ready::default(); 2]);
+                assert_eq!(silence, [Readiness::default(); 2]);
                 far.write_all(b"x").expect("sent");
                 let ready = system::poll(&both, PATIENCE).expect("sockets");
-                assert!(ready[0].reads && !ready[0].ended && !ready[1].is_any(), "{ready:?}");
-                let ready = system::poll(&[Watched::writing(&other)], PATIENCE).expect("a socket");
-                assert!(ready[0].writes && !ready[0].reads, "{ready:?}");
+                assert!(ready[0].is_readable && !ready[0].is_closed && !ready[1].is_ready(), "{ready:?}");
+                let ready = system::poll(&[PollInterest::writable(&other)], PATIENCE).expect("a socket");
+                assert!(ready[0].is_writable && !ready[0].is_readable, "{ready:?}");
                 assert_eq!((&near).read(&mut [0; 8]).expect("a byte"), 1);
                 drop(far);
                 let ready = system::poll(&both, PATIENCE).expect("sockets");
-                assert!(ready[0].ended && !ready[1].is_any(), "{ready:?}");
+                assert!(ready[0].is_closed && !ready[1].is_ready(), "{ready:?}");
             }
 
             #[test]
@@ -240,7 +240,7 @@ macro_rules! tests {
             fn random_bytes_differ_and_the_ceilings_suffice() {
                 assert_ne!(system::random::<32>(), system::random::<32>());
                 let ceilings = system::ceilings();
-                assert!(ceilings.enough().expect("a server starts") >= 64, "{ceilings}");
+                assert!(ceilings.check().expect("a server starts") >= 64, "{ceilings}");
             }
         }
     };
@@ -253,7 +253,7 @@ tests!(portable);
 #[test]
 fn an_input_is_read_as_it_comes_up_to_its_end() {
     let (reader, mut writer) = io::pipe().expect("a pipe");
-    let mut input = super::portable::StandardInput::of(reader).expect("a thread");
+    let mut input = super::portable::PollableStdin::of(reader).expect("a thread");
     assert!(!input.wait(A_MOMENT).expect("an input"), "nothing yet");
     writer.write_all(b"one\ntwo\n").expect("written");
     assert!(input.wait(PATIENCE).expect("an input"));
@@ -276,7 +276,7 @@ fn a_wait_for_socket_and_input_says_which_has_come() {
     let near = super::portable::connect(address, None, None).expect("a connection");
     let mut far = listener.accept().expect("it").0;
     let (reader, mut writer) = io::pipe().expect("a pipe");
-    let mut input = super::portable::StandardInput::of(reader).expect("a thread");
+    let mut input = super::portable::PollableStdin::of(reader).expect("a thread");
     let mut wait =
         |time| super::portable::poll_with_input(Some(&near), Some(&mut input), time).expect("both");
     assert_eq!(wait(A_MOMENT), (false, false));

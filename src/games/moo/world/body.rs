@@ -29,7 +29,11 @@ pub struct Body {
 impl Body {
     /// Whether the centre of another body is within that distance.
     pub(crate) fn is_near(&self, other: &Body, reach_px: i32) -> bool {
-        is_within(self.x.distance(other.x), self.y.distance(other.y), Fixed::from_px(reach_px).0.unsigned_abs())
+        is_within(
+            self.x.distance(other.x),
+            self.y.distance(other.y),
+            Fixed::from_px(reach_px).0.unsigned_abs(),
+        )
     }
 }
 

@@ -1,7 +1,7 @@
 //! One watcher: its requests, and the messages that it receives.
 //!
-//! A watcher's thread waits in `read` for at most a turn ([`limits::WIRE_TURN`]) and in `write` for
-//! at most [`limits::WIRE_WRITE_TIME`]; meanwhile the tap's bounded queue fills, and events that do
+//! A watcher's thread waits in `read` for at most a turn ([`limits::INSPECTOR_SEND_INTERVAL`]) and in `write` for
+//! at most [`limits::INSPECTOR_WRITE_TIMEOUT`]; meanwhile the tap's bounded queue fills, and events that do
 //! not fit are counted.
 
 use std::io::{self, ErrorKind};
@@ -132,7 +132,8 @@ impl Watcher<'_> {
             Request::Watch(client) => {
                 // The old listener goes first, so that the tap never fills two.
                 self.watched = None;
-                let listen = |client| (client, self.host.tap.listen(Some(client), limits::INSPECTOR_QUEUE_BYTES));
+                let listen =
+                    |client| (client, self.host.tap.listen(Some(client), limits::INSPECTOR_QUEUE_BYTES));
                 self.watched = client.filter(|client| self.may_watch(*client)).map(listen);
                 if let Some(client) = client {
                     self.send_ended(client);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::forwarded_header::Forward;
 use crate::limits;
-use crate::util::netem::{SegmentCounts, DuplexLink, Arrival, DelayedStream};
+use crate::util::netem::{Arrival, DelayedStream, DuplexLink, SegmentCounts};
 use crate::util::os::{self, PollInterest};
 
 /// One direction.

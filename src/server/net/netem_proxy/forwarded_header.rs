@@ -117,7 +117,8 @@ mod tests {
             {
                 let request = format!("GET {target} HTTP/1.1\r\nHost: localhost:3001\r\n\r\n");
                 let seen = passed(client, request.as_bytes());
-                let head = HeadReader::new(limits::HEAD_LIMITS).receive(&seen).expect("HTTP").expect("a whole head");
+                let head =
+                    HeadReader::new(limits::HEAD_LIMITS).receive(&seen).expect("HTTP").expect("a whole head");
                 assert_eq!(is_at_this_machine(&head, relay, &[]), is_local, "{client} {target}");
             }
         }

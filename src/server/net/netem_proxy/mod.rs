@@ -28,7 +28,7 @@ use self::forwarded_header::Forward;
 use super::accept::{self, AcceptErrors};
 use super::registry::Registry;
 use crate::limits;
-use crate::util::netem::{Conditions, SegmentCounts, DelayHistogram, DuplexLink};
+use crate::util::netem::{Conditions, DelayHistogram, DuplexLink, SegmentCounts};
 use crate::util::os;
 use crate::util::sync::Mutex;
 

@@ -183,7 +183,11 @@ fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
     // says that it is needed.
     let status = if path == inspector::PATH { access::status(host, head, address) } else { 200 };
     if name == CODES {
-        return found(status, name, Some(tables_json::tables_json_lines(&host.config.codes).into_bytes().into()));
+        return found(
+            status,
+            name,
+            Some(tables_json::tables_json_lines(&host.config.codes).into_bytes().into()),
+        );
     }
     if name == RULES {
         let rules = about.and_then(|about| about.rules).map(|rules| rules().into_bytes().into());

@@ -48,7 +48,8 @@ pub fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Option<Foun
         }
         // The page's files, and the inspector beside it, may be asked for before the room is made.
         let is_the_page = below == Some("");
-        if let (true, Err(refused)) = (is_the_page, rooms_on_demand::check(host, AddressPrefix::from_ip(address.ip())))
+        if let (true, Err(refused)) =
+            (is_the_page, rooms_on_demand::check(host, AddressPrefix::from_ip(address.ip())))
         {
             Metrics::count(&host.metrics.refused, "rule", refused.rule);
             return Some(no_room_left(head, &refused));

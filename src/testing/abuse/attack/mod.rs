@@ -398,12 +398,13 @@ impl Pressure {
 mod tests {
     use super::*;
     use crate::limits;
-    use crate::packet::{PacketTables, Direction};
+    use crate::packet::{Direction, PacketTables};
     use crate::ws::connection::{Connection, Event, Role};
 
     /// How a server processes an attacker's bytes until it refuses them: messages, and the rule.
     fn taken(attack: Attack, index: usize, blocks: usize) -> (usize, Option<&'static str>) {
-        let (manner, mut conn) = (attack.manner(index), Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS));
+        let (manner, mut conn) =
+            (attack.manner(index), Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS));
         conn.receive(&manner.opening);
         let (mut sequence, mut bytes) = (0, Vec::new());
         (0..blocks).for_each(|_| manner.write_block(&mut sequence, &mut bytes));

@@ -48,7 +48,7 @@ fn declared(marker: u8) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{PacketTables, Direction};
+    use crate::packet::{Direction, PacketTables};
 
     #[test]
     fn each_is_refused_and_closes() {

@@ -17,7 +17,7 @@ use crate::client::dial;
 use crate::client::url::Url;
 use crate::testing::abuse::misbehavior::{self, Told};
 use crate::testing::source_addresses::Source;
-use crate::util::os::{self, Readiness, PollInterest};
+use crate::util::os::{self, PollInterest, Readiness};
 
 /// Time between two passes over all attackers.
 const LOOK: Duration = Duration::from_millis(5);

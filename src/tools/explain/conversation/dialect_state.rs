@@ -5,7 +5,7 @@
 
 use super::upgrade_request::{Asked, KNOWN};
 use crate::packet::routes::{self, RouteError};
-use crate::packet::{PacketTables, Dialect};
+use crate::packet::{Dialect, PacketTables};
 use crate::tools::explain::dialect_guess::Guess;
 use crate::tools::explain::parse::payload::{self, Inside, Speaker};
 use crate::ws::Side;

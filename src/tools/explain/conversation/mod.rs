@@ -34,7 +34,7 @@ use super::parse::payload::Inside;
 use super::parse::{http_head, packet};
 use super::tree::{BYTE, Node};
 use crate::limits;
-use crate::packet::{PacketTables, Dialect};
+use crate::packet::{Dialect, PacketTables};
 use crate::ws::Side;
 use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::message::Limits;

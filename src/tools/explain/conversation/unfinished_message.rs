@@ -87,7 +87,12 @@ pub(crate) fn go_on<'c>(
 
 /// A single fragment. A text that can no longer be UTF-8 is rejected at the first bytes that show
 /// it.
-pub(crate) fn fragment<'c>(payload: &[u8], begin: usize, opcode: Opcode, text: &mut Utf8Validator) -> Inside<'c> {
+pub(crate) fn fragment<'c>(
+    payload: &[u8],
+    begin: usize,
+    opcode: Opcode,
+    text: &mut Utf8Validator,
+) -> Inside<'c> {
     if opcode == Opcode::Text && text.receive(payload).is_err() {
         let good = std::str::from_utf8(payload).err().map_or(0, |error| error.valid_up_to());
         let culprit = bits(begin + good..begin + payload.len());

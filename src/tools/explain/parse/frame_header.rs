@@ -9,7 +9,9 @@
 use std::ops::Range;
 
 use crate::tools::explain::tree::{BYTE, Node, bits};
-use crate::ws::frame::{self, Header, MASK_KEY_BYTES, LENGTH, LENGTH_MARKER_16, LENGTH_MARKER_64, MASK, OPCODE, Opcode};
+use crate::ws::frame::{
+    self, Header, LENGTH, LENGTH_MARKER_16, LENGTH_MARKER_64, MASK, MASK_KEY_BYTES, OPCODE, Opcode,
+};
 use crate::ws::{Side, Violation};
 
 /// Names of the fields, as RFC 6455 section 5.2 has them.

@@ -196,7 +196,8 @@ impl<'a> Walk<'a> {
         };
         let (leaf, text) = self.take(name, size);
         let Ok(value) = json::read(text, Direction::ToServer) else { return leaf };
-        let encoding = if json::to_text(&value) == text { JSON.to_owned() } else { format!("{JSON_AS}{text}") };
+        let encoding =
+            if json::to_text(&value) == text { JSON.to_owned() } else { format!("{JSON_AS}{text}") };
         let shape = if let Names::Shape(shape) = names { Some(shape) } else { None };
         let shown = units::print(&value, shape);
         leaf.valued(shown).raw(value).encoded(encoding)

@@ -140,12 +140,16 @@ impl Walk<'_> {
         let Ok(token) = msgpack::read_head(self.payload, self.at) else { return self.nothing(name) };
         match (token.kind, shape) {
             (ValueKind::Array, Some(Shape::Groups { members, .. })) => self.groups(name, members),
-            (ValueKind::Array, Some(Shape::Tuple(members))) => self.container(name, |walk, index, children| {
-                children.push(walk.member(members.get(index), index));
-            }),
-            (ValueKind::Array, Some(Shape::List { each, .. })) => self.container(name, |walk, index, children| {
-                children.push(walk.typed(&format!("[{index}]"), each));
-            }),
+            (ValueKind::Array, Some(Shape::Tuple(members))) => {
+                self.container(name, |walk, index, children| {
+                    children.push(walk.member(members.get(index), index));
+                })
+            }
+            (ValueKind::Array, Some(Shape::List { each, .. })) => {
+                self.container(name, |walk, index, children| {
+                    children.push(walk.typed(&format!("[{index}]"), each));
+                })
+            }
             (ValueKind::Map, shape) => self.map(name, shape),
             (ValueKind::Array, _) => self.container(name, |walk, index, children| {
                 children.push(walk.value(&format!("[{index}]"), None));
@@ -219,7 +223,8 @@ impl Walk<'_> {
         });
         let count = node.children.len().saturating_sub(1);
         if let Some(head) = node.children.first_mut() {
-            head.value = format!("{}: {} of {}", head.value, plural::count_noun(count, "group"), members.len());
+            head.value =
+                format!("{}: {} of {}", head.value, plural::count_noun(count, "group"), members.len());
         }
         node
     }

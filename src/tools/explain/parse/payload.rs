@@ -168,7 +168,9 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: Speaker<'a>) -> Insid
     let decoded = speaker.dialect.decode_json(direction, text);
     if speaker.is_brief {
         return match decoded {
-            Err(error) if speaker.json != Some(true) && !matches!(error, PacketError::WrongArguments { .. }) => {
+            Err(error)
+                if speaker.json != Some(true) && !matches!(error, PacketError::WrongArguments { .. }) =>
+            {
                 inside
             }
             decoded => briefly(payload, begin, speaker, decoded.map(|decoded| decoded.row)),

@@ -123,7 +123,7 @@ impl Controller {
 macro_rules! controllers {
     ($($number:literal $kind:ident,)*) => {
         impl Field for Controller {
-            const LEAST_BYTES: usize = 2;
+            const MIN_BYTES: usize = 2;
 
             fn write(&self, sink: &mut impl Sink) {
                 match self {

@@ -52,7 +52,8 @@ impl Land<'_> {
             let host = &self.players[living[rng.below(living.len() as u32) as usize] as usize].body;
             let aside = rng.between(-rules::SPAWN_NEAR_X_PX, rules::SPAWN_NEAR_X_PX);
             let above = rng.between(-rules::SPAWN_NEAR_Y_PX, rules::SPAWN_NEAR_Y_PX);
-            let (x, y) = (host.x.saturating_add(Fixed::from_px(aside)), host.y.saturating_add(Fixed::from_px(above)));
+            let (x, y) =
+                (host.x.saturating_add(Fixed::from_px(aside)), host.y.saturating_add(Fixed::from_px(above)));
             if self.is_good(x, y) && !self.is_crowded(x, y) {
                 return Some((x, y));
             }
@@ -141,6 +142,8 @@ pub(crate) fn is_far_from_hunters(animals: &[Entity], x: Fixed, y: Fixed) -> boo
     let room = Fixed::from_px(rules::SPAWN_HUNTER_ROOM_PX).0.unsigned_abs();
     !animals.iter().any(|entity| {
         let hunts = matches!(&entity.controller, Controller::Animal(animal) if animal.hunts());
-        hunts && entity.body.health > 0 && is_within(entity.body.x.distance(x), entity.body.y.distance(y), room)
+        hunts
+            && entity.body.health > 0
+            && is_within(entity.body.x.distance(x), entity.body.y.distance(y), room)
     })
 }

@@ -161,8 +161,10 @@ impl Terrain {
             let turn = way.div_ceil(2) * (0x1_0000 / WAYS_AROUND);
             let turn = Angle(if way % 2 == 0 { turn } else { 0x1_0000 - turn } as u16);
             let mut there = body.clone();
-            there.x = new_solid.x.saturating_add(dx.scaled(cosine(turn))).saturating_sub(dy.scaled(sine(turn)));
-            there.y = new_solid.y.saturating_add(dx.scaled(sine(turn))).saturating_add(dy.scaled(cosine(turn)));
+            there.x =
+                new_solid.x.saturating_add(dx.scaled(cosine(turn))).saturating_sub(dy.scaled(sine(turn)));
+            there.y =
+                new_solid.y.saturating_add(dx.scaled(sine(turn))).saturating_add(dy.scaled(cosine(turn)));
             put_on_rim(&mut there, &new_solid);
             let to = (there.x, there.y);
             self.hold_on_map(&mut there);

@@ -243,7 +243,10 @@ impl Animal {
     fn mind_the_land(&mut self, body: &Body, terrain: &Terrain, rng: &mut Rng) {
         if let Some(way) = self.direction {
             let far = Fixed::from_px(rules::FORESIGHT_PX);
-            let (x, y) = (body.x.saturating_add(far.scaled(cosine(way))), body.y.saturating_add(far.scaled(sine(way))));
+            let (x, y) = (
+                body.x.saturating_add(far.scaled(cosine(way))),
+                body.y.saturating_add(far.scaled(sine(way))),
+            );
             let size = Fixed::from_px(terrain.map_size_px() as i32);
             let on_map = |at: Fixed| Fixed::ZERO <= at && at <= size;
             let home = self.kind.home();

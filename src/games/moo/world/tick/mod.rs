@@ -27,7 +27,7 @@ use crate::command::Command;
 use crate::controller::Controller;
 use crate::entity::{Body, Entity};
 use crate::event::Outcome;
-use crate::fixed::{unit_direction, square_root, Fixed};
+use crate::fixed::{square_root, unit_direction, Fixed};
 use crate::player_index::Spot;
 use crate::rules::{ANIMAL_RADIUS_MAX_PX, PLAYER_RADIUS_PX};
 use crate::state::State;

@@ -280,7 +280,8 @@ fn a_world_restored_during_a_hunt_continues_identically() {
         let mut world = world_at(9, rate);
         put(&mut world, 1, 5_000, 5_000);
         let prey = world.animals().last().expect("a wolf").body.clone();
-        (body_mut(&mut world, 1).x, body_mut(&mut world, 1).y) = (prey.x.saturating_add(Fixed::from_px(400)), prey.y);
+        (body_mut(&mut world, 1).x, body_mut(&mut world, 1).y) =
+            (prey.x.saturating_add(Fixed::from_px(400)), prey.y);
         wait(&mut world, rate.get());
         let hunting = |world: &World| {
             (0..world.state.animals.len()).filter(|at| animal(world, *at).mood == Mood::Hunts).count()

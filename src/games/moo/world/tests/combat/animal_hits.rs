@@ -25,7 +25,8 @@ fn shoot_at(kind: AnimalKind, number: u8, (right, down): (Fixed, Fixed), health:
     arm(&mut world, 1, number);
     swing(&mut world, 1);
     let animal = &mut world.state.animals[0].body;
-    (animal.x, animal.y) = (Fixed::from_px(7_000).saturating_add(right), Fixed::from_px(5_000).saturating_add(down));
+    (animal.x, animal.y) =
+        (Fixed::from_px(7_000).saturating_add(right), Fixed::from_px(5_000).saturating_add(down));
     (animal.vx, animal.vy, animal.health) = (Fixed::ZERO, Fixed::ZERO, health);
     world.outcome.events.clear();
     for _ in 0..100 {

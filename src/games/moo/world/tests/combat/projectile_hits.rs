@@ -161,7 +161,8 @@ fn a_shot_hits_a_player_at_the_end_of_its_path_and_the_start_of_a_grid_cell() {
     for rate in TickHz::ALL {
         for (heading, right) in [(0, true), (0x4000, false)] {
             let (mut world, shot) = in_flight(rate, heading);
-            let begin = square.saturating_sub(Fixed::from_px(35)).saturating_sub(shot.vx).saturating_sub(shot.vy);
+            let begin =
+                square.saturating_sub(Fixed::from_px(35)).saturating_sub(shot.vx).saturating_sub(shot.vy);
             let flying = &mut world.state.shots[0].body;
             if right {
                 flying.x = begin;

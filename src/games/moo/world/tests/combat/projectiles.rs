@@ -59,7 +59,8 @@ fn target(world: &mut World, id: u16, right: Fixed, down: Fixed) {
     put(world, id, 2_000 + 100 * i32::from(id), 10_000);
     wait(world, 2);
     let body = body_mut(world, id);
-    (body.x, body.y) = (Fixed::from_px(7_000).saturating_add(right), Fixed::from_px(5_000).saturating_add(down));
+    (body.x, body.y) =
+        (Fixed::from_px(7_000).saturating_add(right), Fixed::from_px(5_000).saturating_add(down));
 }
 
 fn aim_at(rate: TickHz, number: u8, right: Fixed, down: Fixed) -> World {

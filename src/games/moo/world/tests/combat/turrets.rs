@@ -64,7 +64,10 @@ fn a_turret_sees_700_px_far_and_no_further_at_each_tick_rate() {
             for (beyond, seen) in [(0, true), (1, false)] {
                 let (mut world, object, x_px) = turret(rate);
                 let far = |way: i32| Fixed(way * (Fixed::from_px(700).0 + beyond));
-                let (x, y) = (Fixed::from_px(x_px).saturating_add(far(dx)), Fixed::from_px(5_000).saturating_add(far(dy)));
+                let (x, y) = (
+                    Fixed::from_px(x_px).saturating_add(far(dx)),
+                    Fixed::from_px(5_000).saturating_add(far(dy)),
+                );
                 stand(&mut world, 2, x, y);
                 let mut begun = 0;
                 for _ in 0..rate.get() / 5 {

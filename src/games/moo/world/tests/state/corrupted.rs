@@ -12,7 +12,7 @@ use crate::tests::state::snapshot::lively;
 use crate::world::World;
 
 /// Every scalar by a path in which places of lists stand, as bytes: found in another way than by
-/// [`State`].
+/// [`StateTree`].
 #[derive(Default)]
 struct Bytewise {
     path: Vec<String>,
@@ -114,7 +114,8 @@ fn a_thousand_corruptions_are_each_named_rightly_and_alone() {
 fn a_corrupted_world_goes_on() {
     let world = lively(3, 1_440, TickHz::Hz30);
     for seed in 0..100 {
-        let (mut other, changed) = corrupt_one_scalar(&world, &mut Rng::new(seed, 7)).expect("something can change");
+        let (mut other, changed) =
+            corrupt_one_scalar(&world, &mut Rng::new(seed, 7)).expect("something can change");
         for _ in 0..5 {
             other.step(&mut Vec::new());
         }

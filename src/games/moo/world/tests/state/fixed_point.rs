@@ -88,7 +88,11 @@ fn the_estimated_direction_equals_the_searched_one() {
     let mut ways = 0;
     for (along, across) in small.chain(random).chain(every_angle).chain(at_the_bound).filter(|way| way.0 > 0)
     {
-        assert_eq!(direction(along, across).0, octant_angle_by_search(along, across), "{along} along, {across} across");
+        assert_eq!(
+            direction(along, across).0,
+            octant_angle_by_search(along, across),
+            "{along} along, {across} across"
+        );
         ways += 1;
     }
     assert!(ways > 150_000, "{ways} ways");

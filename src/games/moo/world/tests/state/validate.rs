@@ -175,7 +175,9 @@ fn a_projectile_that_nobody_can_have_fired_is_refused() {
         ("kind of a shot", |state| shot(state, |_, shot| shot.kind = 4)),
         ("number of a shot", |state| state.shots[0].id.0 -= 1),
         ("range of a shot", |state| shot(state, |_, shot| shot.left = Fixed::ZERO)),
-        ("range of a shot", |state| shot(state, |_, shot| shot.left = Fixed::from_px(1_000).saturating_add(Fixed(1)))),
+        ("range of a shot", |state| {
+            shot(state, |_, shot| shot.left = Fixed::from_px(1_000).saturating_add(Fixed(1)))
+        }),
         ("owner of a shot", |state| shot(state, |body, _| body.owner = PlayerId(600))),
         ("origin of a shot", |state| shot(state, |_, shot| shot.by = PlayerId(400).entity())),
         ("origin of a shot", |state| shot(state, |_, shot| shot.by = EntityId(0))),

@@ -85,7 +85,11 @@ fn in_a_tick_with_contact_both_parts_of_the_speed_are_less_by_the_constant() {
         }
         let (touched, free) = (body(&world, 1), body(&free, 1));
         let contact = rate.rates().contact;
-        assert_eq!((touched.vx, touched.vy), (free.vx.scaled(contact), free.vy.scaled(contact)), "at {rate:?}");
+        assert_eq!(
+            (touched.vx, touched.vy),
+            (free.vx.scaled(contact), free.vy.scaled(contact)),
+            "at {rate:?}"
+        );
         assert!(touched.vx < free.vx && touched.vy < free.vy);
     }
 }
