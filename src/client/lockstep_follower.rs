@@ -18,6 +18,7 @@ use tickwire_sim::state_tree::Difference;
 
 use crate::game::lockstep_packets::{
     CHECKSUM, COMMAND_FRAME, DESYNC_DETAILS, DESYNC_REPORT, SNAPSHOT, STATE_SYNC, STATE_SYNC_REQUEST,
+    SnapshotParts,
 };
 use crate::game::{About, Messages, Onlooker, Replica, Tick};
 use crate::limits;
@@ -103,6 +104,7 @@ pub struct Follower {
     about: &'static About,
     dialect: Arc<Dialect>,
     world: Option<Box<dyn Onlooker>>,
+    parts: SnapshotParts,
     player: Option<PlayerId>,
     watched: Option<PlayerId>,
     /// The ticks that the server had completed when it sent the last snapshot. Nothing is told of those before.
@@ -136,6 +138,7 @@ impl Follower {
             about,
             dialect,
             world: None,
+            parts: SnapshotParts::default(),
             player: None,
             watched: None,
             present: 0,
@@ -212,8 +215,8 @@ impl Follower {
     /// tell a client that does not run the world itself is appended to `told`.
     ///
     /// # Errors
-    /// The snapshot is not one of this game and these rules, in words: the client can only follow as a
-    /// stream.
+    /// The snapshot is not one of this game and these rules, or its parts are not in order, in words: the
+    /// client can only follow as a stream.
     pub fn hear(
         &mut self,
         packet: &Decoded<'_>,
@@ -222,6 +225,7 @@ impl Follower {
     ) -> Result<Heard, String> {
         match packet.row.name.as_str() {
             STATE_SYNC => {
+                self.parts.interrupt(STATE_SYNC)?;
                 self.player = packet.number("player").map(PlayerId);
                 self.present = packet.number("tick").unwrap_or(0);
                 self.checksum_ticks = packet.number("checksum_ticks").filter(|ticks| *ticks > 0).unwrap_or(1);
@@ -231,8 +235,13 @@ impl Follower {
                 self.player = packet.number("player").map(PlayerId);
                 Ok(Heard::Noted)
             }
-            SNAPSHOT => self.begin(packet.get("state").and_then(Value::as_slice).unwrap_or_default()),
+            SNAPSHOT => {
+                let part = packet.get("state").and_then(Value::as_slice).unwrap_or_default();
+                let whole = self.parts.add(packet.number("tick").unwrap_or_default(), part)?;
+                whole.map_or(Ok(Heard::Noted), |snapshot| self.begin(&snapshot))
+            }
             COMMAND_FRAME => {
+                self.parts.interrupt(COMMAND_FRAME)?;
                 let bytes = packet.get("frame").and_then(Value::as_slice).unwrap_or_default();
                 Ok(self.step(bytes, say, told))
             }

@@ -53,7 +53,7 @@ pub enum Breach {
     /// The client asks to follow in lockstep, which its server does not offer, or not without a token.
     LockstepOff,
     /// The client follows in lockstep a room whose snapshot is larger than
-    /// [`limits::SHARED_MESSAGE_BYTES`].
+    /// [`limits::SNAPSHOT_MOST_BYTES`].
     LockstepTooLarge,
     /// An internal bug.
     InternalError,

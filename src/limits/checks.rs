@@ -49,6 +49,8 @@ const _: () = {
     assert!(TOKEN_WRONG_DELAY.as_secs() < HELLO_TIME.as_secs());
     assert!(CAPTURE_SEGMENT_BYTES + 128 < 65_535, "an IP packet has 16 bits for its length");
     assert!(OUTBOX_BYTES < INSPECTOR_RING_BYTES);
+    assert!(SNAPSHOT_PART_BYTES / 3 * 4 + 1024 < CLIENT_MESSAGE_BYTES, "a part fits a message as base64");
+    assert!(SNAPSHOT_MOST_BYTES <= SNAPSHOT_REASSEMBLED_BYTES);
     assert!(LINK_SEGMENT_BYTES < RELAY_READ_BYTES && RELAY_READ_BYTES < LINK_QUEUE_BYTES);
     assert!(LINK_QUEUE_BYTES < LINK_WINDOW_BYTES);
     assert!(LINK_TIMEOUT_LEAST.as_millis() < LINK_TIMEOUT_MOST.as_millis());
