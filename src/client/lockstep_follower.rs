@@ -225,10 +225,11 @@ impl Follower {
     ) -> Result<Heard, String> {
         match packet.row.name.as_str() {
             STATE_SYNC => {
-                self.parts.interrupt(STATE_SYNC)?;
+                let interrupted = self.parts.interrupt(STATE_SYNC);
                 self.player = packet.number("player").map(PlayerId);
                 self.present = packet.number("tick").unwrap_or(0);
                 self.checksum_ticks = packet.number("checksum_ticks").filter(|ticks| *ticks > 0).unwrap_or(1);
+                self.may_ask_again(interrupted)?;
                 Ok(Heard::Noted)
             }
             "spawned" => {
@@ -237,17 +238,25 @@ impl Follower {
             }
             SNAPSHOT => {
                 let part = packet.get("state").and_then(Value::as_slice).unwrap_or_default();
-                let whole = self.parts.add(packet.number("tick").unwrap_or_default(), part)?;
+                let added = self.parts.add(packet.number("tick").unwrap_or_default(), part);
+                let whole = self.may_ask_again(added)?;
                 whole.map_or(Ok(Heard::Noted), |snapshot| self.begin(&snapshot))
             }
             COMMAND_FRAME => {
-                self.parts.interrupt(COMMAND_FRAME)?;
+                let interrupted = self.parts.interrupt(COMMAND_FRAME);
+                self.may_ask_again(interrupted)?;
                 let bytes = packet.get("frame").and_then(Value::as_slice).unwrap_or_default();
                 Ok(self.step(bytes, say, told))
             }
             DESYNC_REPORT => Ok(Heard::Report(Report::of(packet))),
             _ => Ok(Heard::Other),
         }
+    }
+
+    /// Returns the result. An error means that the requested snapshot will not come: the client may request another.
+    fn may_ask_again<T>(&mut self, result: Result<T, String>) -> Result<T, String> {
+        self.is_asking &= result.is_ok();
+        result
     }
 
     fn begin(&mut self, snapshot: &[u8]) -> Result<Heard, String> {
