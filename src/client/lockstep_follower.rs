@@ -18,6 +18,7 @@ use tickwire_sim::state_tree::FieldDiff;
 
 use crate::game::lockstep_packets::{
     CHECKSUM, COMMAND_FRAME, DESYNC_DETAILS, DESYNC_REPORT, SNAPSHOT, STATE_SYNC, STATE_SYNC_REQUEST,
+    SnapshotParts,
 };
 use crate::game::{About, Messages, Onlooker, Replica, Tick};
 use crate::limits;
@@ -103,6 +104,7 @@ pub struct Follower {
     about: &'static About,
     dialect: Arc<Dialect>,
     world: Option<Box<dyn Onlooker>>,
+    parts: SnapshotParts,
     player: Option<PlayerId>,
     watched: Option<PlayerId>,
     /// The ticks that the server had completed when it sent the last snapshot. Nothing is told of those before.
@@ -136,6 +138,7 @@ impl Follower {
             about,
             dialect,
             world: None,
+            parts: SnapshotParts::default(),
             player: None,
             watched: None,
             present: 0,
@@ -212,8 +215,8 @@ impl Follower {
     /// tell a client that does not run the world itself is appended to `told`.
     ///
     /// # Errors
-    /// The snapshot is not one of this game and these rules, in words: the client can only follow as a
-    /// stream.
+    /// The snapshot is not one of this game and these rules, or its parts are not in order, in words: the
+    /// client can only follow as a stream.
     pub fn hear(
         &mut self,
         packet: &DecodedPacket<'_>,
@@ -222,24 +225,39 @@ impl Follower {
     ) -> Result<Heard, String> {
         match packet.row.name.as_str() {
             STATE_SYNC => {
+                let interrupted = self.parts.interrupt(STATE_SYNC);
                 self.player = packet.integer("player").map(PlayerId);
                 self.present = packet.integer("tick").unwrap_or(0);
                 self.checksum_ticks =
                     packet.integer("checksum_ticks").filter(|ticks| *ticks > 0).unwrap_or(1);
+                self.may_ask_again(interrupted)?;
                 Ok(Heard::Noted)
             }
             "spawned" => {
                 self.player = packet.integer("player").map(PlayerId);
                 Ok(Heard::Noted)
             }
-            SNAPSHOT => self.begin(packet.get("state").and_then(Value::as_slice).unwrap_or_default()),
+            SNAPSHOT => {
+                let part = packet.get("state").and_then(Value::as_slice).unwrap_or_default();
+                let added = self.parts.add(packet.integer("tick").unwrap_or_default(), part);
+                let whole = self.may_ask_again(added)?;
+                whole.map_or(Ok(Heard::Noted), |snapshot| self.begin(&snapshot))
+            }
             COMMAND_FRAME => {
+                let interrupted = self.parts.interrupt(COMMAND_FRAME);
+                self.may_ask_again(interrupted)?;
                 let bytes = packet.get("frame").and_then(Value::as_slice).unwrap_or_default();
                 Ok(self.step(bytes, say, told))
             }
             DESYNC_REPORT => Ok(Heard::Report(Report::of(packet))),
             _ => Ok(Heard::Other),
         }
+    }
+
+    /// Returns the result. An error means that the requested snapshot will not come: the client may request another.
+    fn may_ask_again<T>(&mut self, result: Result<T, String>) -> Result<T, String> {
+        self.is_asking &= result.is_ok();
+        result
     }
 
     fn begin(&mut self, snapshot: &[u8]) -> Result<Heard, String> {

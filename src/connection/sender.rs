@@ -145,7 +145,7 @@ pub enum Offered<'a> {
     Send(Batch<'a>),
     /// The frames wait for the sender at work.
     Waits,
-    /// They would exceed [`limits::SEND_QUEUE_BYTES`], or shared ones [`limits::SHARED_MESSAGE_BYTES`];
+    /// They would exceed [`limits::SEND_QUEUE_BYTES`], or shared ones [`limits::SNAPSHOT_MOST_BYTES`];
     /// nothing was queued.
     Full,
     /// The connection is closing or lost; nothing was queued.
@@ -189,7 +189,7 @@ impl Queue {
             return true;
         }
         let shared = self.held_shared + self.waiting.shared() + if is_shared { bytes } else { 0 };
-        shared <= limits::SHARED_MESSAGE_BYTES && self.backlog() + bytes - shared <= limits::SEND_QUEUE_BYTES
+        shared <= limits::SNAPSHOT_MOST_BYTES && self.backlog() + bytes - shared <= limits::SEND_QUEUE_BYTES
     }
 
     /// Makes the caller the sender of what waits.

@@ -15,7 +15,7 @@ pub enum Breach {
     MessageRate,
     /// More bytes than [`limits::CLIENT_BYTES_PER_SECOND`] and its burst allow.
     ByteRate,
-    /// No `hello` within [`limits::HELLO_TIME`].
+    /// No `hello` within [`limits::HELLO_TIMEOUT`].
     HelloLate,
     /// A native client's first packet was not `hello`.
     HelloFirst,
@@ -23,8 +23,8 @@ pub enum Breach {
     HelloVersion,
     /// A text frame on a MessagePack endpoint, or a binary frame on a JSON one.
     FrameKind,
-    /// Unsent bytes reached [`limits::OUTBOX_BYTES`], or the kernel accepted none for
-    /// [`limits::OUTBOX_GRACE`].
+    /// Unsent bytes reached [`limits::SEND_QUEUE_BYTES`], or the kernel accepted none for
+    /// [`limits::SEND_STALL_TIME`].
     SlowClient,
     /// The client sent nothing for [`limits::SILENCE`], not even a pong or ping.
     Silent,
@@ -43,9 +43,9 @@ pub enum Breach {
     TakenOver,
     /// The server wants a token from those who play, and this client has none.
     TokenMissing,
-    /// The client's token is not one of the server's; told after [`limits::TOKEN_WRONG_DELAY`].
+    /// The client's token is not one of the server's; told after [`limits::WRONG_TOKEN_DELAY`].
     TokenWrong,
-    /// The client's token is wrong after [`limits::ADMIN_FAILURES`] other wrong ones of its address, or was
+    /// The client's token is wrong after [`limits::MAX_WRONG_TOKENS`] other wrong ones of its address, or was
     /// not compared.
     TokenTooOften,
     /// The client's request would make a room, which on a server with tokens needs one in the request.
@@ -53,7 +53,7 @@ pub enum Breach {
     /// The client asks to follow in lockstep, which its server does not offer, or not without a token.
     LockstepOff,
     /// The client follows in lockstep a room whose snapshot is larger than
-    /// [`limits::SHARED_MESSAGE_BYTES`].
+    /// [`limits::SNAPSHOT_MOST_BYTES`].
     LockstepTooLarge,
     /// An internal bug.
     InternalError,

@@ -4,6 +4,7 @@
 //! lockstep: they run the room's world themselves, from a snapshot and the commands of each tick.
 //! `hello` asks for it with [`MODE`].
 
+use crate::limits;
 use crate::packet::grammar::format_arguments;
 use crate::packet::{Dialect, Direction, Lane};
 
@@ -12,7 +13,7 @@ pub const MODE: u8 = 2;
 
 /// To the client: a snapshot follows, from which its world begins, or begins again.
 pub const STATE_SYNC: &str = "state_sync";
-/// To the client: the world before a tick.
+/// To the client: the world before a tick, or a part of it ([`snapshot_parts`]).
 pub const SNAPSHOT: &str = "snapshot";
 /// To the client: the commands of a tick, as a command frame.
 pub const COMMAND_FRAME: &str = "command_frame";
@@ -48,6 +49,65 @@ const ROWS: [(Direction, &str, &str); 7] = [
         "tick:u32.tick fields:[entity:str<=48,field:str<=48,server:str<=48|nil,own:str<=48|nil]<=8",
     ),
 ];
+
+/// The parts of a snapshot, each the state of one packet. Only the last one is shorter than
+/// [`limits::SNAPSHOT_PART_BYTES`]; it is empty if the snapshot's length is a multiple of that.
+pub fn snapshot_parts(state: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let size = limits::SNAPSHOT_PART_BYTES;
+    (0..=state.len() / size).map(move |part| &state[part * size..state.len().min((part + 1) * size)])
+}
+
+/// Reassembles a snapshot from its parts.
+#[derive(Debug, Default)]
+pub struct SnapshotParts {
+    /// The tick of the unfinished snapshot, and its bytes.
+    unfinished: Option<(u32, Vec<u8>)>,
+}
+
+impl SnapshotParts {
+    /// Adds a part. Returns the whole state after the last part. A first part longer than
+    /// [`limits::SNAPSHOT_PART_BYTES`] is a whole snapshot: earlier servers, and their captures, sent it as one packet.
+    ///
+    /// # Errors
+    /// The part does not continue the unfinished snapshot, which is dropped; the text has both.
+    pub fn add(&mut self, tick: u32, part: &[u8]) -> Result<Option<Vec<u8>>, String> {
+        let size = limits::SNAPSHOT_PART_BYTES;
+        let (own, mut bytes) = self.unfinished.take().unwrap_or((tick, Vec::new()));
+        let before = bytes.len();
+        if own != tick {
+            return Err(format!(
+                "a snapshot part of tick {tick} came after {before} bytes of tick {own}: a part is missing"
+            ));
+        }
+        if before > 0 && part.len() > size {
+            let length = part.len();
+            return Err(format!("a snapshot part of tick {tick} has {length} bytes: must be at most {size}"));
+        }
+        let most = limits::SNAPSHOT_REASSEMBLED_BYTES;
+        if before + part.len() > most {
+            return Err(format!("the snapshot of tick {tick} is longer than {most} bytes"));
+        }
+        bytes.extend_from_slice(part);
+        if part.len() == size {
+            self.unfinished = Some((tick, bytes));
+            return Ok(None);
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Checks that no snapshot is unfinished when another packet of lockstep comes.
+    ///
+    /// # Errors
+    /// The last part is missing; the unfinished snapshot is dropped.
+    pub fn interrupt(&mut self, packet: &str) -> Result<(), String> {
+        self.unfinished.take().map_or(Ok(()), |(tick, bytes)| {
+            let length = bytes.len();
+            Err(format!(
+                "{packet} came after {length} bytes of the snapshot of tick {tick}: a part is missing"
+            ))
+        })
+    }
+}
 
 /// Whether clients of a dialect can follow in lockstep.
 pub fn has_lockstep(dialect: &Dialect) -> bool {

@@ -49,6 +49,8 @@ const _: () = {
     assert!(WRONG_TOKEN_DELAY.as_secs() < HELLO_TIMEOUT.as_secs());
     assert!(CAPTURE_SEGMENT_BYTES + 128 < 65_535, "an IP packet has 16 bits for its length");
     assert!(SEND_QUEUE_BYTES < INSPECTOR_RING_BYTES);
+    assert!(SNAPSHOT_PART_BYTES / 3 * 4 + 1024 < CLIENT_MESSAGE_BYTES, "a part fits a message as base64");
+    assert!(SNAPSHOT_MOST_BYTES <= SNAPSHOT_REASSEMBLED_BYTES);
     assert!(NETEM_MSS_BYTES < RELAY_READ_BYTES && RELAY_READ_BYTES < NETEM_QUEUE_BYTES);
     assert!(NETEM_QUEUE_BYTES < LINK_WINDOW_BYTES);
     assert!(NETEM_MIN_RTO.as_millis() < NETEM_MAX_RTO.as_millis());

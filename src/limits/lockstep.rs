@@ -35,9 +35,16 @@ pub const LOCKSTEP_SYNC_BYTES_PER_SECOND: u32 = 16 * 1024 * 1024;
 /// Time for which a server may send snapshots at that rate at once: 64 MiB, those of some hundred
 /// clients that join together. The second half is for clients that have no world yet.
 pub const LOCKSTEP_SYNC_BURST: Duration = Duration::from_secs(4);
-/// Bytes of one message that is shared and may exceed [`super::SEND_QUEUE_BYTES`], if nothing else waits
-/// for its client: a snapshot. Beyond: close 1008 `lockstep_too_large`.
-pub const SHARED_MESSAGE_BYTES: usize = super::CLIENT_MESSAGE_BYTES;
+/// State bytes in a `snapshot` packet that another part follows. Half a message
+/// ([`super::CLIENT_MESSAGE_BYTES`]): base64 in JSON adds a third.
+pub const SNAPSHOT_PART_BYTES: usize = super::CLIENT_MESSAGE_BYTES / 2;
+/// Frame bytes of a whole snapshot, shared by its clients: they may exceed [`super::SEND_QUEUE_BYTES`] if
+/// nothing else waits for the client. 8 MiB are half a second of [`LOCKSTEP_SYNC_BYTES_PER_SECOND`].
+/// Beyond: close 1008 `lockstep_too_large`.
+pub const SNAPSHOT_MOST_BYTES: usize = 8 * 1024 * 1024;
+/// State bytes of a snapshot that a client reassembles: the largest world that can be restored, because
+/// `--self-check` follows it too. Beyond: an error, and the client follows as a stream.
+pub const SNAPSHOT_REASSEMBLED_BYTES: usize = super::MAX_RESTORE_BYTES as usize;
 /// Bytes of command frames and reports, as they are sent, that a client is sent in one turn, besides a
 /// snapshot and answers. Beyond: in the next one. A frame that is larger by itself goes alone.
 pub const LOCKSTEP_UPDATE_BYTES: usize = super::SEND_QUEUE_BYTES / 2;

@@ -21,6 +21,7 @@ use tickwire::internal::server::clients::update_group::{Audience as _, Desk, Mem
 use tickwire::internal::server::room::lockstep::{Access, Counts, Rules};
 use tickwire::internal::server::room::{Options, Room, Wants};
 use tickwire::internal::util::address_prefix::AddressPrefix;
+use tickwire::limits;
 use tickwire::packet::{Direction, PacketTables, Value};
 use tickwire::sim::{Action as _, RawCommand};
 use tickwire::ws::Side;
@@ -133,6 +134,14 @@ impl Hall {
         self.room = Room::new(world, self.room.handle().options.clone());
     }
 
+    /// So many bodies without clients join, which no seat makes leave.
+    pub fn is_crowded(&mut self, bodies: u16) {
+        let join =
+            |player: u16| Action::Join { player: PlayerId(10_000 + player), name: "Ann".into(), skin: 0 };
+        self.room.handle().push_operator((0..bodies).map(|body| join(body).encoded()).collect());
+        self.tick();
+    }
+
     /// A client that says hello with this mode; its place in `ends`.
     pub fn client(&mut self, mode: u8, is_local: bool) -> usize {
         self.comes(Who { mode, is_local, ..SPECTATOR })
@@ -242,6 +251,7 @@ impl Hall {
             let end = from + header.length as usize;
             let Some(message) = rest.get(from..end) else { break };
             rest = &rest[end..];
+            assert!(message.len() <= limits::CLIENT_MESSAGE_BYTES, "{} bytes", message.len());
             if matches!(header.opcode, Opcode::Binary | Opcode::Text) {
                 let dialect = &client.endpoint.dialect;
                 let packet = match header.opcode {

@@ -149,3 +149,20 @@ fn a_snapshot_above_the_queue_reaches_a_client_that_reads_slowly() {
     hall.ticks(5);
     assert_eq!(hall.ends[slow].follower.counts().syncs, 1);
 }
+
+#[test]
+fn a_world_above_one_message_reaches_its_clients_in_parts_and_stays_the_same() {
+    let mut hall = Hall::new(Access::Open);
+    hall.is_as_large_as(LARGE_PX);
+    hall.is_crowded(7_000);
+    let ends = [false, true].map(|is_json| hall.comes(Who { is_json, ..SPECTATOR }));
+    hall.ticks(12);
+    let endings = ends.map(|at| hall.ends[at].client.sender.ending());
+    assert_eq!(endings, [None, None]);
+    let bytes = hall.ends[0].follower.world().expect("it follows").snapshot().len();
+    assert!(bytes > limits::CLIENT_MESSAGE_BYTES, "{bytes} bytes: otherwise this shows nothing");
+    assert!(hall.ends.iter().all(|end| end.follower.counts().syncs == 1), "and no second time");
+    assert!(hall.counts().checksums > 0);
+    assert_eq!(hall.counts().desyncs, 0);
+    hall.agree(&ends);
+}

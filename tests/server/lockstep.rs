@@ -248,7 +248,7 @@ impl SimpleGame for Huge {
     type Action = March;
 
     fn new(identity: &WorldParams) -> Huge {
-        Huge { units: Units::new(identity), padding: vec![7; limits::SHARED_MESSAGE_BYTES] }
+        Huge { units: Units::new(identity), padding: vec![7; limits::SNAPSHOT_MOST_BYTES] }
     }
 
     fn join(&mut self, player: PlayerId, name: &str, turns: &mut Turns<'_>) {

@@ -14,7 +14,7 @@ use super::client::{Client, Line};
 use crate::connection::sender::Frames;
 use crate::connection::{Ending, Endpoint};
 use crate::game::Breach;
-use crate::game::lockstep_packets::{COMMAND_FRAME, DESYNC_REPORT, SNAPSHOT, STATE_SYNC};
+use crate::game::lockstep_packets::{COMMAND_FRAME, DESYNC_REPORT, SNAPSHOT, STATE_SYNC, snapshot_parts};
 use crate::limits;
 use crate::server::admission::address_rate_limits::Budgets;
 use crate::server::admission::sync_scheduler::Asks;
@@ -54,7 +54,7 @@ impl Relay {
         let next = client.room.lockstep.next_until(client.id, until, limits::LOCKSTEP_UPDATE_BYTES, may_sync);
         if let Some(snapshot) = &next.snapshot {
             let bytes = self.encoded(snapshot, &client.endpoint);
-            if bytes.len() > limits::SHARED_MESSAGE_BYTES {
+            if bytes.len() > limits::SNAPSHOT_MOST_BYTES {
                 client.room.lockstep.is_too_large();
                 return client.close(Ending::Breach(Breach::LockstepTooLarge), now);
             }
@@ -133,8 +133,10 @@ fn encode(content: &Content, endpoint: &Endpoint) -> Vec<u8> {
     let mut out = Vec::new();
     match content {
         Content::Snapshot(tick, bytes) => {
-            let values = [("tick", (*tick).into()), ("state", Value::Binary(bytes.to_vec()))];
-            endpoint.write_named(&mut out, SNAPSHOT, &values);
+            for part in snapshot_parts(bytes) {
+                let values = [("tick", (*tick).into()), ("state", Value::Binary(part.to_vec()))];
+                endpoint.write_named(&mut out, SNAPSHOT, &values);
+            }
         }
         Content::Frame(bytes) => {
             endpoint.write_named(&mut out, COMMAND_FRAME, &[("frame", Value::Binary(bytes.to_vec()))]);

@@ -224,7 +224,7 @@ impl Hosted {
         self.is_asleep.load(Ordering::Acquire)
     }
 
-    /// Waits until this time, or until somebody rouses the room.
+    /// Waits until this time, or until as_player rouses the room.
     pub fn rest_until(&self, deadline: Instant) {
         let mut roused = self.roused.lock();
         if !*roused {
@@ -266,8 +266,8 @@ impl Hosted {
             if counts.too_large > before.too_large {
                 warn!(
                     room = self.label(),
-                    most_bytes = limits::SHARED_MESSAGE_BYTES,
-                    "a snapshot of the world is larger than a message may be, so no client can follow in lockstep"
+                    most_bytes = limits::SNAPSHOT_MOST_BYTES,
+                    "a snapshot of the world is too large to be sent, so no client can follow in lockstep"
                 );
             }
             *before = counts;

@@ -468,7 +468,7 @@ impl Checked<'_> {
             lane_check::check(&client.endpoint, &client.line.0.noted())?;
         }
         let waiting = client.sender.backlog();
-        let shared = if client.is_in_lockstep() { limits::SHARED_MESSAGE_BYTES } else { 0 };
+        let shared = if client.is_in_lockstep() { limits::SNAPSHOT_MOST_BYTES } else { 0 };
         if waiting > limits::SEND_QUEUE_BYTES + shared + 256 {
             return Err(Broken::new(
                 "the queue of a client stays within its bound",

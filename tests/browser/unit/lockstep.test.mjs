@@ -46,6 +46,34 @@ test('a frame without a world asks for a snapshot, once', async () => {
   assert.equal(lockstep.status().tick, null);
 });
 
+test('a snapshot in parts waits for its last part, and a missing part is named', async () => {
+  // By hand: `encode` is made for the small packets of a page.
+  const part = (tick, length) => {
+    const { native } = CODES.tables.flatMap(({ rows }) => rows).find((row) => row.name === 'snapshot').codes;
+    const head = [0x92, native, 0x92, tick, 0xc6, 0, length >> 16, (length >> 8) & 255, length & 255];
+    const message = new Uint8Array(head.length + length);
+    message.set(head);
+    return message;
+  };
+  const sync = packet('state_sync', { player: null, tick: 9, snapshot_tick: 9, checksum_ticks: 100, epoch: '1' });
+  const rows = [
+    [packet('command_frame', { frame: new Uint8Array(6) }), /command_frame came after 1048576 bytes of the snapshot of tick 9: a part is missing/],
+    [sync, /state_sync came after 1048576 bytes of the snapshot of tick 9: a part is missing/],
+    [part(12, 524_288), /a snapshot part of tick 12 came after 1048576 bytes of tick 9: a part is missing/],
+    [part(9, 524_289), /a snapshot part of tick 9 has 524289 bytes: must be at most 524288/],
+  ];
+  for (const [message, sentence] of rows) {
+    const lockstep = await begun();
+    for (const before of [sync, part(9, 524_288), part(9, 524_288)]) {
+      assert.deepEqual(lockstep.hear(before, 0), { told: [], say: [] });
+      assert.equal(lockstep.works, true, lockstep.why);
+    }
+    lockstep.hear(message, 0);
+    assert.equal(lockstep.works, false);
+    assert.match(lockstep.why, sentence);
+  }
+});
+
 test('without the rules, the file or a snapshot of these rules a page follows as a stream, and says why', async () => {
   const other = new Lockstep(async () => module);
   assert.equal(await other.begin('no such game', 'native', NATIVE), false);

@@ -200,7 +200,7 @@ impl Served {
         };
         let name = if path == "/" { "index.html" } else { path.strip_prefix('/').unwrap_or(path) };
         if name == "index.html" && head.query("watch").is_none() {
-            let up = if room.is_empty() { "" } else { "../../../../" };
+            let up = if room.is_empty() { "" } else { "../../" };
             return Found { status: 307, ..Found::moved(format!("./?watch={up}{CAPTURE}")) };
         }
         match name {

@@ -153,7 +153,7 @@ fn unknown(head: &RequestHead, name: &str) -> Found {
 
 /// The relative path from a request's path to the server's root.
 fn up(head: &RequestHead) -> String {
-    "../../../".repeat(head.path().matches('/').count().saturating_sub(1))
+    "../".repeat(head.path().matches('/').count().saturating_sub(1))
 }
 
 /// A page in the look of the others, without a script.
