@@ -1,10 +1,10 @@
 //! The deadlines of one connection: hello, token, ping, silence and close.
 //!
 //! ```text
-//!   connected ──HELLO_TIME──► closed: hello_late            (until the client has said hello)
+//!   connected ──HELLO_TIMEOUT──► closed: hello_late            (until the client has said hello)
 //!   last sign of life ──PING_EVERY──► ping ──PING_EVERY──► ping … ──SILENCE──► closed: silent
-//!   wrong token ──TOKEN_WRONG_DELAY──► closed: token_wrong or token_too_often
-//!   our close frame ──CLOSE_TIME──► cut
+//!   wrong token ──WRONG_TOKEN_DELAY──► closed: token_wrong or token_too_often
+//!   our close frame ──CLOSE_TIMEOUT──► cut
 //! ```
 //!
 //! A sign of life is a whole message or control frame: otherwise a peer could hold a place forever

@@ -26,7 +26,7 @@ pub enum Breach {
     /// Unsent bytes reached [`limits::SEND_QUEUE_BYTES`], or the kernel accepted none for
     /// [`limits::SEND_STALL_TIME`].
     SlowClient,
-    /// The client sent nothing for [`limits::SILENCE`], not even a pong or ping.
+    /// The client sent nothing for [`limits::IDLE_TIMEOUT`], not even a pong or ping.
     Silent,
     /// All player numbers are taken.
     Full,

@@ -84,7 +84,7 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     fn leave(player: PlayerId) -> ActionOf<Self>;
 
     /// The command, of the operator, for a player whose connection is gone while its seat waits for
-    /// another ([`Away`](tickwire_sim::Membership::Disconnected)): the body stops, and the player's sequences begin anew.
+    /// another ([`Away`](tickwire_sim::MembershipChange::Disconnected)): the body stops, and the player's sequences begin anew.
     fn away(player: PlayerId) -> ActionOf<Self>;
 
     /// Whether some of these events are still to be told to a client that comes back to its player after

@@ -65,7 +65,7 @@ pub struct About {
     pub comes_with_join: fn(&EncodedAction, PlayerId) -> bool,
     /// An action in words.
     pub words: fn(&EncodedAction) -> String,
-    /// As [`Sim::recognizes`].
+    /// As [`Sim::is_snapshot`].
     pub recognizes: fn(&[u8]) -> bool,
     /// A world that begins.
     pub begin: fn(&WorldParams) -> Box<dyn Replica>,

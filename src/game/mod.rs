@@ -35,7 +35,7 @@
 //! # }
 //!
 //! // The game of the crate's page.
-//! let mut world = World::<Presses>::new(&Identity::of::<World<Presses>>(1));
+//! let mut world = World::<Presses>::new(&Identity::default_for::<World<Presses>>(1));
 //! let (ann, mut stepped) = (PlayerId(1), Stepped::default());
 //! let join = Deed::Join(ann, "Ann".to_owned());
 //! let join = Command { player: PlayerId::OPERATOR, sequence: 1, action: join };

@@ -24,7 +24,7 @@ pub struct Profile {
 /// budget for: a token every `every`, at most `burst`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Shared {
-    /// Which budget of the game it is: below [`limits::GAME_BUDGETS`](crate::limits::GAME_BUDGETS).
+    /// Which budget of the game it is: below [`limits::GAME_RATE_LIMITS`](crate::limits::GAME_RATE_LIMITS).
     pub slot: usize,
     /// The rule's name in answers, metrics and the log.
     pub rule: &'static str,

@@ -73,7 +73,7 @@ pub const DEV_POLL_INTERVAL: Duration = Duration::from_millis(150);
 pub const DEV_STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Commands of one player in one tick. Beyond: moved to the next tick, and rejected and counted when
-/// all ticks of [`COMMAND_AHEAD_MS`](super::COMMAND_AHEAD_MS) are full. A line that stalls for two
+/// all ticks of [`MAX_COMMAND_LEAD_MS`](super::MAX_COMMAND_LEAD_MS) are full. A line that stalls for two
 /// seconds delivers 240 commands at once, at most, which take 15 ticks.
 pub const COMMANDS_PER_PLAYER_TICK: usize = 16;
 /// Bytes of the actions of one player in one tick: 1,024 values, which is the longest packet, of eight

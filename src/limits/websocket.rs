@@ -5,7 +5,7 @@
 /// Bytes of a request head, request line included. A browser's is under 2 KiB, plus the cookies of
 /// every other server on the same host, whatever its port: on `localhost` often more than 8 KiB. At
 /// this value, a head with 32 KiB of cookies is read. All unfinished requests of an address hold at
-/// most `HEADS_PENDING_PER_ADDRESS` times this. Beyond: 431, with the name of the largest header.
+/// most `MAX_PENDING_REQUESTS_PER_ADDRESS` times this. Beyond: 431, with the name of the largest header.
 pub const HEAD_BYTES: usize = 40 * 1024;
 /// Characters of a value that a refusal quotes: enough for every address with a port. The rest is
 /// left out.

@@ -224,7 +224,7 @@ impl Guard {
     ///
     /// # Errors
     /// The reason to close it: [`Breach::TokenMissing`] at once, any other after
-    /// [`limits::TOKEN_WRONG_DELAY`].
+    /// [`limits::WRONG_TOKEN_DELAY`].
     pub fn admit(&self, address: IpAddr, said: Option<&str>, now: Duration) -> Result<Pass, Breach> {
         let Players { tokens, spectators } = &self.players;
         let Some(tokens) = tokens else { return Ok(Pass::Anyone) };

@@ -49,7 +49,7 @@ impl Room {
         Room { max_clients: clients, ..self }
     }
 
-    /// Sets an option of the game, by its [flag](tickwire_sim::Declared::flag).
+    /// Sets an option of the game, by its [flag](tickwire_sim::OptionSpec::flag).
     #[must_use]
     pub fn option(mut self, flag: &str, value: u32) -> Room {
         self.options.push((flag.to_owned(), value));

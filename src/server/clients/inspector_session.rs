@@ -2,7 +2,7 @@
 //! it receives. PROTOCOL.md, "The inspector", lists them.
 //!
 //! The driver passes in bytes and the time, carries out each [`Request`], calls [`Watch::turn`] about
-//! [`limits::WIRE_TURN`] after the last turn, and sends the output after each call. An error is the
+//! [`limits::INSPECTOR_SEND_INTERVAL`] after the last turn, and sends the output after each call. An error is the
 //! reason why the conversation ends; the close frame is then in the output.
 
 use std::time::Duration;

@@ -38,7 +38,7 @@ pub struct Options {
     pub delay_ticks: u32,
     /// How long the seat of a client with a key outlives its connection.
     pub seat_time: Duration,
-    /// Absent seats of one address. `usize::MAX`: all of [`limits::ABSENT_SEATS`].
+    /// Absent seats of one address. `usize::MAX`: all of [`limits::MAX_SUSPENDED_SEATS`].
     pub absent_per_address: usize,
     /// Clients in the room at once, those that only watch included.
     pub max_clients: usize,

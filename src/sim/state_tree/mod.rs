@@ -26,7 +26,7 @@
 //! fields!(Table: balls: Vec<Ball>);
 //!
 //! let table = |x| Table { balls: vec![Ball { id: 7, x: 1 }, Ball { id: 9, x }] };
-//! let (ours, theirs) = (State::of_field(&table(-5)), State::of_field(&table(6)));
+//! let (ours, theirs) = (State::from_field(&table(-5)), State::from_field(&table(6)));
 //! let found: Vec<String> = ours.differences(&theirs, 10).iter().map(ToString::to_string).collect();
 //! assert_eq!(found, ["balls[9] x: -5, not 6"]);
 //! ```

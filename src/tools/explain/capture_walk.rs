@@ -67,7 +67,7 @@ pub struct Tally {
     pub missing_bytes: u64,
 }
 
-/// The packet tables by which a capture is read: [its own](Codes::of_capture) if it carries any, with
+/// The packet tables by which a capture is read: [its own](PacketTables::for_capture) if it carries any, with
 /// the paths of its rooms. Tables of which the capture left out a part are not used.
 ///
 /// # Errors

@@ -31,7 +31,7 @@ pub struct Link {
     pub is_ours: bool,
     /// Whether it is the head of a handshake.
     pub is_head: bool,
-    /// The [hash](Codes::hash_of) of the dialect's packets, unless they are the built-in ones.
+    /// The [hash](Codes::dialect_hash) of the dialect's packets, unless they are the built-in ones.
     pub tables: Option<String>,
 }
 

@@ -46,7 +46,7 @@ pub use report::{Asked, Changed, Difference, Listed, Report};
 pub use server_replies::{Differing, Frame};
 pub use streaming::{Kept, Pass, Ran, Unfit, Worlds, at_once};
 
-/// The packet tables by which a capture is replayed: [its own](Codes::of_capture), if it carries any.
+/// The packet tables by which a capture is replayed: [its own](Codes::for_capture), if it carries any.
 ///
 /// # Errors
 /// [`NotReplayable`]: they cannot be used, or others were given.

@@ -10,7 +10,7 @@
 //! browser. Each watcher runs in its connection's thread, and listens to the tap only while it
 //! watches a client; [`ended_clients`] listens to all clients while a watcher is connected. So `/wire` costs
 //! nothing while no watcher is connected. The game never waits for a
-//! watcher, there are at most [`limits::WATCHERS`] of them, and each must pass the check of
+//! watcher, there are at most [`limits::MAX_INSPECTORS`] of them, and each must pass the check of
 //! [`access`].
 
 mod connection;
